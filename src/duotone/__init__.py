@@ -1,0 +1,75 @@
+"""Duotone: the best differentially private answer to a yes/no question, with a proof.
+
+Every dataset is a node, neighbours are edges, the true answer is a colour (blue = yes, red = no). A private answer
+is a randomised colour; Duotone designs the best one.
+
+>>> from duotone import ApproxDP, design, families
+>>> M = design(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
+>>> M.yes["111"], M.yes["112"], M.check(ApproxDP(ratio=2, delta="1/10")).holds
+(Fraction(9, 10), Fraction(7, 10), True)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from duotone import draw, families
+    from duotone.errors import DuotoneError, Infeasible, MissingExtra
+    from duotone.graph import ColouredGraph
+    from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
+    from duotone.mechanism import Check, Mechanism
+    from duotone.morphism import Morphism, boundary_morphism
+    from duotone.optimal import design
+    from duotone.privacy import ApproxDP, Notion
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "privacy": ("ApproxDP", "Notion"),
+    "line": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
+    "graph": ("ColouredGraph",),
+    "morphism": ("Morphism", "boundary_morphism"),
+    "mechanism": ("Mechanism", "Check"),
+    "optimal": ("design",),
+    "errors": ("DuotoneError", "Infeasible", "MissingExtra"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "ApproxDP",
+    "Check",
+    "ColouredGraph",
+    "DuotoneError",
+    "Infeasible",
+    "LineMechanism",
+    "Mechanism",
+    "MissingExtra",
+    "Morphism",
+    "Notion",
+    "balanced",
+    "boundary_morphism",
+    "design",
+    "draw",
+    "families",
+    "partition_selection",
+    "recurrence",
+    "tradeoff",
+    "with_boundary",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when first used, so that `duotone --help` comes at once."""
+    if name in ("draw", "families"):
+        return import_module(f"duotone.{name}")
+    if name in _HOME:
+        value = getattr(import_module(f"duotone.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'duotone' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

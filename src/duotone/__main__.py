@@ -1,0 +1,5 @@
+"""`python -m duotone`."""
+
+from duotone.cli import main
+
+main()

@@ -1,0 +1,245 @@
+"""Pictures. Each function returns a matplotlib figure; `save` writes it.
+
+Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from duotone.certificate import dataset_name
+from duotone.errors import DuotoneError, MissingExtra
+from duotone.graph import ColouredGraph
+from duotone.line import LineMechanism, balanced, tradeoff
+from duotone.mechanism import Mechanism
+from duotone.morphism import boundary_morphism
+from duotone.number import Number
+from duotone.privacy import ApproxDP, Notion
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, RED, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#BBBBBB"
+MARKER = {"blue": "o", "red": "s"}
+COLOUR = {"blue": BLUE, "red": RED}
+LINES = ("-", "--", "-.", ":")
+SEQUENCE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00")
+LARGEST = 400
+"""The number of datasets up to which a graph is drawn node by node."""
+
+Positions = Mapping[Hashable, tuple[float, float]]
+
+
+def graph(
+    of: ColouredGraph | Mechanism, positions: Positions | None = None, *, labels: bool = True, ax: Axes | None = None
+) -> Figure:
+    """A coloured graph, its boundary ringed; for a mechanism, each dataset's Pr[truth] as opacity and label."""
+    coloured = of.graph if isinstance(of, Mechanism) else of
+    if len(coloured) > LARGEST:
+        raise DuotoneError(f"a picture of {len(coloured)} datasets would not be legible: at most {LARGEST} are drawn")
+    truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
+    where = positions or _layout(coloured)
+    figure, ax = _axes(ax, (7.2, 5.0))
+    _edges(ax, coloured, where)
+    ringed = set(coloured.boundary("blue")) | set(coloured.boundary("red"))
+    size = 200 if len(coloured) <= 40 else 60
+    for name in coloured.names:
+        x, y = where[name]
+        colour = coloured.colour(name)
+        alpha = 1.0 if truth is None else 0.15 + 0.85 * float(truth[name])
+        ax.scatter(x, y, s=size, marker=MARKER[colour], color="white", zorder=2)
+        ax.scatter(x, y, s=size, marker=MARKER[colour], color=COLOUR[colour], alpha=alpha, linewidths=0, zorder=3)
+        if name in ringed:
+            ax.scatter(x, y, s=size * 2.4, marker=MARKER[colour], facecolors="none", edgecolors=INK, linewidths=1.1, zorder=4)
+    if labels and len(coloured) <= 60:
+        for name in coloured.names:
+            text = dataset_name(name) if truth is None else f"{dataset_name(name)}: {_short(truth[name])}"
+            _label(ax, text, where[name])
+    _legend(ax, ringed=bool(ringed), mechanism=truth is not None)
+    ax.margins(0.12)
+    ax.set_axis_off()
+    return figure
+
+
+def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Figure:
+    """Fig. 2. A coloured graph on the left, its boundary graph on the right with the datasets that each node stands for."""
+    g = boundary_morphism(of)
+    plt = _pyplot()
+    figure: Figure
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), gridspec_kw={"width_ratios": [1.15, 1]})
+    graph(of, positions, ax=left)
+    columns: dict[Any, list[str]] = {node: [] for node in g.target.names}
+    for d in of.names:
+        columns[g.map[d]].append(dataset_name(d))
+    right.plot([1, len(columns)], [0, 0], color=INK, lw=1, zorder=1)
+    for node, names in columns.items():
+        colour = g.target.colour(node)
+        right.scatter(node, 0, s=110, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
+        shown = sorted(names) if len(names) <= 12 else [*sorted(names)[:11], f"+ {len(names) - 11}"]
+        right.text(node, -0.09, "\n".join(shown), ha="center", va="top", fontsize=9, color=INK)
+    right.set(xlim=(0.4, len(columns) + 0.6), ylim=(-1, 0.6))
+    right.set_axis_off()
+    figure.text(0.545, 0.60, r"$\longrightarrow$", fontsize=22, ha="center")
+    figure.text(0.545, 0.68, r"$g_\partial$", fontsize=13, ha="center")
+    return figure
+
+
+def line_phases(mechanism: LineMechanism, blue: int, red: int) -> Figure:
+    """Fig. 3. The line with its initial and terminal phase, and Pr[yes] above it."""
+    privacy = mechanism.privacy
+    if not isinstance(privacy, ApproxDP):
+        raise DuotoneError("phases are a property of (epsilon, delta)-privacy")
+    first = min(privacy.transition(mechanism.blue) + 1, blue - 1)
+    figure, ax = _axes(None, (8.4, 4.2))
+    nodes = np.arange(1, blue + red + 1)
+    yes = [float(mechanism.yes(blue - int(i))) for i in nodes]
+    for colour, chosen in (("blue", nodes <= blue), ("red", nodes > blue)):
+        ax.vlines(nodes[chosen], 0, np.array(yes)[chosen], color=COLOUR[colour], lw=2, zorder=2)
+        ax.scatter(nodes[chosen], np.array(yes)[chosen], s=46, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
+    ax.axvline(blue + 0.5, color=INK, lw=1, ls=":")
+    ax.text(blue + 0.5, 1.02, "boundary", ha="center", fontsize=8, color=INK)
+    spans = [("initial", blue - first, blue), ("terminal", 1, blue - first - 1)]
+    for name, start, end in spans:
+        if start < end or (start == end and name == "terminal"):
+            ax.plot([start - 0.25, end + 0.25], [-0.10, -0.10], color=INK, lw=3, solid_capstyle="butt", clip_on=False)
+            ax.text((start + end) / 2, -0.20, f"{name} recurrence", ha="center", va="top", fontsize=9, color=INK)
+    ax.set(ylim=(-0.32, 1.1), ylabel="Pr[yes]", xlabel="dataset on the line", yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set_xticks(nodes if len(nodes) <= 24 else nodes[:: math.ceil(len(nodes) / 24)])
+    _frame(ax)
+    return figure
+
+
+def error_by_distance(budgets: Sequence[ApproxDP], longest: int | None = None, *, log: bool = True) -> Figure:
+    """The balanced optimum's error against the distance to the boundary, a line per budget.
+
+    Each line ends where the error becomes exactly 0.
+    """
+    mechanisms = [balanced(p) for p in budgets]
+    ends = [m.certain[0] for m in mechanisms]
+    reach = longest or int(min(40, max((e for e in ends if math.isfinite(e)), default=20)))
+    figure, ax = _axes(None, (7.2, 4.4))
+    for i, (mechanism, end) in enumerate(zip(mechanisms, ends, strict=True)):
+        distances = np.arange(min(reach, int(min(end, reach + 1)) - 1) + 1)
+        errors = np.array([float(mechanism.error(int(d))) for d in distances])
+        style = {"color": SEQUENCE[i % len(SEQUENCE)], "ls": LINES[i % len(LINES)], "lw": 1.6}
+        ax.plot(distances, errors, marker="o", ms=3.5, label=_budget(mechanism.privacy), **style)
+        if end <= reach:
+            ax.annotate(f"0 from {end:g}", (distances[-1], errors[-1]), (4, -2), textcoords="offset points", fontsize=7)
+    if log:
+        ax.set_yscale("log")
+    ax.set(xlabel="distance to the boundary (people)", ylabel="Pr[wrong answer]", xlim=(-0.5, reach + 0.5))
+    ax.legend(frameon=False, fontsize=9)
+    _frame(ax)
+    return figure
+
+
+def tradeoff_curve(budgets: Sequence[Notion]) -> Figure:
+    """Truth at the blue boundary against the most truth then possible at the red one; the balanced point marked."""
+    figure, ax = _axes(None, (5.2, 5.0))
+    for i, privacy in enumerate(budgets):
+        colour = SEQUENCE[i % len(SEQUENCE)]
+        curve = zip(*tradeoff(privacy, 401), strict=True)
+        ax.plot(*curve, color=colour, ls=LINES[i % len(LINES)], lw=1.6, label=_budget(privacy))
+        m = float(balanced(privacy).blue)
+        ax.plot(m, m, marker="D", ms=6, color=colour)
+    ax.plot([], [], marker="D", ls="", ms=6, color=INK, label="balanced")
+    ax.set(xlabel="Pr[truth] at the blue boundary", ylabel="Pr[truth] at the red boundary", xlim=(0, 1.02), ylim=(0, 1.02))
+    ax.set_aspect("equal")
+    ax.legend(frameon=False, fontsize=9, loc="lower left")
+    _frame(ax)
+    return figure
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure as SVG, PNG or PDF, by the ending of the path."""
+    target = Path(path)
+    if target.suffix not in (".svg", ".png", ".pdf"):
+        raise DuotoneError(f"a picture must end in .svg, .png or .pdf, got {target.name}")
+    try:
+        with _pyplot().rc_context({"svg.hashsalt": "duotone", "svg.fonttype": "path"}):
+            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix)
+            figure.savefig(target, dpi=160, bbox_inches="tight", metadata=metadata)
+    except OSError as error:
+        raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
+    _pyplot().close(figure)
+    return target
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtra("a picture", "draw") from None
+    return plt
+
+
+def _axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Any]:
+    if ax is not None:
+        return cast("Figure", ax.get_figure(root=True)), ax
+    figure, ax = _pyplot().subplots(figsize=size)
+    return figure, ax
+
+
+def _frame(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color=FAINT, lw=0.4)
+
+
+def _edges(ax: Axes, coloured: ColouredGraph, where: Positions) -> None:
+    from matplotlib.collections import LineCollection
+
+    inside: list[Any] = []
+    cut: list[Any] = []
+    for a, b in coloured.edges():
+        (inside if coloured.colour(a) == coloured.colour(b) else cut).append((where[a], where[b]))
+    ax.add_collection(LineCollection(inside, colors="#888888", linewidths=0.9, zorder=1))
+    ax.add_collection(LineCollection(cut, colors=INK, linewidths=1.3, linestyles="dashed", zorder=1))
+
+
+def _label(ax: Axes, text: str, at: tuple[float, float]) -> None:
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=3, foreground="white")]
+    style: dict[str, Any] = {"fontsize": 8, "color": INK, "path_effects": halo, "zorder": 5}
+    ax.annotate(text, at, (0, -17), textcoords="offset points", ha="center", va="top", **style)
+
+
+def _legend(ax: Axes, *, ringed: bool, mechanism: bool) -> None:
+    for colour, answer in (("blue", "yes"), ("red", "no")):
+        ax.scatter([], [], s=60, marker=MARKER[colour], color=COLOUR[colour], label=f"{colour}: {answer}")
+    if ringed:
+        ax.scatter([], [], s=110, marker="o", facecolors="none", edgecolors=INK, label="boundary")
+    title = "label and opacity: Pr[truth]" if mechanism else None
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, title=title, title_fontsize=8)
+
+
+def _layout(coloured: ColouredGraph) -> Positions:
+    import networkx as nx
+
+    plain = coloured.to_networkx()
+    try:
+        import scipy  # noqa: F401
+    except ImportError:
+        raise MissingExtra("laying out a graph", "draw") from None
+    where = nx.kamada_kawai_layout(plain) if len(coloured) > 2 else nx.spring_layout(plain, seed=1)
+    return {name: (float(x), float(y)) for name, (x, y) in where.items()}
+
+
+def _short(x: Number) -> str:
+    return f"{float(x):.4g}"
+
+
+def _budget(privacy: Any) -> str:
+    if not isinstance(privacy, ApproxDP):
+        return str(privacy)
+    first = f"e^ε = {privacy.ratio}" if privacy.exact and privacy.epsilon else f"ε = {privacy.epsilon:g}"
+    return f"{first}, δ = {float(privacy.delta):g}"

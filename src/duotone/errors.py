@@ -1,0 +1,49 @@
+"""Errors that say what was given, what is allowed and how to mend it.
+
+ValueError
+└── DuotoneError        anything a caller can mend; the command exits with 2
+    ├── Infeasible      no private mechanism has these boundary values
+    └── MissingExtra    an optional library is not installed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+
+
+class DuotoneError(ValueError):
+    """Bad input, in one sentence."""
+
+
+class Infeasible(DuotoneError):
+    """No private mechanism has the boundary values asked for.
+
+    Attributes:
+        low, high: the two boundary datasets that clash; `high` asks for more than `low` allows.
+        path: neighbours leading from `low` to `high`.
+        gap: by how much the value at `high` exceeds what the path allows.
+    """
+
+    def __init__(self, path: tuple[Hashable, ...], gap: Fraction | float) -> None:
+        self.path, self.gap = path, gap
+        self.low, self.high = path[0], path[-1]
+        shown = [*map(str, path)] if len(path) <= 12 else [*map(str, path[:6]), "…", *map(str, path[-5:])]
+        super().__init__(
+            f"no private mechanism has these boundary values: {self.high} asks for {float(gap):.6g} more than "
+            f"{self.low} allows along {'–'.join(shown)}; lower the value at {self.high} or raise it at {self.low}"
+        )
+
+    def __reduce__(self) -> tuple[type[Infeasible], tuple[tuple[Hashable, ...], Fraction | float]]:
+        return Infeasible, (self.path, self.gap)
+
+
+class MissingExtra(DuotoneError):
+    """An optional library is needed for this and is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.what, self.extra = what, extra
+        super().__init__(f'{what} needs an optional library: pip install "duotone[{extra}]"')
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return MissingExtra, (self.what, self.extra)

@@ -1,0 +1,267 @@
+"""Families of datasets: the paper's and the usual ones.
+
+A family small enough becomes an explicit graph; one with a closed form gives the level of a dataset without it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from duotone.errors import DuotoneError
+from duotone.graph import ColouredGraph
+from duotone.number import Given, number
+
+LARGEST = 2**21
+"""The number of datasets up to which a family becomes an explicit graph."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of datasets and its question.
+
+    `datasets()` lists them, `neighbours(d)` the ones next to d, `yes(d)` answers the question, and `closed_form(d)`,
+    where there is one, is the level of d.
+    """
+
+    name: str
+    size: int
+    datasets: Callable[[], Iterable[Any]]
+    neighbours: Callable[[Any], Iterable[Any]]
+    yes: Callable[[Any], bool]
+    closed_form: Callable[[Any], float] | None = None
+
+    def graph(self) -> ColouredGraph:
+        """The family as an explicit coloured graph."""
+        if self.size > LARGEST:
+            raise DuotoneError(f"{self.name} has {self.size} datasets, more than the {LARGEST} an explicit graph may have")
+        colours: dict[Hashable, str] = {d: "blue" if self.yes(d) else "red" for d in self.datasets()}
+        return ColouredGraph(((d, e) for d in colours for e in self.neighbours(d)), colours)
+
+    def level(self, dataset: Any) -> float:
+        """The level of one dataset, without building the graph."""
+        if self.closed_form is None:
+            raise DuotoneError(f"{self.name} has no closed form for levels: use .graph().level(dataset)")
+        return self.closed_form(dataset)
+
+
+def majority(n: int) -> Callable[[int], bool]:
+    """Yes when more than half of n voters say so."""
+    return lambda k: 2 * k > n
+
+
+def votes(n: int, rule: Callable[[int], bool] | None = None) -> Family:
+    """Fig. 1(a). n voters, neighbours differ in one vote; any rule of the number of yes votes (majority by default).
+
+    A dataset is a string of votes, 1 = yes (blue) and 2 = no (red), as in the paper.
+
+    >>> [d for d in votes(3).graph().boundary("blue")]
+    ['112', '121', '211']
+    >>> votes(1001).level("1" * 600 + "2" * 401)
+    99
+    """
+    decide = rule or majority(_positive(n, "the number of voters"))
+    return Family(
+        name=f"votes of {n}",
+        size=2**n,
+        datasets=lambda: map("".join, itertools.product("12", repeat=n)),
+        neighbours=lambda d: (d[:i] + ("2" if d[i] == "1" else "1") + d[i + 1 :] for i in range(n)),
+        yes=lambda d: decide(d.count("1")),
+        closed_form=lambda d: _nearest_other(decide, d.count("1"), n),
+    )
+
+
+def turnout(yes_voters: int, no_voters: int) -> Family:
+    """Fig. 1(b). Who voted, when each person's vote is known: neighbours join or leave; ties go to no (red).
+
+    A dataset is the frozenset of those who voted, and somebody did. Persons 1 … yes_voters vote yes.
+
+    >>> turnout(2, 1).level(frozenset({1, 2}))
+    1
+    """
+    people = range(1, _positive(yes_voters + no_voters, "the number of voters") + 1)
+
+    def margin(d: frozenset[int]) -> int:
+        return sum(1 if person <= yes_voters else -1 for person in d)
+
+    return Family(
+        name=f"turnout of {len(people)}",
+        size=2 ** len(people) - 1,
+        datasets=lambda: (frozenset(c) for k in people for c in itertools.combinations(people, k)),
+        neighbours=lambda d: (e for person in people if (e := d ^ {person})),
+        yes=lambda d: margin(d) > 0,
+        closed_form=lambda d: margin(d) - 1 if yes_voters and no_voters else math.inf if yes_voters else -math.inf,
+    )
+
+
+def line(blue: int, red: int) -> Family:
+    """Definition 8. The (n_B, n_R)-line: datasets 1 … n_B + n_R, blue up to n_B.
+
+    >>> line(4, 3).graph().boundary("blue")
+    (4,)
+    """
+    if not (blue >= 0 and red >= 0 and blue + red >= 1):
+        raise DuotoneError(f"a line needs at least one node, got {blue} blue and {red} red")
+    last = blue + red
+    return Family(
+        name=f"({blue}, {red})-line",
+        size=last,
+        datasets=lambda: range(1, last + 1),
+        neighbours=lambda i: (j for j in (i - 1, i + 1) if 1 <= j <= last),
+        yes=lambda i: i <= blue,
+        closed_form=lambda i: blue - i if blue and red else math.inf if blue else -math.inf,
+    )
+
+
+def figure_2() -> ColouredGraph:
+    """Fig. 2. The paper's general graph of eighteen datasets a … r."""
+    edges = "ab bg ga gc ch hn nq ql lg lk qm no oj jf fe ej jd di ih op or"
+    return ColouredGraph(
+        [(edge[0], edge[1]) for edge in edges.split()], {d: "blue" if d in "abcghkl" else "red" for d in "abcdefghijklmnopqr"}
+    )
+
+
+FIGURE_2_POSITIONS: dict[Hashable, tuple[float, float]] = {
+    "a": (1, 1), "b": (2, 1), "c": (3, 1), "d": (5, 1), "e": (6, 1), "f": (7, 1), "g": (2, 2),
+    "h": (4, 2), "i": (5, 2), "j": (6, 2), "k": (1, 3),
+    "l": (2, 3), "m": (3, 3), "n": (4, 3), "o": (5, 3), "p": (6, 3), "q": (3, 4), "r": (6, 4),
+}  # fmt: skip
+"""Where the paper draws the datasets of Fig. 2."""
+
+
+def hypercube(n: int, question: Callable[[tuple[int, ...]], bool]) -> Family:
+    """n people with one bit each, neighbours differ in one bit; any Boolean function of the bits.
+
+    >>> hypercube(3, all).graph().level("111")
+    0
+    """
+    _positive(n, "the number of people")
+    return Family(
+        name=f"hypercube of {n}",
+        size=2**n,
+        datasets=lambda: map("".join, itertools.product("01", repeat=n)),
+        neighbours=lambda d: (d[:i] + "10"[int(d[i])] + d[i + 1 :] for i in range(n)),
+        yes=lambda d: bool(question(tuple(map(int, d)))),
+    )
+
+
+def weighted(weights: Sequence[Given], threshold: Given) -> Family:
+    """Weighted votes: yes when the weights of those who say 1 sum to at least the threshold. Weights may be negative.
+
+    >>> weighted([5, 3, 1, 1], 6).level("1111")
+    0
+    """
+    w = [Fraction(number(x, "weight")) for x in weights]
+    t = Fraction(number(threshold, "threshold"))
+
+    def total(d: str) -> Fraction:
+        return sum((x for x, bit in zip(w, d, strict=True) if bit == "1"), Fraction(0))
+
+    def level(d: str) -> float:
+        """Greedy: the flips that move the sum furthest towards the other side, until it is there."""
+        moves = sorted((x if bit == "1" else -x for x, bit in zip(w, d, strict=True)), reverse=True)
+        surplus = total(d) - t
+        if surplus >= 0:
+            sums = itertools.accumulate(moves)
+            return next((i for i, moved in enumerate(sums) if surplus - moved < 0), math.inf)
+        sums = itertools.accumulate(moves[::-1])
+        return next((-1 - i for i, moved in enumerate(sums) if surplus - moved >= 0), -math.inf)
+
+    cube = hypercube(len(w), lambda bits: sum(x * bit for x, bit in zip(w, bits, strict=True)) >= t)
+    return Family(f"weighted votes of {len(w)}", cube.size, cube.datasets, cube.neighbours, cube.yes, level)
+
+
+def histograms(
+    categories: int,
+    people: int,
+    question: Callable[[tuple[int, ...]], bool],
+    *,
+    neighbours: Literal["add-remove", "replace"] = "add-remove",
+) -> Family:
+    """Counts of people in k categories; any yes/no function of the counts.
+
+    Under add-remove there are at most `people` of them and one joins or leaves; under replace there are exactly
+    `people` and one moves to another category.
+
+    >>> histograms(2, 3, lambda c: c[0] > c[1], neighbours="replace").graph().level((3, 0))
+    1
+    """
+    k, n = _positive(categories, "the number of categories"), people
+    if neighbours not in ("add-remove", "replace"):
+        raise DuotoneError(f"neighbours must be add-remove or replace, got {neighbours}")
+    if not n >= 0:
+        raise DuotoneError(f"the number of people must be at least 0, got {n}")
+    joined = neighbours == "add-remove"
+
+    def near(c: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+        fewer = [(i, (*c[:i], c[i] - 1, *c[i + 1 :])) for i in range(k) if c[i]]
+        if joined:
+            yield from (e for _, e in fewer)
+            if sum(c) < n:
+                yield from ((*c[:i], c[i] + 1, *c[i + 1 :]) for i in range(k))
+        else:
+            yield from ((*e[:j], e[j] + 1, *e[j + 1 :]) for i, e in fewer for j in range(k) if j != i)
+
+    return Family(
+        name=f"histograms of {n} people in {k} categories",
+        size=math.comb(n + k, k) if joined else math.comb(n + k - 1, k - 1),
+        datasets=lambda: (c for m in (range(n + 1) if joined else [n]) for c in _compositions(m, k)),
+        neighbours=near,
+        yes=lambda c: bool(question(c)),
+    )
+
+
+def product(first: Family, second: Family, rule: Literal["and", "or"]) -> Family:
+    """Two families side by side, one question of both: a neighbour changes one of the two.
+
+    Flipping an AND takes the cheaper half of a yes, and every wrong half of a no; OR is its dual.
+
+    >>> both = product(votes(3), votes(3), "and")
+    >>> both.level(("111", "112")), both.level(("222", "122"))
+    (0, -3)
+    """
+    if rule not in ("and", "or"):
+        raise DuotoneError(f"a product's rule is and or or, got {rule}")
+
+    def conjunction(a: float, b: float) -> float:
+        return min(a, b) if a >= 0 and b >= 0 else min(a, 0) + min(b, 0)
+
+    def level(d: tuple[Any, Any]) -> float:
+        a, b = first.level(d[0]), second.level(d[1])
+        return conjunction(a, b) if rule == "and" else -1 - conjunction(-1 - a, -1 - b)
+
+    return Family(
+        name=f"{first.name} {rule} {second.name}",
+        size=first.size * second.size,
+        datasets=lambda: itertools.product(first.datasets(), second.datasets()),
+        neighbours=lambda d: itertools.chain(
+            ((e, d[1]) for e in first.neighbours(d[0])), ((d[0], e) for e in second.neighbours(d[1]))
+        ),
+        yes=lambda d: (all if rule == "and" else any)((first.yes(d[0]), second.yes(d[1]))),
+        closed_form=level if first.closed_form and second.closed_form else None,
+    )
+
+
+def _positive(n: int, what: str) -> int:
+    if not n >= 1:
+        raise DuotoneError(f"{what} must be at least 1, got {n}")
+    return n
+
+
+def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
+    if parts == 1:
+        yield (total,)
+        return
+    for head in range(total + 1):
+        yield from ((head, *rest) for rest in _compositions(total - head, parts - 1))
+
+
+def _nearest_other(decide: Callable[[int], bool], k: int, n: int) -> float:
+    """The level of k yes votes out of n: how far the nearest count with the other answer is."""
+    answer = bool(decide(k))
+    steps = next((s for s in range(1, n + 1) for j in (k - s, k + s) if 0 <= j <= n and bool(decide(j)) != answer), math.inf)
+    return steps - 1 if answer else -steps

@@ -1,0 +1,264 @@
+"""Coloured graphs: datasets are nodes, neighbours are edges, the true answer is the colour."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from duotone.errors import DuotoneError
+from duotone.line import NEVER
+from duotone.privacy import Array
+
+Colour = Literal["blue", "red"]
+
+
+class ColouredGraph:
+    """(D, ~, f): datasets, which are neighbours, and the true answer of each (blue = yes, red = no).
+
+    Kept as compact arrays: the neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`, and `blue[i]` is its
+    colour. Names may be any hashable values. Duplicate edges are one edge; directions do not count.
+
+    >>> votes = ColouredGraph([("11", "12"), ("12", "22"), ("22", "21"), ("21", "11")],
+    ...                       {"11": "blue", "12": "blue", "21": "blue", "22": "red"})
+    >>> votes.boundary("blue"), votes.interior("blue"), votes.level("11"), votes.level("22")
+    (('12', '21'), ('11',), 1, -1)
+    """
+
+    def __init__(self, edges: Iterable[tuple[Hashable, Hashable]], colours: Mapping[Any, str]) -> None:
+        names = tuple(colours)
+        position = {name: i for i, name in enumerate(names)}
+        ends: list[tuple[int, int]] = []
+        for a, b in edges:
+            if a not in position or b not in position:
+                raise DuotoneError(f"node {b if a in position else a} has no colour: give each node blue or red")
+            ends.append((position[a], position[b]))
+        for name, colour in colours.items():
+            if colour not in ("blue", "red"):
+                raise DuotoneError(f"the colour of node {name} must be blue or red, got {colour}")
+        pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
+        self._fill(pairs, np.array([c == "blue" for c in colours.values()], dtype=bool), names)
+
+    def _fill(self, pairs: Array, blue: Array, names: Sequence[Hashable]) -> None:
+        n = len(blue)
+        if n == 0:
+            raise DuotoneError("a graph needs at least one node")
+        loops = pairs[pairs[:, 0] == pairs[:, 1], 0]
+        if loops.size:
+            raise DuotoneError(f"node {names[int(loops[0])]} is its own neighbour: remove the self-loop")
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        keys = np.unique(both[:, 0] * n + both[:, 1])
+        self.names, self.blue = names, blue
+        self.indptr = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(keys // n, minlength=n), out=self.indptr[1:])
+        self.indices = (keys % n).astype(np.int32 if n < 2**31 else np.int64)
+
+    @classmethod
+    def from_arrays(cls, pairs: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
+        """From an (edges × 2) array of node numbers and one Boolean per node; names default to the numbers."""
+        ends, colours = np.asarray(pairs), np.asarray(blue)
+        if colours.dtype != bool or colours.ndim != 1:
+            raise DuotoneError("blue must be a one-dimensional Boolean array: True for blue, False for red")
+        if ends.size and not (ends.ndim == 2 and ends.shape[1] == 2 and np.issubdtype(ends.dtype, np.integer)):
+            raise DuotoneError("edges must be an array of two integer columns")
+        ends = ends.astype(np.int64).reshape(-1, 2)
+        if ends.size and not 0 <= ends.min() <= ends.max() < len(colours):
+            raise DuotoneError(f"an edge names a node outside 0 … {len(colours) - 1}: give each node a colour")
+        if names is not None and (len(names) != len(colours) or len(set(names)) != len(names)):
+            raise DuotoneError(f"names must be {len(colours)} different values, one per node")
+        graph = cls.__new__(cls)
+        graph._fill(ends, colours, range(len(colours)) if names is None else tuple(names))
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> ColouredGraph:
+        """From a networkx graph whose nodes have an attribute `colour`."""
+        missing = [name for name, data in graph.nodes(data=True) if "colour" not in data]
+        if missing:
+            raise DuotoneError(f"node {missing[0]} has no attribute colour: give each node blue or red")
+        return cls(((a, b) for a, b, *_ in graph.edges), {name: data["colour"] for name, data in graph.nodes(data=True)})
+
+    @classmethod
+    def from_sparse(cls, matrix: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
+        """From a square scipy sparse matrix: any entry that is not 0 is an edge."""
+        coordinates = matrix.tocoo()
+        if coordinates.shape != (len(blue), len(blue)):
+            raise DuotoneError(f"the matrix must have one row and one column per node, got {coordinates.shape}")
+        kept = coordinates.data != 0
+        return cls.from_arrays(np.stack([coordinates.row[kept], coordinates.col[kept]], axis=1), blue, names)
+
+    @classmethod
+    def read(cls, path: str | Path, *, blue: Iterable[str] | None = None) -> ColouredGraph:
+        """From a file: GraphML or node-link JSON with a node attribute `colour`, or a CSV edge list and its blue nodes.
+
+        In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
+        """
+        file = Path(path)
+        try:
+            if file.suffix == ".csv":
+                return _from_csv(file, blue)
+            graph = _read_networkx(file)
+        except OSError as error:
+            raise DuotoneError(f"cannot read {file}: {error.strerror}") from None
+        if blue is not None:
+            chosen = _chosen(blue, {str(name) for name in graph})
+            for name, data in graph.nodes(data=True):
+                data["colour"] = "blue" if str(name) in chosen else "red"
+        return cls.from_networkx(graph)
+
+    def to_networkx(self) -> Any:
+        """As a networkx graph with the node attributes `colour`."""
+        import networkx as nx
+
+        graph: Any = nx.Graph()
+        graph.add_nodes_from((name, {"colour": self.colour(name)}) for name in self.names)
+        graph.add_edges_from(self.edges())
+        return graph
+
+    def __len__(self) -> int:
+        return len(self.blue)
+
+    def __repr__(self) -> str:
+        blues = int(self.blue.sum())
+        return f"<ColouredGraph: {blues} blue, {len(self) - blues} red, {len(self.indices) // 2} edges>"
+
+    @cached_property
+    def _position(self) -> dict[Hashable, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def position(self, name: Hashable) -> int:
+        """The number of a node in the arrays."""
+        try:
+            return self._position[name]
+        except KeyError:
+            raise DuotoneError(f"there is no node {name}") from None
+
+    def edge_array(self) -> Array:
+        """Each edge once, as two columns of node numbers, the smaller first."""
+        rows: Array = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        once = rows < self.indices
+        return np.stack([rows[once], self.indices[once].astype(np.int64)], axis=1)
+
+    def edges(self) -> Iterator[tuple[Hashable, Hashable]]:
+        """Each edge once, by names."""
+        return ((self.names[a], self.names[b]) for a, b in self.edge_array().tolist())
+
+    def neighbours(self, name: Hashable) -> tuple[Hashable, ...]:
+        """The datasets next to one."""
+        i = self.position(name)
+        return tuple(self.names[j] for j in self.indices[self.indptr[i] : self.indptr[i + 1]].tolist())
+
+    def colour(self, name: Hashable) -> Colour:
+        """The true answer, as a colour."""
+        return "blue" if self.blue[self.position(name)] else "red"
+
+    def coloured(self, colour: Colour) -> tuple[Hashable, ...]:
+        """Definition 5. B or R: every dataset of a colour."""
+        return self._named(self._is(colour))
+
+    def interior(self, colour: Colour) -> tuple[Hashable, ...]:
+        """Definition 5. The datasets of a colour whose neighbours all have it."""
+        return self._named(self._is(colour) & ~self.on_boundary)
+
+    def boundary(self, colour: Colour) -> tuple[Hashable, ...]:
+        """Definition 5. ∂B or ∂R: the datasets of a colour with a neighbour of the other one."""
+        return self._named(self._is(colour) & self.on_boundary)
+
+    def distance(self, name: Hashable) -> float:
+        """Distance to the boundary of the dataset's own colour; infinite in a component of one colour."""
+        level = self.level(name)
+        return level if level >= 0 else -1 - level
+
+    def level(self, name: Hashable) -> float:
+        """dist(d, ∂B) for a blue dataset, −1 − dist(d, ∂R) for a red one; ±infinity in a component of one colour."""
+        level = int(self.levels[self.position(name)])
+        return math.inf if level == NEVER else -math.inf if level == -1 - NEVER else level
+
+    @cached_property
+    def on_boundary(self) -> Array:
+        """Whether each node has a neighbour of the other colour."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        found = np.zeros(len(self), dtype=bool)
+        found[rows[self.blue[rows] != self.blue[self.indices]]] = True
+        return found
+
+    @cached_property
+    def levels(self) -> Array:
+        """The level of every node. One breadth-first pass serves both colours: a path to the other boundary
+        crosses one's own first. `line.NEVER` stands for infinity."""
+        distance = np.full(len(self), NEVER, dtype=np.int64)
+        frontier = np.flatnonzero(self.on_boundary)
+        reached = 0
+        while frontier.size:
+            distance[frontier] = reached
+            starts, counts = self.indptr[frontier], np.diff(self.indptr)[frontier]
+            offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            following = self.indices[np.repeat(starts, counts) + offsets]
+            frontier = np.unique(following[distance[following] == NEVER])
+            reached += 1
+        return np.where(self.blue, distance, -1 - distance)
+
+    def dual(self) -> ColouredGraph:
+        """Remark 2. The same datasets with the colours swapped."""
+        graph = ColouredGraph.__new__(ColouredGraph)
+        graph.names, graph.indptr, graph.indices, graph.blue = self.names, self.indptr, self.indices, ~self.blue
+        return graph
+
+    def _is(self, colour: Colour) -> Array:
+        if colour not in ("blue", "red"):
+            raise DuotoneError(f"a colour is blue or red, got {colour}")
+        return cast(Array, self.blue == (colour == "blue"))
+
+    def _named(self, chosen: Array) -> tuple[Hashable, ...]:
+        return tuple(self.names[i] for i in np.flatnonzero(chosen).tolist())
+
+
+def _from_csv(file: Path, blue: Iterable[str] | None) -> ColouredGraph:
+    if blue is None:
+        raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(cell.strip() for cell in row)]
+    except (UnicodeDecodeError, csv.Error):
+        raise DuotoneError(f"{file} is not a CSV file in UTF-8") from None
+    if rows and [cell.lower() for cell in rows[0]] in (["source", "target"], ["from", "to"]):
+        del rows[0]
+    for row in rows:
+        if len(row) > 2 or not all(row):
+            raise DuotoneError(f"a row of {file} must be two nodes (an edge) or one (a node alone), got {','.join(row)}")
+    names = dict.fromkeys(cell for row in rows for cell in row)
+    chosen = _chosen(blue, set(names))
+    colours = {name: "blue" if name in chosen else "red" for name in names}
+    return ColouredGraph(((row[0], row[1]) for row in rows if len(row) == 2), colours)
+
+
+def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
+    chosen = set(blue)
+    if unknown := sorted(chosen - names):
+        raise DuotoneError(f"there is no node {unknown[0]} to be blue")
+    return chosen
+
+
+def _read_networkx(file: Path) -> Any:
+    import networkx as nx
+
+    if file.suffix == ".graphml":
+        from xml.etree.ElementTree import ParseError
+
+        try:
+            return nx.read_graphml(file)
+        except (nx.NetworkXError, ParseError, KeyError, ValueError):
+            raise DuotoneError(f"{file} is not a GraphML file") from None
+    if file.suffix == ".json":
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            return nx.node_link_graph(data, edges="edges" if "edges" in data else "links")
+        except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
+            raise DuotoneError(f"{file} is not node-link JSON (nodes and edges)") from None
+    raise DuotoneError(f"{file} must end in .graphml, .json or .csv")

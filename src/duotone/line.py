@@ -1,0 +1,124 @@
+"""The optimal mechanism on a line: φ iterated away from the boundary.
+
+A level ℓ ≥ 0 is a blue (yes) dataset ℓ steps from the blue boundary, a level ℓ ≤ −1 a red (no) one −1 − ℓ steps
+from the red boundary. Every boundary-homogeneous optimum is this mechanism, read at a dataset's level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from duotone.number import Given, Number, complement_below, probability
+from duotone.privacy import Array, ClosedForm, Notion, balance, certain_after, in_kind, iterate
+
+NEVER = 2**63 - 1
+"""The level of a blue dataset that no number of changes can turn red; −1 − NEVER for a red one."""
+
+
+@dataclass(frozen=True)
+class LineMechanism:
+    """Theorem 4. The optimal mechanism on the line with given probabilities of the truth at the boundary.
+
+    Build it with `balanced` or `with_boundary`; `blue` is the probability of the truth at level 0, `red` at level −1.
+
+    >>> from duotone import ApproxDP
+    >>> voting = balanced(ApproxDP(ratio=2, delta="1/10"))
+    >>> [str(voting.yes(level)) for level in (1, 0, -1, -2)]
+    ['9/10', '7/10', '3/10', '1/10']
+    """
+
+    privacy: Notion
+    blue: Number
+    red: Number
+
+    def truth(self, level: Any) -> Any:
+        """Probability of the true answer, at one level or an array of them."""
+        return self._at(level)[0]
+
+    def error(self, level: Any) -> Any:
+        """Probability of the wrong answer; accurate however small it is."""
+        return self._at(level)[1]
+
+    def yes(self, level: Any) -> Any:
+        """Pr[yes] at one level or an array of them."""
+        truth, error = self._at(level)
+        return np.where(level >= 0, truth, error) if isinstance(level, np.ndarray) else truth if level >= 0 else error
+
+    @property
+    def certain(self) -> tuple[float, float]:
+        """The distances to the blue and to the red boundary from which the error is exactly 0."""
+        return certain_after(self.privacy, self.blue), certain_after(self.privacy, self.red)
+
+    def _at(self, level: Any) -> tuple[Any, Any]:
+        if isinstance(level, np.ndarray):
+            return self._at_array(level)
+        if level in (NEVER, -1 - NEVER, float("inf"), float("-inf")):
+            return Fraction(1), Fraction(0)
+        return iterate(self.privacy, self.blue, level) if level >= 0 else iterate(self.privacy, self.red, -1 - level)
+
+    def _at_array(self, levels: Array) -> tuple[Array, Array]:
+        never = (levels == NEVER) | (levels == -1 - NEVER)
+        blue, not_blue = _iterate_array(self.privacy, self.blue, np.where((levels >= 0) & ~never, levels, 0))
+        red, not_red = _iterate_array(self.privacy, self.red, np.where((levels < 0) & ~never, -1 - levels, 0))
+        truth = np.where(never, 1, np.where(levels >= 0, blue, red))
+        return truth, np.where(never, 0, np.where(levels >= 0, not_blue, not_red))
+
+
+def balanced(privacy: Notion) -> LineMechanism:
+    """Corollary 2. Both sides of the boundary tell the truth equally often: neither mistake is preferred."""
+    m = balance(privacy)
+    return LineMechanism(privacy, m, m)
+
+
+def with_boundary(privacy: Notion, blue: Given) -> LineMechanism:
+    """Definition 7. The truth is told with probability `blue` at the blue boundary; the red side follows.
+
+    >>> from duotone import ApproxDP
+    >>> with_boundary(ApproxDP(ratio="1.3", delta="1/10"), "1/5").truth(3)
+    Fraction(242, 325)
+    """
+    m = in_kind(privacy, probability(blue, "the probability at the blue boundary"))
+    return LineMechanism(privacy, m, privacy.step(complement_below(m)))
+
+
+def partition_selection(privacy: Notion) -> LineMechanism:
+    """The best rule for showing a group: one of n people has level n − 1, and the empty group is never shown.
+
+    This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), found again as the optimum on the line
+    whose red boundary, the empty group, is pinned at no.
+
+    >>> from duotone import ApproxDP
+    >>> [str(partition_selection(ApproxDP(ratio=2, delta="1/10")).yes(n - 1)) for n in range(6)]
+    ['0', '1/10', '3/10', '7/10', '9/10', '1']
+    """
+    empty = in_kind(privacy, Fraction(0))
+    return LineMechanism(privacy, privacy.step(empty), 1 - empty)
+
+
+def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
+    """x, φ(x), φ²(x), …: at most `count` values, ending early where φ changes nothing more.
+
+    Guarantee: each value is at most φ of the one before it, exactly, in floats too.
+    """
+    values = [start]
+    while len(values) < count and (following := privacy.step(values[-1])) != values[-1]:
+        values.append(following)
+    return values
+
+
+def tradeoff(privacy: Notion, points: int = 101) -> list[tuple[float, float]]:
+    """Truth at the blue boundary against the most truth then possible at the red one: no mechanism lies above it."""
+    return [(m, float(privacy.step(1 - m))) for m in np.linspace(0, 1, points).tolist()]
+
+
+def _iterate_array(privacy: Notion, start: Number, n: Array) -> tuple[Array, Array]:
+    if isinstance(privacy, ClosedForm):
+        truth, error = privacy.iterate(start, n)
+        return truth, error
+    values = np.array(recurrence(privacy, start, int(n.max(initial=0)) + 1))
+    truth = values[np.minimum(n, len(values) - 1)]
+    return truth, 1 - truth

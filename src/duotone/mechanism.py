@@ -1,0 +1,143 @@
+"""Mechanisms: the probability of each answer per dataset, and what can be said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from duotone.errors import DuotoneError
+from duotone.graph import ColouredGraph
+from duotone.morphism import Morphism
+from duotone.number import Given, Number, probability
+from duotone.privacy import ApproxDP, Notion, exactly
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a mechanism is private, its worst pair of neighbours, and by how much that pair passes or fails.
+
+    `slack` is by how much the larger probability of the pair may still grow, or below 0, by how much it is too
+    large: of yes between two blue datasets, of no otherwise. `edge` is None in a graph without edges.
+    """
+
+    holds: bool
+    edge: tuple[Hashable, Hashable] | None
+    slack: Number | None
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A randomised colouring: per dataset, the probability that the mechanism tells the truth.
+
+    `truth` follows the order of `graph.names`. Use `from_yes` to give Pr[yes] by name.
+
+    >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
+    >>> first = Mechanism.from_yes(edge, {1: "0.58", 2: "0.24"})
+    >>> second = Mechanism.from_yes(edge, {1: "0.64", 2: "0.27"})
+    >>> first.dominates(second), second.dominates(first)
+    (False, False)
+    >>> first.check(ApproxDP(ratio=2, delta="1/10")).slack
+    Fraction(0, 1)
+    """
+
+    graph: ColouredGraph
+    truth: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.truth) != len(self.graph):
+            raise DuotoneError(f"a mechanism on {len(self.graph)} datasets needs as many probabilities, got {len(self.truth)}")
+        object.__setattr__(self, "truth", tuple(probability(t) for t in self.truth))
+
+    @classmethod
+    def from_yes(cls, graph: ColouredGraph, yes: Mapping[Hashable, Given]) -> Mechanism:
+        """From Pr[yes] of every dataset."""
+        if missing := [d for d in graph.names if d not in yes]:
+            raise DuotoneError(f"dataset {missing[0]} has no probability")
+        if len(yes) != len(graph):
+            raise DuotoneError(f"there is no dataset {next(d for d in yes if d not in graph.names)}")
+        values = [probability(yes[d], f"the probability at {d}") for d in graph.names]
+        return cls(graph, tuple(x if b else 1 - x for x, b in zip(values, graph.blue.tolist(), strict=True)))
+
+    @property
+    def yes(self) -> dict[Hashable, Number]:
+        """Pr[yes], the paper's B_d, by dataset."""
+        return dict(zip(self.graph.names, self._yes(), strict=True))
+
+    @property
+    def no(self) -> dict[Hashable, Number]:
+        """Pr[no], the paper's R_d, by dataset."""
+        return {d: self.truth[i] if not self.graph.blue[i] else 1 - self.truth[i] for i, d in enumerate(self.graph.names)}
+
+    @property
+    def error(self) -> dict[Hashable, Number]:
+        """Probability of the wrong answer, by dataset."""
+        return {d: 1 - t for d, t in zip(self.graph.names, self.truth, strict=True)}
+
+    def _yes(self) -> list[Number]:
+        return [t if b else 1 - t for t, b in zip(self.truth, self.graph.blue.tolist(), strict=True)]
+
+    def _exact_pairs(self) -> list[tuple[tuple[int, int], tuple[Fraction, Fraction]]]:
+        blue = self.graph.blue.tolist()
+        yes = [Fraction(t) if b else 1 - Fraction(t) for t, b in zip(self.truth, blue, strict=True)]
+        return [((i, j), (yes[i], yes[j])) for i, j in self.graph.edge_array().tolist()]
+
+    def check(self, privacy: Notion) -> Check:
+        """Definition 1, over every pair of neighbours.
+
+        Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
+        `holds` is never claimed wrongly.
+        """
+        notion = exactly(privacy)
+        worst: tuple[Number, tuple[int, int]] | None = None
+        for edge, (p, q) in self._exact_pairs():
+            low, high = (min(p, q), max(p, q)) if self.graph.blue[[*edge]].all() else (1 - max(p, q), 1 - min(p, q))
+            slack = notion.step(low) - high
+            if worst is None or slack < worst[0]:
+                worst = slack, edge
+        if worst is None:
+            return Check(True, None, None)
+        slack, (i, j) = worst
+        return Check(bool(slack >= 0), (self.graph.names[i], self.graph.names[j]), slack)
+
+    def tightest(self, *, epsilon: Given | None = None, ratio: Given | None = None, delta: Given | None = None) -> ApproxDP:
+        """The strongest (ε, δ) the mechanism satisfies: give ε (or e^ε) for the least δ, or δ for the least ε.
+
+        >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
+        >>> Mechanism.from_yes(edge, {1: "3/4", 2: "1/4"}).tightest(delta=0)
+        ApproxDP(ratio=3, delta=0)
+        """
+        return ApproxDP.tightest([pair for _, pair in self._exact_pairs()], epsilon=epsilon, ratio=ratio, delta=delta)
+
+    def dominates(self, other: Mechanism) -> bool:
+        """Definition 2. At least as truthful on every dataset: a partial order."""
+        if self.graph is not other.graph:
+            raise DuotoneError("dominance compares mechanisms on the same graph")
+        return all(mine >= theirs for mine, theirs in zip(self.truth, other.truth, strict=True))
+
+    def loss(self, prior: Mapping[Hashable, Given] | None = None) -> Number:
+        """Remark 1. Expected Hamming loss: the chance of a wrong answer under a prior on datasets (uniform by default)."""
+        if prior is None:
+            return sum((1 - t for t in self.truth), Fraction(0)) / len(self.truth)
+        weights = {d: probability(w, f"the prior at {d}") for d, w in prior.items()}
+        total = sum(weights.values(), Fraction(0))
+        if not abs(float(total - 1)) <= (0 if isinstance(total, Fraction) else 1e-9):
+            raise DuotoneError("a prior must sum to 1")
+        return sum((w * (1 - self.truth[self.graph.position(d)]) for d, w in weights.items()), Fraction(0))
+
+    def utility(self, function: Callable[[Mapping[Hashable, Number]], Number]) -> Number:
+        """Definition 2. Any utility as a function of the probability of the truth per dataset.
+
+        A reasonable one never falls when one of them rises, so a dominating mechanism has the larger utility.
+        """
+        return function(dict(zip(self.graph.names, self.truth, strict=True)))
+
+    def pullback(self, morphism: Morphism) -> Mechanism:
+        """Theorem 1. M ∘ g: this mechanism imported along a morphism. Whatever notion it satisfies, the result does too."""
+        if morphism.target is not self.graph and list(morphism.target.names) != list(self.graph.names):
+            raise DuotoneError("the morphism must end at the mechanism's graph")
+        return Mechanism.from_yes(morphism.source, morphism.pullback(self.yes))
+
+    def dual(self) -> Mechanism:
+        """Remark 2. The same probabilities of the truth on the graph with its colours swapped."""
+        return Mechanism(self.graph.dual(), self.truth)

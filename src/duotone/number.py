@@ -1,0 +1,116 @@
+"""Numbers: exact rationals as long as every input is exact, float64 otherwise."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+
+import gmpy2
+
+from duotone.errors import DuotoneError
+
+Number = Fraction | float
+"""Exact (`Fraction`) or float64 (`float`)."""
+
+LONGEST = 2**22
+"""The bits up to which a power is written out exactly."""
+
+Given = int | float | str | Decimal | Fraction
+"""What a caller may write for a number: `1`, `0.1`, `"0.1"`, `"1/10"`, `Fraction(1, 10)`."""
+
+
+def number(value: object, name: str = "number") -> Number:
+    """A number as given: text, integers, decimals and fractions are exact, floats stay floats.
+
+    >>> number("1/10"), number("0.1"), number(0.1), number(3)
+    (Fraction(1, 10), Fraction(1, 10), 0.1, Fraction(3, 1))
+    """
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str | Decimal):
+        try:
+            return Fraction(value) if len(str(value)) < 4000 else _long(str(value))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            raise DuotoneError(f"{name} must be a decimal or a fraction such as 0.1 or 1/10, got {value}") from None
+    if isinstance(value, Real):
+        return float(value)
+    raise DuotoneError(f"{name} must be a number, got {type(value).__name__}")
+
+
+def probability(value: object, name: str = "probability") -> Number:
+    """A number in [0, 1]; NaN fails too."""
+    x = number(value, name)
+    if not 0 <= x <= 1:
+        raise DuotoneError(f"{name} must be in [0, 1], got {show(x)}")
+    return x
+
+
+def show(x: Number) -> str:
+    """A number as a user would write it: `1/10` if exact, the shortest decimal otherwise."""
+    return str(gmpy2.mpq(x.numerator, x.denominator)) if isinstance(x, Fraction) else repr(float(x))
+
+
+def _long(text: str) -> Fraction:
+    """A fraction longer than Python's own limit on digits."""
+    value = gmpy2.mpq(text)
+    return Fraction(int(value.numerator), int(value.denominator))
+
+
+def float_below(x: Number) -> float:
+    """The largest float64 at most x.
+
+    >>> Fraction(float_below(Fraction(1, 10))) < Fraction(1, 10) < Fraction(0.1)
+    True
+    """
+    try:
+        near = float(x)
+    except OverflowError:
+        return math.nextafter(math.inf, 0)
+    return near if near <= x else math.nextafter(near, -math.inf)
+
+
+def complement_below(x: Number) -> Number:
+    """1 − x: exact for an exact x, else the largest float64 at most 1 − x."""
+    return 1 - x if isinstance(x, Fraction) else float_below(1 - Fraction(x))
+
+
+def exp_below(x: Fraction, bits: int = 128) -> Fraction:
+    """A rational at most e^x, x ≥ 0, with `bits` correct bits in e^x − 1.
+
+    Guarantee: never above e^x (MPFR rounds the argument and the result down).
+    """
+    bits += max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    with gmpy2.context(precision=bits, round=gmpy2.RoundDown):
+        top, bottom = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
+def log_ceiling(target: Fraction, base: Fraction) -> int:
+    """The least integer n ≥ 0 with base^n ≥ target, for base > 1; exact, ties too.
+
+    >>> log_ceiling(Fraction(8), Fraction(2)), log_ceiling(Fraction(9), Fraction(2))
+    (3, 4)
+    """
+    if target <= 1:
+        return 0
+    with gmpy2.context(precision=160):
+        rest, growth = (gmpy2.mpq(v.numerator, v.denominator) - 1 for v in (target, base))
+        estimate = gmpy2.log1p(gmpy2.mpfr(rest)) / gmpy2.log1p(gmpy2.mpfr(growth))
+        near = int(gmpy2.rint(estimate))
+        tie = abs(estimate - near) < gmpy2.mpfr(2) ** -40
+        above = int(gmpy2.ceil(estimate))
+    if tie and near * base.numerator.bit_length() <= LONGEST:
+        return near if base**near >= target else near + 1
+    return above
+
+
+def power(base: Fraction, n: int) -> Fraction:
+    """base^n for base ≥ 1: exact while it can be written down, else to 256 bits."""
+    if n * base.numerator.bit_length() <= LONGEST:
+        return base**n
+    with gmpy2.context(precision=256):
+        growth = gmpy2.mpfr(gmpy2.mpq(base.numerator, base.denominator) - 1)
+        top, bottom = gmpy2.exp(n * gmpy2.log1p(growth)).as_integer_ratio()
+    return Fraction(int(top), int(bottom))

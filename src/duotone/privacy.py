@@ -1,0 +1,329 @@
+"""Privacy notions. Each is one step bound φ: how large a neighbour's probability may be.
+
+Two neighbours d ~ d' are indistinguishable on a yes/no answer exactly when B_d ≤ φ(B_d') and B_d' ≤ φ(B_d).
+Nothing else in Duotone knows a privacy parameter: a new notion is a new φ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, overload, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from duotone.errors import DuotoneError
+from duotone.number import Given, Number, exp_below, float_below, log_ceiling, number, power, probability, show
+
+Array = npt.NDArray[Any]
+"""A float64 array, or an object array of exact rationals."""
+
+ROUND_DOWN = 1 - 2.0**-50
+"""Covers the roundings of the float64 step (at most 6 of 2^-53 each, relative), so that it is never above φ."""
+TINY = 2.0**-1000
+LARGEST_EPSILON = 2**13
+"""A larger ε is taken for this one: the answers differ by less than e^-8192."""
+LARGEST_FLOAT_EPSILON = 709.0
+
+
+class Notion(Protocol):
+    """A privacy notion: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
+
+    def step(self, x: Any, /) -> Any:
+        """φ(x), for a number or elementwise for an array."""
+        ...
+
+
+@runtime_checkable
+class ClosedForm(Protocol):
+    """A notion that also knows its iterates; for one that does not, the functions of these names below loop."""
+
+    def iterate(self, x: Number, n: Any, /) -> tuple[Any, Any]:
+        """φ^n(x) and 1 − φ^n(x), for a number n or an array."""
+        ...
+
+    def certain_after(self, x: Number, /) -> float:
+        """The least n with φ^n(x) = 1."""
+        ...
+
+    def balance(self) -> Number:
+        """The largest m with m ≤ φ(1 − m)."""
+        ...
+
+
+@dataclass(frozen=True, init=False)
+class ApproxDP:
+    """(ε, δ)-differential privacy (Definition 1): φ(x) = min(1, e^ε·x + δ, 1 − (1 − x − δ)/e^ε).
+
+    Give ε, or e^ε itself as `ratio`. The notion is exact when the ratio and δ are (text, integers, fractions);
+    then exact probabilities stay exact. Otherwise probabilities are float64.
+
+    Guarantee: `ratio` is never above e^ε, and `step` is never above φ, whatever is rounded.
+
+    >>> ApproxDP(ratio=2, delta="1/10").step(Fraction(6, 10))
+    Fraction(17, 20)
+    >>> round(ApproxDP(0.5, 1e-6).step(0.25), 12)
+    0.412181317675
+    """
+
+    ratio: Fraction
+    delta: Number
+    exact: bool
+    epsilon: float = field(compare=False)
+
+    def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, ratio: Given | None = None) -> None:
+        if (epsilon is None) == (ratio is None):
+            raise DuotoneError("give epsilon or ratio (which is e^epsilon), one of the two")
+        d = number(delta, "delta")
+        if not 0 <= d < 1:
+            raise DuotoneError(f"delta must be in [0, 1), got {show(d)}")
+        if ratio is not None:
+            y = number(ratio, "ratio")
+            if not 1 <= y < math.inf:
+                raise DuotoneError(f"ratio must be finite and at least 1, got {show(y)}")
+            exact, e = isinstance(y, Fraction), _log(Fraction(y))
+        else:
+            given = number(epsilon, "epsilon")
+            if not 0 <= given < math.inf:
+                raise DuotoneError(f"epsilon must be finite and at least 0, got {show(given)}")
+            exact, e = given == 0, float_below(given) if given > 2**1000 else float(given)
+            y = exp_below(min(Fraction(given), Fraction(e), Fraction(LARGEST_EPSILON)))
+        for name, value in {
+            "ratio": Fraction(y),
+            "delta": d,
+            "exact": exact and isinstance(d, Fraction),
+            "epsilon": e,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        first = f"ratio={show(self.ratio)}" if self.exact else f"epsilon={self.epsilon!r}"
+        return f"ApproxDP({first}, delta={show(self.delta)})"
+
+    def exactly(self) -> ApproxDP:
+        """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin goes by."""
+        return ApproxDP(ratio=self.ratio, delta=Fraction(self.delta))
+
+    @overload
+    def step(self, x: Given) -> Number: ...
+    @overload
+    def step(self, x: Array) -> Array: ...
+    def step(self, x: Given | Array) -> Number | Array:
+        """φ(x), for a number or elementwise for an array.
+
+        Guarantee: exact for exact inputs; otherwise a float64 in [x, φ(x)], and 1 exactly where φ(x) is 1.
+        """
+        if isinstance(x, np.ndarray):
+            if x.dtype == object:
+                return np.array([self.step(v) for v in x.flat], dtype=object).reshape(x.shape)
+            if not ((x >= 0) & (x <= 1)).all():
+                raise DuotoneError("probabilities must be in [0, 1]")
+            return self._step_floats(np.asarray(x, dtype=np.float64))
+        x = probability(x)
+        if self.exact and isinstance(x, Fraction):
+            return min(Fraction(1), self.ratio * x + self.delta, 1 - (1 - x - self.delta) / self.ratio)
+        return float(self._step_floats(np.array(float_below(x))))
+
+    @cached_property
+    def _floats(self) -> tuple[float, float, float]:
+        """e^ε − 1, 1 − e^−ε and δ, each rounded down: both pieces of φ are then sums of positive terms."""
+        return float_below(self.ratio - 1), float_below(1 - 1 / self.ratio), float_below(self.delta)
+
+    def _step_floats(self, x: Array) -> Array:
+        gain, shrink, delta = self._floats
+        first = x + (gain * x + delta)
+        second = x + (delta + (1 - x - delta) * shrink)
+        y = np.minimum(first, second) * ROUND_DOWN
+        y = np.where(y < TINY, np.maximum(x, delta), np.clip(y, x, 1))
+        certain = np.where(x < 0.5, x >= 1 - delta, 1 - x <= delta)  # x + δ ≥ 1, by subtractions that are exact
+        return np.where(certain, 1.0, y)
+
+    def transition(self, x: Given) -> float:
+        """Definition 10. τ for a truth probability x at the boundary (the paper's 1 − R), never below −1.
+
+        φ^i(x) takes the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0.
+
+        >>> ApproxDP(ratio="1.3", delta="0.1").transition("0.2")
+        1.0
+        """
+        y, d, b = self.ratio, Fraction(self.delta), Fraction(probability(x))
+        if y == 1:
+            return -1.0
+        if b == d == 0:
+            return math.inf
+        steps = log_ceiling((y - 1 + 2 * d) / ((b * (y - 1) + d) * (y + 1)), y)
+        return steps - 1.0 if steps < 2**1000 else math.inf
+
+    @overload
+    def iterate(self, x: Given, n: int) -> tuple[Number, Number]: ...
+    @overload
+    def iterate(self, x: Given, n: Array) -> tuple[Array, Array]: ...
+    def iterate(self, x: Given, n: int | Array) -> tuple[Number, Number] | tuple[Array, Array]:
+        """Theorem 4. φ^n(x) and 1 − φ^n(x) in closed form, for one n ≥ 0 or an array of them (up to 10^18).
+
+        Exact for exact inputs. Otherwise float64, where both are accurate however close to 0 they are.
+
+        >>> ApproxDP(ratio="1.3", delta="0.1").iterate("0.2", 3)
+        (Fraction(242, 325), Fraction(83, 325))
+        """
+        start = probability(x)
+        if not np.all(np.asarray(n) >= 0):
+            raise DuotoneError("a number of steps must be at least 0")
+        if not (self.exact and isinstance(start, Fraction)):
+            truth, error = self._iterate_floats(float(start), np.asarray(n, dtype=np.float64))
+            return (truth, error) if isinstance(n, np.ndarray) else (float(truth), float(error))
+        if isinstance(n, np.ndarray):
+            each = np.array([self._iterate_exact(start, int(i)) for i in n.flat], dtype=object).reshape(n.shape)
+            return each, 1 - each
+        single = self._iterate_exact(start, n)
+        return single, 1 - single
+
+    def _iterate_exact(self, b: Fraction, n: int) -> Fraction:
+        y, d = self.ratio, Fraction(self.delta)
+        if n >= self.certain_after(b):
+            return Fraction(1)
+        if y == 1 or b == d == 0:
+            return b + n * d
+        if n * y.numerator.bit_length() > 2**25:
+            raise DuotoneError(f"the exact probability {n} steps away is too long to write down: give floats instead")
+        first = int(min(n, self.transition(b) + 1))
+        b = y**first * b + d * (y**first - 1) / (y - 1)
+        second = y ** (n - first)
+        return 1 - ((1 - b) / second - d * (second - 1) / (second * (y - 1)))
+
+    def _iterate_floats(self, b: float, n: Array) -> tuple[Array, Array]:
+        e, d = min(self.epsilon, LARGEST_FLOAT_EPSILON), float(self.delta)
+        growth = math.expm1(e)
+        if e < 1e-200:  # as good as 0 over 10^18 steps, and its products would be subnormal
+            truth = np.minimum(b + n * d, 1)
+            return truth, np.maximum((1 - b) - n * d, 0)
+        tau = self.transition(b)
+        first = np.minimum(n, tau + 1)
+        sums = np.expm1(-e * first) / math.expm1(-e)  # with e^ε(i−1) before it: (e^εi − 1)/(e^ε − 1)
+        start = _times_exp(b, e * first) + _times_exp(d, e * (first - 1)) * sums
+        second = n - first
+        error = np.maximum((1 - start) * np.exp(-e * second) + d * np.expm1(-e * second) / growth, 0)
+        return np.where(second > 0, 1 - error, start), np.where(second > 0, error, 1 - start)
+
+    def certain_after(self, x: Given) -> float:
+        """The least n with φ^n(x) = 1 exactly; infinite if there is none.
+
+        >>> ApproxDP(1, 1e-6).certain_after(ApproxDP(1, 1e-6).balance())
+        14.0
+        """
+        y, d, b = self.ratio, Fraction(self.delta), Fraction(probability(x))
+        if b == 1:
+            return 0.0
+        if d == 0:
+            return math.inf
+        if y == 1:
+            steps = math.ceil((1 - b) / d)
+            return float(steps) if steps < 2**1000 else math.inf
+        if (tau := self.transition(b)) == math.inf:
+            return math.inf
+        first = int(tau) + 1
+        grown = power(y, first)
+        b = grown * b + d * (grown - 1) / (y - 1)
+        steps = first + log_ceiling(1 + (1 - b) * (y - 1) / d, y)
+        return float(steps) if steps < 2**1000 else math.inf
+
+    def balance(self) -> Number:
+        """Corollary 2. The largest m with m ≤ φ(1 − m): (e^ε + δ)/(1 + e^ε).
+
+        >>> ApproxDP(ratio=2, delta="1/10").balance()
+        Fraction(7, 10)
+        """
+        m = (self.ratio + Fraction(self.delta)) / (1 + self.ratio)
+        return m if self.exact else float_below(m)
+
+    @classmethod
+    def tightest(
+        cls,
+        pairs: Sequence[tuple[Number, Number]],
+        *,
+        epsilon: Given | None = None,
+        ratio: Given | None = None,
+        delta: Given | None = None,
+    ) -> ApproxDP:
+        """The strongest notion under which every pair of neighbouring probabilities is indistinguishable.
+
+        Give ε (or e^ε as `ratio`) for the least δ, or δ for the least ε. Exact for exact inputs.
+        """
+        sides = [(Fraction(a), Fraction(b)) for p, q in pairs for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]
+        if delta is None:
+            notion = cls(epsilon, ratio=ratio)
+            least = max([Fraction(0), *(a - notion.ratio * b for a, b in sides)])
+            if least == 1:
+                raise DuotoneError("two neighbours never give the same answer: no delta below 1 will do")
+            return cls(ratio=notion.ratio, delta=least) if notion.exact else cls(epsilon, least)
+        if not (epsilon is None and ratio is None):
+            raise DuotoneError("give epsilon (or ratio) to find delta, or delta to find epsilon, not both")
+        d = Fraction(cls(0, delta).delta)
+        if any(b == 0 and a > d for a, b in sides):
+            raise DuotoneError("an answer is possible here and impossible next door: no finite epsilon will do")
+        return cls(ratio=max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), delta=delta)
+
+
+def iterate(privacy: Notion, x: Number, n: int) -> tuple[Number, Number]:
+    """φ^n(x) and 1 − φ^n(x), by the notion's closed form where it has one."""
+    if isinstance(privacy, ClosedForm):
+        truth, error = privacy.iterate(x, n)
+        return truth, error
+    for _ in range(n):
+        x, last = privacy.step(x), x
+        if x == last:
+            break
+    return x, 1 - x
+
+
+def certain_after(privacy: Notion, x: Number) -> float:
+    """The least n with φ^n(x) = 1 exactly; infinite if there is none."""
+    if isinstance(privacy, ClosedForm):
+        return privacy.certain_after(x)
+    n = 0
+    while x < 1:
+        x, last = privacy.step(x), x
+        if x == last:
+            return math.inf
+        n += 1
+    return float(n)
+
+
+def balance(privacy: Notion) -> Number:
+    """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often."""
+    if isinstance(privacy, ClosedForm):
+        return privacy.balance()
+    holds: Callable[[float], bool] = lambda m: m <= privacy.step(1 - m)  # noqa: E731
+    low, high = 0.5, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high if holds(high) else low
+
+
+def in_kind(privacy: Notion, x: Number) -> Number:
+    """x as the notion reckons with it: exact only where the notion is exact too."""
+    return x if isinstance(x, Fraction) and getattr(privacy, "exact", False) else float(x)
+
+
+def exactly(privacy: Notion) -> Notion:
+    """The notion in exact arithmetic where it has one: what a check goes by."""
+    return privacy.exactly() if isinstance(privacy, ApproxDP) else privacy
+
+
+def _times_exp(factor: float, exponent: Array) -> Array:
+    """factor·e^exponent, in logarithms only where e^exponent overflows and a tiny factor brings it back."""
+    direct = factor * np.exp(np.minimum(exponent, LARGEST_FLOAT_EPSILON))
+    if factor == 0 or not (exponent > LARGEST_FLOAT_EPSILON).any():
+        return direct
+    return np.where(exponent > LARGEST_FLOAT_EPSILON, np.exp(exponent + math.log(factor)), direct)
+
+
+def _log(y: Fraction) -> float:
+    """ln y for y ≥ 1, accurate near 1 and beyond the floats."""
+    if y < 2:
+        return math.log1p(float(y - 1))
+    return math.log(y.numerator) - math.log(y.denominator) if y > 2**1000 else math.log(y)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from duotone import families
+from duotone.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps(nx.node_link_data(families.votes(3).graph().to_networkx(), edges="edges")))
+    return path
+
+
+@pytest.fixture
+def figure_2(tmp_path: Path) -> Path:
+    path = tmp_path / "figure-2.graphml"
+    nx.write_graphml(families.figure_2().to_networkx(), path)
+    return path
+
+
+def test_design_and_check(capsys: pytest.CaptureFixture[str], votes: Path, tmp_path: Path) -> None:
+    code, out, err = run(capsys, "design", votes, "--ratio", "2", "--delta", "1/10", "--json", "--draw", tmp_path / "m.svg")
+    assert code == 0
+    assert json.loads(out)["datasets"]["111"] == {"colour": "blue", "level": 1, "yes": "9/10", "error": "1/10"}
+    assert err == f"wrote {tmp_path / 'm.svg'}\n"
+    saved = tmp_path / "m.json"
+    saved.write_text(out)
+    assert run(capsys, "check", saved)[0] == 0
+    code, out, _ = run(capsys, "check", saved, "--ratio", "1.9", "--delta", "0.1", "--json")
+    assert code == 1
+    assert json.loads(out)["holds"] is False
+    code, out, _ = run(capsys, "check", saved, "--epsilon", "0.5")
+    assert code == 1
+    assert "NOT private" in out
+
+
+def test_design_reads_as_text(capsys: pytest.CaptureFixture[str], votes: Path) -> None:
+    code, out, _ = run(capsys, "design", votes, "--epsilon", "1", "--delta", "1e-6")
+    assert code == 0
+    assert "Pr[wrong]" in out
+    assert "(2, 2)-line" in out
+
+
+def test_design_with_unequal_values(capsys: pytest.CaptureFixture[str], figure_2: Path) -> None:
+    common = ("design", figure_2, "--boundary", "h=3/5,l=7/10")
+    code, out, _ = run(capsys, *common, "--ratio", "2", "--delta", "0.1", "--json")
+    assert json.loads(out)["datasets"]["c"]["yes"] == "17/20"
+    code, out, err = run(capsys, *common, "--ratio", "1.1")
+    assert (code, out) == (2, "")
+    assert "h–n–q–l" in err
+    assert err.count("\n") == 1
+
+
+def test_design_from_an_edge_list(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("a,b\nb,c\nlonely\n")
+    code, out, _ = run(capsys, "design", tmp_path / "g.csv", "--blue", "a,b", "--ratio", "2", "--boundary", "1/2", "--json")
+    assert code == 0
+    assert json.loads(out)["datasets"]["a"]["yes"] == "3/4"
+    assert json.loads(out)["datasets"]["lonely"] == {"colour": "red", "level": None, "yes": "0", "error": "0"}
+
+
+def test_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    example = ("line", 4, 3, "--ratio", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2")
+    code, out, _ = run(capsys, *example, "--json")
+    assert json.loads(out)["datasets"]["1"]["error"] == "83/325"
+    assert json.loads(out)["line"] == {"blue": 4, "red": 3}
+    code, out, err = run(capsys, *example, "--draw", tmp_path / "line.png")
+    assert code == 0
+    assert "transition τ = 1; blue error 0 from distance 6; red error 0 from distance 1" in out
+    assert "wrote" in err
+    code, out, _ = run(capsys, "line", 2, 70, "--epsilon", "1", "--blue-at-boundary", "balanced")
+    assert "never exactly 0" in out
+    assert "… and 12 more" in out
+
+
+def test_paper(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = run(capsys, "paper", tmp_path)
+    assert code == 0
+    assert "63 of 63 claims agree" in out
+    assert err.count("wrote") == 16
+    code, out, _ = run(capsys, "paper", tmp_path, "--json")
+    assert all(claim["agrees"] for claim in json.loads(out))
+
+
+def test_a_graph_without_edges_is_private(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("a\n")
+    _, out, _ = run(capsys, "design", tmp_path / "g.csv", "--blue", "a", "--epsilon", "0", "--json")
+    (tmp_path / "m.json").write_text(out)
+    assert run(capsys, "check", tmp_path / "m.json")[1] == "private: no dataset has a neighbour\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--epsilon", "-1"], "epsilon must be finite and at least 0, got -1"),
+        (["--epsilon", "nan"], "epsilon must be a decimal or a fraction"),
+        (["--epsilon", "1", "--delta", "1"], "delta must be in [0, 1), got 1"),
+        (["--epsilon", "1", "--ratio", "2"], "one of the two"),
+        ([], "one of the two"),
+        (["--epsilon", "1", "--boundary", "2"], "must be in [0, 1], got 2"),
+        (["--epsilon", "1", "--boundary", "z=1"], "there is no dataset z"),
+        (["--epsilon", "1", "--boundary", "fair"], "must be a decimal or a fraction"),
+        (["--epsilon", "1", "--blue", "z"], "there is no node z to be blue"),
+        (["--epsilon", "1", "--draw", "m.txt"], "a picture must end in"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys: pytest.CaptureFixture[str], votes: Path, arguments: list[str], says: str) -> None:
+    code, out, err = run(capsys, "design", votes, *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.startswith("duotone: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["line", "0", "1", "--epsilon", "1", "--blue-at-boundary", "1"],
+        ["line", "1", "999999999", "--epsilon", "1", "--blue-at-boundary", "1"],
+        ["line", "1", "1", "--epsilon", "1"],
+        ["check", "no-such-file.json"],
+        ["design", "no-such-file.json", "--epsilon", "1"],
+        ["nonsense"],
+    ],
+)
+def test_other_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert run(capsys, *arguments)[0] == 2
+
+
+def test_check_refuses_what_is_not_a_mechanism(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text("{")
+    code, _, err = run(capsys, "check", tmp_path / "m.json")
+    assert (code, err) == (2, f"duotone: {tmp_path / 'm.json'} is not JSON\n")
+
+
+def test_help_comes_at_once() -> None:
+    """No heavy library is imported before a command needs it."""
+    code = "import sys, duotone.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nprint(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("'numpy'", "'gmpy2'", "'networkx'", "'matplotlib'", "'scipy'"):
+        assert heavy not in loaded
+    shown = subprocess.run([sys.executable, "-m", "duotone", "--version"], capture_output=True, text=True, check=True).stdout
+    assert shown == "0.1.0\n"

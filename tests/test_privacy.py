@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from duotone import ApproxDP, DuotoneError, balanced, design, families
+from duotone.privacy import balance, certain_after, iterate
+from oracles import indistinguishable
+from strategies import exact_budgets, float_budgets, probabilities
+
+NAN = float("nan")
+
+
+@given(exact_budgets, probabilities, probabilities)
+def test_step_is_definition_1(privacy: ApproxDP, p: Fraction, q: Fraction) -> None:
+    both = p <= privacy.step(q) and q <= privacy.step(p)
+    assert both == indistinguishable(p, q, privacy.ratio, Fraction(privacy.delta))
+
+
+@given(exact_budgets, probabilities, probabilities)
+def test_step_is_increasing_concave_and_dual(privacy: ApproxDP, p: Fraction, q: Fraction) -> None:
+    low, high = privacy.step(min(p, q)), privacy.step(max(p, q))
+    assert min(p, q) <= low <= high <= 1
+    assert privacy.step((p + q) / 2) >= Fraction(low + high) / 2
+    assert privacy.step(1 - privacy.step(p)) >= 1 - p
+
+
+@given(float_budgets, st.one_of(st.floats(0, 1), st.sampled_from([0.0, 5e-324, 1e-300, 0.5, 1 - 2**-53, 1.0])))
+@example(ApproxDP(0.0, 0.1), 0.9)
+@example(ApproxDP(1.0, 0.75), 0.25)
+def test_float_step_never_exceeds_the_exact_one(privacy: ApproxDP, x: float) -> None:
+    got, bound = privacy.step(x), privacy.exactly().step(Fraction(x))
+    assert isinstance(got, float)
+    assert x <= got <= bound
+    assert got >= float(bound) * (1 - 1e-14) or bound < 1e-290 or 0 < x < 1e-290  # subnormals are only safe
+    assert (got == 1) == (bound == 1)
+
+
+@given(float_budgets)
+def test_scalars_and_arrays_agree(privacy: ApproxDP) -> None:
+    x = np.linspace(0, 1, 7)
+    assert privacy.step(x).tolist() == [privacy.step(v) for v in x.tolist()]
+    exact = ApproxDP(ratio=2, delta="1/10")
+    fractions = np.array([Fraction(i, 4) for i in range(5)], dtype=object)
+    assert exact.step(fractions).tolist() == [exact.step(v) for v in fractions.tolist()]
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.1", "1/3", "1e-9", "700", 5e-324, 1e-300, 20.0])
+def test_ratio_is_just_below_the_exponential(epsilon: str | float) -> None:
+    ratio = ApproxDP(epsilon).ratio
+    given = Fraction(epsilon)
+    with gmpy2.context(precision=4000):
+        excess = gmpy2.expm1(gmpy2.mpfr(gmpy2.mpq(given.numerator, given.denominator)))
+        gap = excess - gmpy2.mpq(ratio.numerator - ratio.denominator, ratio.denominator)
+        assert 0 <= gap <= excess * gmpy2.mpfr(2) ** -50  # the float nearest to ε may lie below it by 2^-53
+
+
+def test_huge_epsilon() -> None:
+    free = ApproxDP(1e308)
+    assert free.step(Fraction(0)) == 0.0
+    assert free.step(0.0) == 0.0
+    assert free.step(1e-300) > 0.999999
+    assert free.iterate(0.5, 1)[1] == pytest.approx(0, abs=1e-300)
+    assert 0.999999 < balanced(free).blue < 1
+    assert ApproxDP("1e400").ratio == free.ratio
+    assert ApproxDP(ratio=Fraction(10) ** 400).step(Fraction(1, 2)) == 1 - Fraction(1, 2 * 10**400)
+
+
+def test_no_budget_at_all() -> None:
+    nothing = ApproxDP(0, 0)
+    assert nothing.exact
+    assert nothing.step("1/3") == Fraction(1, 3)
+    assert nothing.balance() == Fraction(1, 2)
+    assert nothing.certain_after("1/3") == math.inf
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"epsilon": -1}, "epsilon must be finite and at least 0, got -1"),
+        ({"epsilon": NAN}, "epsilon must be finite and at least 0, got nan"),
+        ({"epsilon": math.inf}, "epsilon must be finite"),
+        ({"epsilon": 1, "delta": 1}, r"delta must be in \[0, 1\), got 1"),
+        ({"epsilon": 1, "delta": NAN}, r"delta must be in \[0, 1\), got nan"),
+        ({"epsilon": 1, "delta": "-1/10"}, "delta must be"),
+        ({"ratio": "1/2"}, "ratio must be finite and at least 1, got 1/2"),
+        ({"ratio": NAN}, "ratio must be finite"),
+        ({"ratio": math.inf}, "ratio must be finite"),
+        ({}, "give epsilon or ratio"),
+        ({"epsilon": 1, "ratio": 2}, "one of the two"),
+        ({"epsilon": "one"}, "epsilon must be a decimal or a fraction"),
+        ({"epsilon": "1/0"}, "epsilon must be a decimal or a fraction"),
+        ({"epsilon": [1]}, "epsilon must be a number, got list"),
+    ],
+)
+def test_bad_budgets(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        ApproxDP(**arguments)
+
+
+@pytest.mark.parametrize("x", [-0.1, 1.1, NAN, Fraction(-1, 3), np.array([0.5, NAN])])
+def test_bad_probabilities(x: Any) -> None:
+    with pytest.raises(DuotoneError, match=r"must be in \[0, 1\]"):
+        ApproxDP(1).step(x)
+
+
+@given(exact_budgets, probabilities, st.integers(0, 25))
+@example(ApproxDP(ratio=2, delta=0), Fraction(0), 5)  # R = 1 with δ = 0: the truth is never told
+@example(ApproxDP(0, "1/10"), Fraction(1, 5), 5)  # ε = 0
+@example(ApproxDP(ratio="1.3", delta="0.1"), Fraction(12, 13), 3)  # the paper's τ = −2
+def test_closed_form_is_the_recurrence(privacy: ApproxDP, x: Fraction, n: int) -> None:
+    truth, pieces = x, 0
+    for i in range(n):
+        first = privacy.ratio * truth + Fraction(privacy.delta)
+        second = 1 - (1 - truth - Fraction(privacy.delta)) / privacy.ratio
+        if first < second and privacy.ratio > 1:
+            assert i == pieces, "the first piece is never taken again after the second"
+            pieces += 1
+        truth = min(Fraction(1), first, second)
+    assert privacy.iterate(x, n) == (truth, 1 - truth)
+    assert min(privacy.transition(x) + 1, n) == pieces
+    assert (truth == 1) == (n >= privacy.certain_after(x))
+
+
+@given(float_budgets, st.floats(0, 1), st.integers(0, 40))
+def test_float_closed_form_is_accurate(privacy: ApproxDP, x: float, n: int) -> None:
+    if privacy.epsilon > 700:
+        return
+    exact_truth = Fraction(x)
+    for _ in range(n):
+        exact_truth = Fraction(privacy.exactly().step(exact_truth))
+    truth, error = privacy.iterate(x, n)
+    scale = max(n * privacy.epsilon, 1) * 1e-14
+    assert float(truth) == pytest.approx(float(exact_truth), rel=scale, abs=1e-300)
+    # relative to e^−εn, the error's own scale: nothing cancels
+    assert float(error) == pytest.approx(float(1 - exact_truth), rel=scale, abs=scale * math.exp(-n * privacy.epsilon) + 1e-300)
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.01, 1.0, 50.0, 700.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-200, 1e-18, 1e-6])
+@pytest.mark.parametrize("x", [0.0, 1e-250, 1e-9, 0.5, 0.9])
+def test_far_away_against_high_precision(epsilon: float, delta: float, x: float) -> None:
+    privacy = ApproxDP(epsilon, delta)
+    n = np.array([0, 1, 2, 10, 1000, 10**6, 10**12, 5 * 10**12, 10**15, 10**18])
+    with np.errstate(all="raise", under="ignore"):
+        truth, error = privacy.iterate(x, n)
+    assert np.isfinite(truth).all()
+    assert np.isfinite(error).all()
+    assert (np.diff(truth) >= 0).all()
+    for i, distance in enumerate(n.tolist()):
+        exact_truth, exact_error = _high_precision(privacy, x, distance)
+        assert truth[i] == pytest.approx(exact_truth, rel=1e-9, abs=1e-305)
+        assert error[i] == pytest.approx(exact_error, rel=1e-9, abs=1e-12 * math.exp(-min(epsilon * distance, 745)) + 1e-305)
+
+
+def _high_precision(privacy: ApproxDP, x: float, n: int) -> tuple[float, float]:
+    """Theorem 4 as printed, with 3,000 bits and without care."""
+    with gmpy2.context(precision=3000, emax=2**40, emin=-(2**40)):
+        e, d, r = gmpy2.mpfr(privacy.epsilon), gmpy2.mpfr(float(privacy.delta)), 1 - gmpy2.mpfr(x)
+        y = gmpy2.exp(e)
+        if r == 1 and d == 0:
+            return 0.0, 1.0
+        inside = (y + 2 * d - 1) / ((1 - r) * (y**3 - y) + d * (y**2 + y))
+        first = min(max(int(gmpy2.ceil(gmpy2.log(inside) / e)), -1) + 1, n)
+        if n * privacy.epsilon > 1e7 and n > first:
+            return 1.0, 0.0  # e^−10,000,000
+        start = 1 - gmpy2.exp(e * first) * (1 - r) - d * gmpy2.expm1(first * e) / (y - 1)
+        last = gmpy2.exp(e * (n - first))
+        end = max(start / last - d * (last - 1) / (last * (y - 1)), gmpy2.mpfr(0))
+        return float(1 - end), float(end)
+
+
+def test_exact_values_too_long_to_write_are_refused() -> None:
+    assert ApproxDP(ratio=2, delta="1/10").iterate(Fraction(1, 2), 10**18)[0] == 1
+    with pytest.raises(DuotoneError, match="too long to write down"):
+        ApproxDP(ratio=2).iterate(Fraction(1, 2), 10**18)
+    with pytest.raises(DuotoneError, match="at least 0"):
+        ApproxDP(1).iterate(0.5, -1)
+
+
+@given(exact_budgets)
+def test_balance_is_the_largest_fixed_point(privacy: ApproxDP) -> None:
+    m = privacy.balance()
+    assert privacy.step(1 - m) == m
+    above = m + (1 - m) / 7
+    assert above == 1 or privacy.step(1 - above) < above
+
+
+@given(float_budgets)
+def test_float_balance_is_private(privacy: ApproxDP) -> None:
+    m = Fraction(privacy.balance())
+    assert m <= privacy.exactly().step(1 - m)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-6), (2, 1e-6), (1, 0.1), (0.5, 1e-9)])
+def test_certain_distance_matches_the_published_formula(epsilon: float, delta: float) -> None:
+    y = math.exp(epsilon)
+    formula = math.ceil(math.log((y - 1 + 2 * delta) / (delta * (y + 1))) / epsilon)
+    assert balanced(ApproxDP(epsilon, delta)).certain == (formula, formula)
+
+
+@given(st.lists(st.tuples(probabilities, probabilities), min_size=1, max_size=5), st.fractions(0, Fraction(1, 2)))
+def test_tightest(pairs: list[tuple[Fraction, Fraction]], delta: Fraction) -> None:
+    def private(notion: ApproxDP) -> bool:
+        return all(indistinguishable(p, q, notion.ratio, Fraction(notion.delta)) for p, q in pairs)
+
+    try:
+        least = ApproxDP.tightest(pairs, delta=delta)
+    except DuotoneError:
+        assert not private(ApproxDP(ratio=10**9, delta=delta))
+    else:
+        assert private(least)
+        assert least.ratio == 1 or not private(ApproxDP(ratio=1 + (least.ratio - 1) * Fraction(999, 1000), delta=delta))
+    try:
+        least = ApproxDP.tightest(pairs, ratio=2)
+    except DuotoneError:
+        assert any({p, q} == {0, 1} for p, q in pairs)
+    else:
+        assert private(least)
+        assert least.delta == 0 or not private(ApproxDP(ratio=2, delta=Fraction(least.delta) * Fraction(999, 1000)))
+
+
+def test_tightest_wants_one_of_the_two() -> None:
+    with pytest.raises(DuotoneError, match="not both"):
+        ApproxDP.tightest([], epsilon=1, delta=0)
+    assert ApproxDP.tightest([], epsilon=1) == ApproxDP(1, Fraction(0))
+
+
+class GaussianDP:
+    """μ-Gaussian differential privacy: a notion of one's own is one φ."""
+
+    def __init__(self, mu: float) -> None:
+        self.mu = mu
+
+    def step(self, x: Any) -> Any:
+        shifted = norm.cdf(norm.ppf(np.asarray(x, dtype=float)) + self.mu)
+        return shifted if isinstance(x, np.ndarray) else max(float(x), float(shifted))
+
+
+def test_a_new_notion_is_one_step() -> None:
+    gaussian = GaussianDP(0.7)
+    assert balance(gaussian) == pytest.approx(norm.cdf(0.35))
+    assert iterate(gaussian, 0.3, 4)[0] == pytest.approx(norm.cdf(norm.ppf(0.3) + 2.8))
+    assert certain_after(gaussian, 1.0) == 0
+    graph = families.figure_2()
+    for boundary in ("balanced", 0.6, {"h": 0.6, "l": 0.7}):
+        assert design(graph, gaussian, boundary).check(gaussian).holds
+    levels = np.array([-3, -1, 0, 2])
+    line = balanced(gaussian)
+    assert line.yes(levels).tolist() == pytest.approx([line.yes(int(level)) for level in levels])

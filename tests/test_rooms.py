@@ -1,0 +1,64 @@
+"""The shape of the package: who may import whom, and what is public."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import duotone
+
+SOURCE = Path(duotone.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
+ROOMS = [
+    "errors", "number", "privacy", "line", "graph", "families", "morphism", "mechanism", "optimal", "certificate",
+    "draw", "paper", "cli", "__main__",
+]  # fmt: skip
+
+
+def imported(file: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("duotone."):
+            rooms.add(node.module.split(".")[1])
+        if isinstance(node, ast.ImportFrom) and node.module == "duotone":
+            rooms |= {alias.name for alias in node.names} - {"__version__"}
+    return rooms
+
+
+def test_a_room_imports_only_from_the_rooms_above_it() -> None:
+    files = {file.stem: file for file in SOURCE.glob("*.py") if file.stem != "__init__"}
+    assert set(files) == set(ROOMS)
+    for i, room in enumerate(ROOMS):
+        assert imported(files[room]) <= set(ROOMS[:i]), room
+
+
+def test_public_names_are_exactly_the_documented_ones() -> None:
+    reference = (DOCS / "reference.md").read_text().split("## The command")[0]
+    documented = {
+        name for line in re.findall(r"^- (.*)", reference, re.M) for name in re.findall(r"`(\w+)", line.split(":")[0])
+    }
+    assert documented == set(duotone.__all__)
+    assert sorted(duotone.__all__) == duotone.__all__
+    for name in duotone.__all__:
+        assert getattr(duotone, name).__doc__
+    assert set(duotone.__all__) <= set(dir(duotone))
+
+
+def test_privacy_parameters_stand_in_formulas_of_one_file_only() -> None:
+    """`.epsilon`, `.delta` and `.ratio` may be shown or stored elsewhere, never reckoned with."""
+    for file in SOURCE.glob("*.py"):
+        if file.stem == "privacy":
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.BinOp):
+                names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+                names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                assert not names & {"epsilon", "delta", "ratio"}, f"{file.name}:{node.lineno}"
+
+
+def test_theory_names_real_tests() -> None:
+    tests = "\n".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "theory.md").read_text()))
+    assert len(named) > 20
+    assert {name for name in named if f"def {name}(" not in tests} == set()
