@@ -140,8 +140,9 @@ def test_float_closed_form_is_accurate(privacy: ApproxDP, x: float, n: int) -> N
     truth, error = privacy.iterate(x, n)
     scale = max(n * privacy.epsilon, 1) * 1e-14
     assert float(truth) == pytest.approx(float(exact_truth), rel=scale, abs=1e-300)
-    # relative to e^−εn, the error's own scale: nothing cancels
-    assert float(error) == pytest.approx(float(1 - exact_truth), rel=scale, abs=scale * math.exp(-n * privacy.epsilon) + 1e-300)
+    # relative to the terminal phase's e^−εj, the error's own scale: nothing cancels
+    scale_of_error = math.exp(-max(n - privacy.transition(x) - 1, 0) * privacy.epsilon)
+    assert float(error) == pytest.approx(float(1 - exact_truth), rel=scale, abs=scale * scale_of_error + 1e-300)
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.01, 1.0, 50.0, 700.0])

@@ -102,7 +102,7 @@ def line(
 ) -> None:
     """The optimal mechanism on the (NB, NR)-line."""
     from duotone import families, optimal
-    from duotone.line import balanced, with_boundary
+    from duotone.line import on_line
 
     privacy = _privacy(epsilon, ratio, delta)
     if not (blue >= 1 and red >= 1):
@@ -111,15 +111,15 @@ def line(
         raise DuotoneError(f"at most {LONGEST_LINE} datasets are listed, got {blue + red}: the error depends on distance alone")
     boundary = _boundary(blue_at_boundary, {})
     mechanism = optimal.design(families.line(blue, red).graph(), privacy, boundary)
-    on_line = balanced(privacy) if boundary == "balanced" else with_boundary(privacy, boundary)
+    plain = on_line(privacy, boundary)
     if draw is not None:
         from duotone import draw as pictures
 
-        _wrote(pictures.save(pictures.line_phases(on_line, blue, red), draw))
+        _wrote(pictures.save(pictures.line_phases(plain, blue, red), draw))
     _print_mechanism(mechanism, privacy, as_json)
     if not as_json:
-        tau = privacy.transition(on_line.blue)
-        print(f"transition τ = {tau:g}" + "".join(_certain(*at) for at in zip(("blue", "red"), on_line.certain, strict=True)))
+        tau = privacy.transition(plain.blue)
+        print(f"transition τ = {tau:g}" + "".join(_certain(*at) for at in zip(("blue", "red"), plain.certain, strict=True)))
 
 
 @app.command()

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from duotone.number import Given, Number, complement_below, probability
-from duotone.privacy import Array, ClosedForm, Notion, balance, certain_after, in_kind, iterate
+from duotone.privacy import Array, ClosedForm, Notion, balance, certain_after, iterate, represent
+
+Boundary = Literal["balanced", "selection"] | Given
+"""What is fixed at the boundary of a line: both sides alike, the empty group at no, or the truth on the blue side."""
 
 NEVER = 2**63 - 1
 """The level of a blue dataset that no number of changes can turn red; −1 − NEVER for a red one."""
@@ -23,7 +26,8 @@ NEVER = 2**63 - 1
 class LineMechanism:
     """Theorem 4. The optimal mechanism on the line with given probabilities of the truth at the boundary.
 
-    Build it with `balanced` or `with_boundary`; `blue` is the probability of the truth at level 0, `red` at level −1.
+    Build it with `balanced`, `with_boundary` or `partition_selection`; `blue` is the probability of the truth at
+    level 0, `red` at level −1, and `boundary` what was asked for.
 
     >>> from duotone import ApproxDP
     >>> voting = balanced(ApproxDP(ratio=2, delta="1/10"))
@@ -34,6 +38,7 @@ class LineMechanism:
     privacy: Notion
     blue: Number
     red: Number
+    boundary: Boundary
 
     def truth(self, level: Any) -> Any:
         """Probability of the true answer, at one level or an array of them."""
@@ -68,10 +73,22 @@ class LineMechanism:
         return truth, np.where(never, 0, np.where(levels >= 0, not_blue, not_red))
 
 
+def on_line(privacy: Notion, boundary: Boundary) -> LineMechanism:
+    """The optimal mechanism on the line with this boundary."""
+    if boundary == "balanced":
+        m = balance(privacy)
+        return LineMechanism(privacy, m, m, boundary)
+    if boundary == "selection":
+        empty = represent(privacy, Fraction(0))
+        return LineMechanism(privacy, privacy.step(empty), 1 - empty, boundary)
+    given = probability(boundary, "the probability at the blue boundary")
+    m = represent(privacy, given)
+    return LineMechanism(privacy, m, privacy.step(complement_below(m)), given)
+
+
 def balanced(privacy: Notion) -> LineMechanism:
     """Corollary 2. Both sides of the boundary tell the truth equally often: neither mistake is preferred."""
-    m = balance(privacy)
-    return LineMechanism(privacy, m, m)
+    return on_line(privacy, "balanced")
 
 
 def with_boundary(privacy: Notion, blue: Given) -> LineMechanism:
@@ -81,8 +98,7 @@ def with_boundary(privacy: Notion, blue: Given) -> LineMechanism:
     >>> with_boundary(ApproxDP(ratio="1.3", delta="1/10"), "1/5").truth(3)
     Fraction(242, 325)
     """
-    m = in_kind(privacy, probability(blue, "the probability at the blue boundary"))
-    return LineMechanism(privacy, m, privacy.step(complement_below(m)))
+    return on_line(privacy, probability(blue, "the probability at the blue boundary"))
 
 
 def partition_selection(privacy: Notion) -> LineMechanism:
@@ -95,8 +111,7 @@ def partition_selection(privacy: Notion) -> LineMechanism:
     >>> [str(partition_selection(ApproxDP(ratio=2, delta="1/10")).yes(n - 1)) for n in range(6)]
     ['0', '1/10', '3/10', '7/10', '9/10', '1']
     """
-    empty = in_kind(privacy, Fraction(0))
-    return LineMechanism(privacy, privacy.step(empty), 1 - empty)
+    return on_line(privacy, "selection")
 
 
 def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:

@@ -14,7 +14,7 @@ from duotone.errors import DuotoneError
 Number = Fraction | float
 """Exact (`Fraction`) or float64 (`float`)."""
 
-LONGEST = 2**22
+LONGEST = 2**16
 """The bits up to which a power is written out exactly."""
 
 Given = int | float | str | Decimal | Fraction

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable, Mapping
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
-from duotone.line import NEVER, LineMechanism, balanced, recurrence, with_boundary
+from duotone.line import NEVER, LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
 from duotone.number import Given, Number, complement_below, probability
-from duotone.privacy import Array, Notion, in_kind, iterate
+from duotone.privacy import Array, Notion, iterate, represent
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given]
 """What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset."""
@@ -33,50 +34,61 @@ def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
     if isinstance(boundary, Mapping):
-        return _propagated(graph, privacy, boundary)
-    on_line = balanced(privacy) if boundary == "balanced" else with_boundary(privacy, boundary)
-    return Mechanism(graph, _read_at_levels(on_line, graph.levels))
+        return _propagated(graph, privacy, boundary_values(graph, boundary))
+    if boundary == "selection":
+        raise DuotoneError("the boundary of a graph is balanced, a probability, or one per boundary dataset")
+    return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph.levels))
 
 
-def _read_at_levels(on_line: LineMechanism, levels: Array) -> tuple[Number, ...]:
-    """Theorem 3: the pullback of the line's mechanism. The recurrence, not the closed form, so that floats stay private."""
-    never = (levels == NEVER) | (levels == -1 - NEVER)
-    distances = np.where(levels >= 0, levels, -1 - levels)
-    longest = int(distances[~never].max(initial=0)) + 1
-    sides = [recurrence(on_line.privacy, start, longest) for start in (on_line.red, on_line.blue)]
-    certain = in_kind(on_line.privacy, probability(1))
-    return tuple(
-        certain if told else sides[blue][min(distance, len(sides[blue]) - 1)]
-        for told, blue, distance in zip(never.tolist(), (levels >= 0).tolist(), distances.tolist(), strict=True)
-    )
-
-
-def _propagated(graph: ColouredGraph, privacy: Notion, boundary: Mapping[Any, Given]) -> Mechanism:
-    fixed = {graph.position(d): in_kind(privacy, probability(m, f"the probability at {d}")) for d, m in boundary.items()}
-    if any(isinstance(m, float) for m in fixed.values()):
-        fixed = {i: float(m) for i, m in fixed.items()}
+def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
+    """The values asked for, by node number: one for each blue boundary dataset and for nothing else."""
+    fixed = {graph.position(d): probability(m, f"the probability at {d}") for d, m in boundary.items()}
     wanted = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
     for i in wanted:
         if i not in fixed:
             raise DuotoneError(f"dataset {graph.names[i]} is on the blue boundary and has no value")
     if extra := sorted(set(fixed) - set(wanted)):
         raise DuotoneError(f"dataset {graph.names[extra[0]]} is not on the blue boundary, so its value is not free")
-    truth = [in_kind(privacy, probability(1))] * len(graph)
-    for blue in (False, True):
-        starts = fixed if blue else {i: complement_below(m) for i, m in fixed.items()}
-        for i, value in _nearest_first(graph, privacy, starts, blue, fixed).items():
-            if bool(graph.blue[i]) == blue:
+    return fixed
+
+
+def _read_at_levels(mechanism: LineMechanism, levels: Array) -> tuple[Number, ...]:
+    """Theorem 3: the pullback of the line's mechanism. The recurrence, not the closed form, so that floats stay private."""
+    never = (levels == NEVER) | (levels == -1 - NEVER)
+    distances = np.where(levels >= 0, levels, -1 - levels)
+    longest = int(distances[~never].max(initial=0)) + 1
+    sides = [recurrence(mechanism.privacy, start, longest) for start in (mechanism.red, mechanism.blue)]
+    certain = represent(mechanism.privacy, Fraction(1))
+    return tuple(
+        certain if told else sides[blue][min(distance, len(sides[blue]) - 1)]
+        for told, blue, distance in zip(never.tolist(), (levels >= 0).tolist(), distances.tolist(), strict=True)
+    )
+
+
+def _propagated(graph: ColouredGraph, privacy: Notion, values: Mapping[int, Number]) -> Mechanism:
+    fixed = {i: represent(privacy, m) for i, m in values.items()}
+    if any(isinstance(m, float) for m in fixed.values()):
+        fixed = {i: float(m) for i, m in fixed.items()}
+    truth = [represent(privacy, Fraction(1))] * len(graph)
+    for inside, starts in ((~graph.blue, {i: complement_below(m) for i, m in fixed.items()}), (graph.blue, fixed)):
+        for i, value in nearest_first(graph, privacy, starts, inside, fixed).items():
+            if inside[i]:
                 truth[i] = value
     return Mechanism(graph, tuple(truth))
 
 
-def _nearest_first(
-    graph: ColouredGraph, privacy: Notion, starts: Mapping[int, Number], blue: bool, fixed: Mapping[int, Number]
+def nearest_first(
+    graph: ColouredGraph,
+    privacy: Notion,
+    starts: Mapping[int, Number],
+    inside: Array,
+    fixed: Mapping[int, Number] | None = None,
 ) -> dict[int, Number]:
-    """Theorem 2. min over the starts b of φ^dist(d, b)(value of b), through datasets of one colour, in Dijkstra's order.
+    """Theorem 2. min over the starts b of φ^dist(d, b)(value of b), through the datasets `inside`, in Dijkstra's order.
 
     φ(x) ≥ x, so the smallest value yet unsettled is final. The start values are feasible exactly when no path
-    lowers one of them.
+    lowers one of them: then `Infeasible` is raised where their blue values are given as `fixed`, and otherwise the
+    start is lowered.
     """
     value: dict[int, Number] = dict(starts)
     came_from: dict[int, int] = {}
@@ -90,10 +102,10 @@ def _nearest_first(
         settled.add(i)
         bound = privacy.step(x)
         for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
-            if bool(graph.blue[j]) != blue and (j not in starts or i in starts):
+            if not inside[j] and (j not in starts or i in starts):
                 continue
             if bound < value.get(j, 2):
-                if j in starts:
+                if j in starts and fixed is not None:
                     raise _clash(graph, privacy, came_from, i, j, fixed)
                 value[j], came_from[j] = bound, i
                 heapq.heappush(queue, (bound, j))

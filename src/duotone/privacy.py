@@ -50,8 +50,17 @@ class ClosedForm(Protocol):
         """The least n with φ^n(x) = 1."""
         ...
 
+
+@runtime_checkable
+class Represented(Protocol):
+    """A notion that says in what numbers it reckons; for one that does not, these are floats."""
+
+    def represent(self, x: Number, /) -> Number:
+        """x as the notion reckons with it."""
+        ...
+
     def balance(self) -> Number:
-        """The largest m with m ≤ φ(1 − m)."""
+        """The largest m with m ≤ φ(1 − m), among these numbers."""
         ...
 
 
@@ -74,6 +83,8 @@ class ApproxDP:
     delta: Number
     exact: bool
     epsilon: float = field(compare=False)
+    exponent: Fraction | None = field(compare=False)
+    """The exact ε that `ratio` was rounded down from; None where the ratio itself was given."""
 
     def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, ratio: Given | None = None) -> None:
         if (epsilon is None) == (ratio is None):
@@ -85,18 +96,20 @@ class ApproxDP:
             y = number(ratio, "ratio")
             if not 1 <= y < math.inf:
                 raise DuotoneError(f"ratio must be finite and at least 1, got {show(y)}")
-            exact, e = isinstance(y, Fraction), _log(Fraction(y))
+            exact, e, exponent = isinstance(y, Fraction), _log(Fraction(y)), None
         else:
             given = number(epsilon, "epsilon")
             if not 0 <= given < math.inf:
                 raise DuotoneError(f"epsilon must be finite and at least 0, got {show(given)}")
             exact, e = given == 0, float_below(given) if given > 2**1000 else float(given)
-            y = exp_below(min(Fraction(given), Fraction(e), Fraction(LARGEST_EPSILON)))
+            exponent = min(Fraction(given), Fraction(e), Fraction(LARGEST_EPSILON))
+            y = exp_below(exponent)
         for name, value in {
             "ratio": Fraction(y),
             "delta": d,
             "exact": exact and isinstance(d, Fraction),
             "epsilon": e,
+            "exponent": exponent,
         }.items():
             object.__setattr__(self, name, value)
 
@@ -107,6 +120,15 @@ class ApproxDP:
     def exactly(self) -> ApproxDP:
         """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin goes by."""
         return ApproxDP(ratio=self.ratio, delta=Fraction(self.delta))
+
+    def above(self) -> ApproxDP:
+        """An exact notion that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
+        room = 0 if self.exponent is None else (self.ratio - 1) / 2**120
+        return ApproxDP(ratio=self.ratio + room, delta=Fraction(self.delta))
+
+    def represent(self, x: Number) -> Number:
+        """Exact where the notion and x are, else float64."""
+        return x if self.exact and isinstance(x, Fraction) else float(x)
 
     @overload
     def step(self, x: Given) -> Number: ...
@@ -207,6 +229,7 @@ class ApproxDP:
         start = _times_exp(b, e * first) + _times_exp(d, e * (first - 1)) * sums
         second = n - first
         error = np.maximum((1 - start) * np.exp(-e * second) + d * np.expm1(-e * second) / growth, 0)
+        error = np.where(n >= self.certain_after(b), 0, error)
         return np.where(second > 0, 1 - error, start), np.where(second > 0, error, 1 - start)
 
     def certain_after(self, x: Given) -> float:
@@ -268,6 +291,36 @@ class ApproxDP:
         return cls(ratio=max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), delta=delta)
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """A notion in whole multiples of 2^−bits: φ rounded down, or up to bound the optimum from above.
+
+    Guarantee: rounded down, a multiple x ≤ `step(y)` of another satisfies x ≤ φ(y) exactly, as integers; and the
+    symmetry of φ survives: x ≤ step(y) exactly when 1 − y ≤ step(1 − x).
+    """
+
+    privacy: ApproxDP
+    bits: int
+    up: bool = False
+
+    @cached_property
+    def _bound(self) -> ApproxDP:
+        return self.privacy.above() if self.up else self.privacy.exactly()
+
+    def represent(self, x: Number) -> Fraction:
+        """The multiple of 2^−bits next to x, below (or above) it."""
+        scaled = Fraction(x) * 2**self.bits
+        return Fraction(math.ceil(scaled) if self.up else math.floor(scaled), 2**self.bits)
+
+    def step(self, x: Fraction) -> Fraction:
+        """φ(x), rounded."""
+        return self.represent(self._bound.step(x))
+
+    def balance(self) -> Fraction:
+        """Corollary 2, rounded."""
+        return self.represent(self._bound.balance())
+
+
 def iterate(privacy: Notion, x: Number, n: int) -> tuple[Number, Number]:
     """φ^n(x) and 1 − φ^n(x), by the notion's closed form where it has one."""
     if isinstance(privacy, ClosedForm):
@@ -295,7 +348,7 @@ def certain_after(privacy: Notion, x: Number) -> float:
 
 def balance(privacy: Notion) -> Number:
     """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often."""
-    if isinstance(privacy, ClosedForm):
+    if isinstance(privacy, Represented):
         return privacy.balance()
     holds: Callable[[float], bool] = lambda m: m <= privacy.step(1 - m)  # noqa: E731
     low, high = 0.5, 1.0
@@ -304,9 +357,9 @@ def balance(privacy: Notion) -> Number:
     return high if holds(high) else low
 
 
-def in_kind(privacy: Notion, x: Number) -> Number:
+def represent(privacy: Notion, x: Number) -> Number:
     """x as the notion reckons with it: exact only where the notion is exact too."""
-    return x if isinstance(x, Fraction) and getattr(privacy, "exact", False) else float(x)
+    return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
 
 
 def exactly(privacy: Notion) -> Notion:
