@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,7 @@ def test_design_and_check(capsys: pytest.CaptureFixture[str], votes: Path, tmp_p
     code, out, _ = run(capsys, "check", saved, "--ratio", "1.9", "--delta", "0.1", "--json")
     assert code == 1
     assert json.loads(out)["holds"] is False
+    assert run(capsys, "check", saved, "--delta", "0")[0] == 2  # half a budget is not the file's own
     code, out, _ = run(capsys, "check", saved, "--epsilon", "0.5")
     assert code == 1
     assert "NOT private" in out
@@ -74,6 +76,28 @@ def test_design_from_an_edge_list(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert json.loads(out)["datasets"]["lonely"] == {"colour": "red", "level": None, "yes": "0", "error": "0"}
 
 
+def test_names_with_commas_and_repeated_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text('"2,0","0,2"\n')
+    common = ("design", tmp_path / "g.csv", "--ratio", "2", "--json", "--blue", '"2,0"')
+    code, out, _ = run(capsys, *common, "--boundary", '"2,0"=1/2')
+    assert json.loads(out)["datasets"]["2,0"]["yes"] == "1/2"
+    code, _, err = run(capsys, *common, "--boundary", '"2,0"=1/2,"2,0"=1/3')
+    assert (code, "given two values" in err) == (2, True)
+
+
+def test_long_fractions_are_shown_short(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "line", 1500, 2, "--ratio", "1.0001", "--delta", "1e-9", "--blue-at-boundary", "1/2")
+    assert code == 0
+    assert "≈ 0.5" in out
+
+
+def test_a_terminal_without_greek() -> None:
+    command = [sys.executable, "-m", "duotone", "line", "2", "2", "--ratio", "2", "--blue-at-boundary", "balanced"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "transition" in done.stdout
+
+
 def test_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     example = ("line", 4, 3, "--ratio", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2")
     code, out, _ = run(capsys, *example, "--json")
@@ -94,7 +118,7 @@ def test_paper(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "63 of 63 claims agree" in out
     assert err.count("wrote") == 16
     code, out, _ = run(capsys, "paper", tmp_path, "--json")
-    assert all(claim["agrees"] for claim in json.loads(out))
+    assert all(claim["agrees"] for claim in json.loads(out)["claims"])
 
 
 def test_a_graph_without_edges_is_private(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -109,6 +133,7 @@ def test_a_graph_without_edges_is_private(capsys: pytest.CaptureFixture[str], tm
     [
         (["--epsilon", "-1"], "epsilon must be finite and at least 0, got -1"),
         (["--epsilon", "nan"], "epsilon must be a decimal or a fraction"),
+        (["--epsilon", "1e99999999"], "epsilon must be a decimal or a fraction"),
         (["--epsilon", "1", "--delta", "1"], "delta must be in [0, 1), got 1"),
         (["--epsilon", "1", "--ratio", "2"], "one of the two"),
         ([], "one of the two"),

@@ -88,14 +88,20 @@ def test_large_families_have_levels_but_no_graph() -> None:
     assert families.votes(3, lambda _: True).level("111") == math.inf
     assert families.weighted(["1/3"] * 60, "5").level("1" * 60) == 60 - 15
     assert families.weighted([Fraction(1, 3)], 1).level("0") == -math.inf
-    with pytest.raises(DuotoneError, match="more than the 2097152 an explicit graph may have"):
-        families.votes(40).graph()
+    with pytest.raises(DuotoneError, match="more datasets than the 2097152 that an explicit graph may have"):
+        families.votes(40_000).graph()
 
 
 @pytest.mark.parametrize(
     ("build", "says"),
     [
         (lambda: families.votes(0), "number of voters must be at least 1"),
+        (lambda: families.votes(-1, lambda _: True), "number of voters must be at least 1"),
+        (lambda: families.turnout(-1, 3), "must be at least 0, got -1 and 3"),
+        (lambda: families.votes(1001).level("111"), "not a dataset of votes of 1001"),
+        (lambda: families.weighted([1, 2], 1).level("111"), "not a dataset of weighted votes of 2"),
+        (lambda: families.turnout(1, 1).level(frozenset({3})), "not a dataset of turnout of 2"),
+        (lambda: families.line(1, 1).level(3), "not a dataset of"),
         (lambda: families.turnout(0, 0), "number of voters must be at least 1"),
         (lambda: families.line(0, 0), "a line needs at least one node"),
         (lambda: families.hypercube(0, all), "number of people must be at least 1"),

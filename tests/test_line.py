@@ -82,6 +82,14 @@ def test_the_red_side_follows_from_the_blue_one() -> None:
     assert balanced(privacy).blue == balanced(privacy).red == with_boundary(privacy, balanced(privacy).blue).red
 
 
+def test_levels_of_other_types() -> None:
+    line = balanced(ApproxDP(ratio=2))
+    assert line.error(np.int64(70)) == line.error(70) == Fraction(1, 3 * 2**70)
+    assert line.truth(np.array([np.inf, 0.0, -np.inf])).tolist() == [1, Fraction(2, 3), 1]
+    with pytest.raises(DuotoneError, match="whole numbers"):
+        line.truth(np.array([0.5]))
+
+
 def test_far_levels_in_one_call() -> None:
     yes = balanced(ApproxDP(1e-12, 1e-20)).yes(np.array([10**18, 0, -1, -(10**18)]))
     assert yes.tolist() == [1.0, pytest.approx(0.5), pytest.approx(0.5), 0.0]
@@ -90,9 +98,8 @@ def test_far_levels_in_one_call() -> None:
 def test_tradeoff_is_the_frontier() -> None:
     privacy = ApproxDP(ratio=2, delta="0.1")
     curve = dict(tradeoff(privacy, 11))
-    assert curve[0.0] == 1
-    assert curve[1.0] == pytest.approx(0.1)
-    assert curve[0.7000000000000001] == pytest.approx(0.7)
+    assert (curve[Fraction(0)], curve[Fraction(1)], curve[Fraction(7, 10)]) == (1, Fraction(1, 10), Fraction(7, 10))
+    assert all(isinstance(x, float) for point in tradeoff(ApproxDP(1)) for x in point)
 
 
 def test_bad_boundary() -> None:

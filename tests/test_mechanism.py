@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, design, families
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, Morphism, design, families
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 EDGE = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
 FIRST = Mechanism.from_yes(EDGE, {1: "0.58", 2: "0.24"})
 SECOND = Mechanism.from_yes(EDGE, {1: "0.64", 2: "0.27"})
+
+
+@pytest.mark.parametrize(("privacy", "m"), [(ApproxDP(1.0), 1e-20), (ApproxDP(0.0), 0.1), (ApproxDP(1e-17, 1e-18), 0.1)])
+def test_boundary_values_whose_complement_is_no_float(privacy: ApproxDP, m: float) -> None:
+    graph = ColouredGraph([(1, 2), (2, 3)], {1: "blue", 2: "red", 3: "red"})
+    for boundary in (m, {1: m}):
+        assert design(graph, privacy, boundary).check(privacy).holds
 
 
 def test_example_1() -> None:
@@ -39,13 +46,15 @@ def test_check_is_definition_1_on_every_edge(graph: ColouredGraph, privacy: Appr
         assert private[result.edge] == result.holds
 
 
-@given(coloured_graphs(), float_budgets)
-def test_float_designs_pass_their_own_check(graph: ColouredGraph, privacy: ApproxDP) -> None:
-    for boundary in ("balanced", 0.8125, dict.fromkeys(graph.boundary("blue"), 0.75)):
-        mechanism = design(graph, privacy, boundary)
-        assert mechanism.check(privacy).holds
-        if mechanism.graph.on_boundary.any() and not privacy.exact:
-            assert all(isinstance(t, float) for t in mechanism.truth)
+@given(coloured_graphs(), float_budgets, st.floats(0, 1), st.data())
+def test_float_designs_pass_their_own_check(graph: ColouredGraph, privacy: ApproxDP, m: float, data: st.DataObject) -> None:
+    values = {d: data.draw(st.floats(0, 1)) for d in graph.boundary("blue")}
+    for boundary in ("balanced", m, dict.fromkeys(values, m), values):
+        try:
+            assert design(graph, privacy, boundary).check(privacy).holds
+        except Infeasible as clash:
+            assert boundary is values
+            assert clash.gap > 0  # noqa: PT017
 
 
 @given(coloured_graphs(), exact_budgets)
@@ -79,6 +88,29 @@ def test_probabilities_by_colour() -> None:
     assert FIRST.no == {1: Fraction(21, 50), 2: Fraction(19, 25)}
     assert FIRST.error == {1: Fraction(21, 50), 2: Fraction(6, 25)}
     assert FIRST.dual().yes == FIRST.no
+
+
+def test_small_float_probabilities_of_red_datasets_count() -> None:
+    reds = ColouredGraph([(1, 2)], {1: "red", 2: "red"})
+    assert not Mechanism.from_yes(reds, {1: 0.0, 2: 1e-20}).check(ApproxDP(ratio=2)).holds
+    assert Mechanism.from_yes(reds, {1: 1e-20, 2: 1e-20}).check(ApproxDP(0)).holds
+
+
+def test_pullback_keeps_every_bit_and_its_graph() -> None:
+    reds = ColouredGraph([(1, 2)], {1: "red", 2: "red"})
+    tiny = Mechanism(reds, (5e-17, 1e-16))
+    assert tiny.pullback(Morphism(reds, reds, {1: 1, 2: 2})).truth == tiny.truth
+    apart = Mechanism.from_yes(ColouredGraph([], {1: "blue", 2: "red"}), {1: 1, 2: 0})
+    with pytest.raises(DuotoneError, match="must end at the mechanism's graph"):
+        apart.pullback(Morphism(EDGE, EDGE, lambda d: d))
+
+
+def test_feasible_float_values_are_not_refused() -> None:
+    graph = ColouredGraph([("a", "b"), ("a", "x"), ("b", "y")], {"a": "blue", "b": "blue", "x": "red", "y": "red"})
+    privacy = ApproxDP(1.7044015178975915, 0.01)
+    low = 0.3152840410291059
+    mechanism = design(graph, privacy, {"a": low, "b": privacy.step(low)})
+    assert mechanism.check(privacy).holds
 
 
 def test_a_violation_names_its_edge() -> None:

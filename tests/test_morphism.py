@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+from collections.abc import Hashable
 from fractions import Fraction
 
 import pytest
@@ -13,6 +15,7 @@ from duotone import (
     Infeasible,
     Mechanism,
     Morphism,
+    NotAMorphism,
     boundary_morphism,
     design,
     families,
@@ -83,8 +86,14 @@ def test_example_3() -> None:
 
 def test_not_a_morphism() -> None:
     line = families.line(2, 2).graph()
-    with pytest.raises(DuotoneError, match="not a morphism: 1 and 2 are neighbours, but their images 1 and 4 are not"):
+    with pytest.raises(NotAMorphism, match="1 and 2 are neighbours, but their images 1 and 4 are not") as caught:
         Morphism(line, line, {1: 1, 2: 4, 3: 3, 4: 4})
+    assert (caught.value.edge, caught.value.images) == ((1, 2), (1, 4))
+    assert pickle.loads(pickle.dumps(caught.value)).edge == (1, 2)
+    image: dict[Hashable, Hashable] = {1: 1, 2: 2, 3: 3, 4: 4}
+    kept = Morphism(line, line, image)
+    image[2] = 4
+    assert kept.map[2] == 2
     with pytest.raises(DuotoneError, match="no image for dataset 4"):
         Morphism(line, line, {1: 1, 2: 2, 3: 3})
     with pytest.raises(DuotoneError, match="there is no node 9"):

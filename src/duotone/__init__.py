@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duotone import draw, families
-    from duotone.errors import DuotoneError, Infeasible, MissingExtra
+    from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
     from duotone.graph import ColouredGraph
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
@@ -33,7 +33,7 @@ _ROOMS = {
     "morphism": ("Morphism", "boundary_morphism"),
     "mechanism": ("Mechanism", "Check"),
     "optimal": ("design",),
-    "errors": ("DuotoneError", "Infeasible", "MissingExtra"),
+    "errors": ("DuotoneError", "Infeasible", "MissingExtra", "NotAMorphism"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -47,6 +47,7 @@ __all__ = [
     "Mechanism",
     "MissingExtra",
     "Morphism",
+    "NotAMorphism",
     "Notion",
     "balanced",
     "boundary_morphism",

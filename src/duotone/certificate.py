@@ -13,7 +13,7 @@ from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.mechanism import Mechanism
 from duotone.morphism import line_of
-from duotone.number import Number, number, probability, show
+from duotone.number import Number, complement, probability, show
 from duotone.privacy import ApproxDP
 
 
@@ -38,11 +38,11 @@ def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
             "yes": _written(yes),
             "error": _written(1 - truth),
         }
-        if not is_blue and 1 - yes != truth:
+        if not is_blue and complement(yes) != truth:
             datasets[name]["no"] = _written(truth)
     return {
         "privacy": {
-            "ratio": show(privacy.ratio) if privacy.exact else float(privacy.ratio) if privacy.epsilon < 709 else None,
+            "ratio": show(privacy.ratio),
             "epsilon": privacy.epsilon,
             "delta": _written(privacy.delta),
         },
@@ -53,14 +53,15 @@ def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
 
 
 def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
-    """The mechanism and the notion that a document claims for it. Nothing in it is trusted: check the mechanism."""
+    """The mechanism and the notion that a document claims for it. Nothing in it is trusted: check the mechanism.
+
+    The notion is the document's ratio and delta; its epsilon is for reading only.
+    """
     try:
         datasets: Mapping[str, Any] = data["datasets"]
         graph = ColouredGraph([(a, b) for a, b in data["edges"]], {d: entry["colour"] for d, entry in datasets.items()})
         truth = [_truth(d, entry) for d, entry in datasets.items()]
-        notion, ratio = data["privacy"], data["privacy"]["ratio"]
-        delta = number(notion["delta"], "delta")
-        privacy = ApproxDP(ratio=ratio, delta=delta) if isinstance(ratio, str) else ApproxDP(notion["epsilon"], delta)
+        privacy = ApproxDP(ratio=data["privacy"]["ratio"], delta=data["privacy"]["delta"])
     except DuotoneError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -89,9 +90,9 @@ def _truth(d: str, entry: Mapping[str, Any]) -> Number:
     yes = probability(entry["yes"], f"the probability at {d}")
     if entry["colour"] == "blue":
         return yes
-    no = probability(entry["no"], f"the probability of no at {d}") if "no" in entry else 1 - yes
+    no = probability(entry["no"], f"the probability of no at {d}") if "no" in entry else complement(yes)
     excess = Fraction(yes) + Fraction(no) - 1
-    if not abs(excess) <= (0 if isinstance(no, Fraction) else Fraction(1, 2**52)):
+    if not abs(excess) <= (0 if isinstance(yes, Fraction) else Fraction(1, 2**52)):
         raise DuotoneError(f"yes and no at {d} do not sum to 1")
     return no
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +41,9 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command: exit code 0 when done, 1 when a check does not hold, 2 for bad input."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not end the work
     try:
         app(arguments)
     except DuotoneError as error:
@@ -80,7 +86,7 @@ def design(
     from duotone.graph import ColouredGraph
 
     privacy = _privacy(epsilon, ratio, delta)
-    coloured = ColouredGraph.read(graph, blue=None if blue is None else [name.strip() for name in blue.split(",")])
+    coloured = ColouredGraph.read(graph, blue=None if blue is None else _listed(blue))
     mechanism = optimal.design(coloured, privacy, _boundary(boundary, {str(name): name for name in coloured.names}))
     if draw is not None:
         from duotone import draw as pictures
@@ -127,7 +133,7 @@ def check(
     mechanism: Annotated[Path, typer.Argument(help="A mechanism as `duotone design --json` prints it.")],
     epsilon: Epsilon = None,
     ratio: Ratio = None,
-    delta: Delta = "0",
+    delta: Annotated[str | None, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Whether a mechanism is private, decided exactly over every pair of neighbours."""
@@ -135,7 +141,7 @@ def check(
     from duotone.number import show
 
     given, claimed = certificate.from_document(certificate.read(mechanism))
-    privacy = claimed if epsilon is None and ratio is None and delta == "0" else _privacy(epsilon, ratio, delta)
+    privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else _privacy(epsilon, ratio, delta or "0")
     result = given.check(privacy)
     edge = [certificate.dataset_name(d) for d in result.edge or ()]
     slack = None if result.slack is None else show(result.slack)
@@ -160,7 +166,7 @@ def paper(
 
     claims = list(source.claims())
     if as_json:
-        print(json.dumps([vars(claim) for claim in claims], ensure_ascii=False))
+        print(json.dumps({"claims": [vars(claim) for claim in claims]}))
     else:
         rows = [(c.place, c.what, c.claimed, c.computed, "✓" if c.agrees else "✗") for c in claims]
         _print_table(("where", "what", "paper", "Duotone", ""), rows)
@@ -184,12 +190,19 @@ def _boundary(text: str, names: dict[str, Any]) -> Any:
     if "=" not in text:
         return text.strip()
     values: dict[Any, str] = {}
-    for part in text.split(","):
+    for part in _listed(text):
         name, _, value = part.rpartition("=")
         if name.strip() not in names:
-            raise DuotoneError(f"there is no dataset {name.strip() or part.strip()} to fix at the boundary")
+            raise DuotoneError(f"there is no dataset {name.strip() or part} to fix at the boundary")
+        if names[name.strip()] in values:
+            raise DuotoneError(f"dataset {name.strip()} is given two values")
         values[names[name.strip()]] = value.strip()
     return values
+
+
+def _listed(text: str) -> list[str]:
+    """Names between commas; one with a comma in it stands in double quotes."""
+    return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
 
 
 def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> None:
@@ -197,7 +210,7 @@ def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> 
 
     document = certificate.document(mechanism, privacy)
     if as_json:
-        print(json.dumps(document, ensure_ascii=False))
+        print(json.dumps(document))
         return
     rows = [
         (name, entry["colour"], _level(entry["level"]), _brief(entry["yes"]), _brief(entry["error"]))
@@ -225,14 +238,15 @@ def _level(level: int | None) -> str:
     return "∞" if level is None else str(level)
 
 
-def _brief(value: Any) -> str:
-    """A fraction with its decimal value, unless it is short enough to read."""
-    text = str(value)
-    if "/" not in text:
-        return text if isinstance(value, str) else f"{float(value):.6g}"
-    top, bottom = text.split("/")
-    decimal = f"{int(top) / int(bottom):.6g}"
-    return f"{text} = {decimal}" if len(text) <= 12 else f"≈ {decimal}"
+def _brief(value: str | float | Fraction) -> str:
+    """A number to read: a fraction with its decimal value, if it is short."""
+    from duotone.number import number, show
+
+    exact = number(value)
+    decimal = f"{float(exact):.6g}"
+    if isinstance(exact, float) or exact.denominator == 1:
+        return decimal
+    return f"{show(exact)} = {decimal}" if exact.denominator < 10**6 else f"≈ {decimal}"
 
 
 def _certain(side: str, distance: float) -> str:

@@ -82,7 +82,7 @@ def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Fig
         colour = g.target.colour(node)
         right.scatter(node, 0, s=110, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
         shown = sorted(names) if len(names) <= 12 else [*sorted(names)[:11], f"+ {len(names) - 11}"]
-        right.text(node, -0.09, "\n".join(shown), ha="center", va="top", fontsize=9, color=INK)
+        right.text(node, -0.09, "\n".join(shown), ha="center", va="top", fontsize=9, color=INK, parse_math=False)
     right.set(xlim=(0.4, len(columns) + 0.6), ylim=(-1, 0.6))
     right.set_axis_off()
     figure.text(0.545, 0.60, r"$\longrightarrow$", fontsize=22, ha="center")
@@ -144,7 +144,7 @@ def tradeoff_curve(budgets: Sequence[Notion]) -> Figure:
     figure, ax = _axes(None, (5.2, 5.0))
     for i, privacy in enumerate(budgets):
         colour = SEQUENCE[i % len(SEQUENCE)]
-        curve = zip(*tradeoff(privacy, 401), strict=True)
+        curve = np.array(tradeoff(privacy, 401), dtype=float).T
         ax.plot(*curve, color=colour, ls=LINES[i % len(LINES)], lw=1.6, label=_budget(privacy))
         m = float(balanced(privacy).blue)
         ax.plot(m, m, marker="D", ms=6, color=colour)
@@ -209,7 +209,7 @@ def _label(ax: Axes, text: str, at: tuple[float, float]) -> None:
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=3, foreground="white")]
-    style: dict[str, Any] = {"fontsize": 8, "color": INK, "path_effects": halo, "zorder": 5}
+    style: dict[str, Any] = {"parse_math": False, "fontsize": 8, "color": INK, "path_effects": halo, "zorder": 5}
     ax.annotate(text, at, (0, -17), textcoords="offset points", ha="center", va="top", **style)
 
 

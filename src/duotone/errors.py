@@ -3,6 +3,7 @@
 ValueError
 └── DuotoneError        anything a caller can mend; the command exits with 2
     ├── Infeasible      no private mechanism has these boundary values
+    ├── NotAMorphism    a map tears two neighbours apart
     └── MissingExtra    an optional library is not installed
 """
 
@@ -36,6 +37,19 @@ class Infeasible(DuotoneError):
 
     def __reduce__(self) -> tuple[type[Infeasible], tuple[tuple[Hashable, ...], Fraction | float]]:
         return Infeasible, (self.path, self.gap)
+
+
+class NotAMorphism(DuotoneError):
+    """A map between dataset graphs that sends two neighbours (`edge`) to datasets that are not (`images`)."""
+
+    def __init__(self, edge: tuple[Hashable, Hashable], images: tuple[Hashable, Hashable]) -> None:
+        self.edge, self.images = edge, images
+        super().__init__(
+            f"not a morphism: {edge[0]} and {edge[1]} are neighbours, but their images {images[0]} and {images[1]} are not"
+        )
+
+    def __reduce__(self) -> tuple[type[NotAMorphism], tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]]:
+        return NotAMorphism, (self.edge, self.images)
 
 
 class MissingExtra(DuotoneError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,13 +24,14 @@ LARGEST = 2**21
 class Family:
     """A family of datasets and its question.
 
-    `datasets()` lists them, `neighbours(d)` the ones next to d, `yes(d)` answers the question, and `closed_form(d)`,
-    where there is one, is the level of d.
+    `datasets()` lists them, `member(d)` tells whether d is one, `neighbours(d)` gives the ones next to d, `yes(d)`
+    answers the question, and `closed_form(d)`, where there is one, is the level of d.
     """
 
     name: str
     size: int
     datasets: Callable[[], Iterable[Any]]
+    member: Callable[[Any], bool]
     neighbours: Callable[[Any], Iterable[Any]]
     yes: Callable[[Any], bool]
     closed_form: Callable[[Any], float] | None = None
@@ -38,7 +39,7 @@ class Family:
     def graph(self) -> ColouredGraph:
         """The family as an explicit coloured graph."""
         if self.size > LARGEST:
-            raise DuotoneError(f"{self.name} has {self.size} datasets, more than the {LARGEST} an explicit graph may have")
+            raise DuotoneError(f"{self.name} has more datasets than the {LARGEST} that an explicit graph may have")
         colours: dict[Hashable, str] = {d: "blue" if self.yes(d) else "red" for d in self.datasets()}
         return ColouredGraph(((d, e) for d in colours for e in self.neighbours(d)), colours)
 
@@ -46,6 +47,8 @@ class Family:
         """The level of one dataset, without building the graph."""
         if self.closed_form is None:
             raise DuotoneError(f"{self.name} has no closed form for levels: use .graph().level(dataset)")
+        if not self.member(dataset):
+            raise DuotoneError(f"that is not a dataset of {self.name}")
         return self.closed_form(dataset)
 
 
@@ -64,11 +67,13 @@ def votes(n: int, rule: Callable[[int], bool] | None = None) -> Family:
     >>> votes(1001).level("1" * 600 + "2" * 401)
     99
     """
-    decide = rule or majority(_positive(n, "the number of voters"))
+    _positive(n, "the number of voters")
+    decide = rule or majority(n)
     return Family(
         name=f"votes of {n}",
         size=2**n,
         datasets=lambda: map("".join, itertools.product("12", repeat=n)),
+        member=lambda d: isinstance(d, str) and len(d) == n and set(d) <= set("12"),
         neighbours=lambda d: (d[:i] + ("2" if d[i] == "1" else "1") + d[i + 1 :] for i in range(n)),
         yes=lambda d: decide(d.count("1")),
         closed_form=lambda d: _nearest_other(decide, d.count("1"), n),
@@ -83,6 +88,8 @@ def turnout(yes_voters: int, no_voters: int) -> Family:
     >>> turnout(2, 1).level(frozenset({1, 2}))
     1
     """
+    if not (yes_voters >= 0 and no_voters >= 0):
+        raise DuotoneError(f"numbers of voters must be at least 0, got {yes_voters} and {no_voters}")
     people = range(1, _positive(yes_voters + no_voters, "the number of voters") + 1)
 
     def margin(d: frozenset[int]) -> int:
@@ -92,6 +99,7 @@ def turnout(yes_voters: int, no_voters: int) -> Family:
         name=f"turnout of {len(people)}",
         size=2 ** len(people) - 1,
         datasets=lambda: (frozenset(c) for k in people for c in itertools.combinations(people, k)),
+        member=lambda d: isinstance(d, frozenset) and bool(d) and d <= set(people),
         neighbours=lambda d: (e for person in people if (e := d ^ {person})),
         yes=lambda d: margin(d) > 0,
         closed_form=lambda d: margin(d) - 1 if yes_voters and no_voters else math.inf if yes_voters else -math.inf,
@@ -111,6 +119,7 @@ def line(blue: int, red: int) -> Family:
         name=f"({blue}, {red})-line",
         size=last,
         datasets=lambda: range(1, last + 1),
+        member=lambda i: i in range(1, last + 1),
         neighbours=lambda i: (j for j in (i - 1, i + 1) if 1 <= j <= last),
         yes=lambda i: i <= blue,
         closed_form=lambda i: blue - i if blue and red else math.inf if blue else -math.inf,
@@ -144,6 +153,7 @@ def hypercube(n: int, question: Callable[[tuple[int, ...]], bool]) -> Family:
         name=f"hypercube of {n}",
         size=2**n,
         datasets=lambda: map("".join, itertools.product("01", repeat=n)),
+        member=lambda d: isinstance(d, str) and len(d) == n and set(d) <= set("01"),
         neighbours=lambda d: (d[:i] + "10"[int(d[i])] + d[i + 1 :] for i in range(n)),
         yes=lambda d: bool(question(tuple(map(int, d)))),
     )
@@ -172,7 +182,7 @@ def weighted(weights: Sequence[Given], threshold: Given) -> Family:
         return next((-1 - i for i, moved in enumerate(sums) if surplus - moved >= 0), -math.inf)
 
     cube = hypercube(len(w), lambda bits: sum(x * bit for x, bit in zip(w, bits, strict=True)) >= t)
-    return Family(f"weighted votes of {len(w)}", cube.size, cube.datasets, cube.neighbours, cube.yes, level)
+    return replace(cube, name=f"weighted votes of {len(w)}", closed_form=level)
 
 
 def histograms(
@@ -210,6 +220,7 @@ def histograms(
         name=f"histograms of {n} people in {k} categories",
         size=math.comb(n + k, k) if joined else math.comb(n + k - 1, k - 1),
         datasets=lambda: (c for m in (range(n + 1) if joined else [n]) for c in _compositions(m, k)),
+        member=lambda c: len(c) == k and min(c) >= 0 and (sum(c) <= n if joined else sum(c) == n),
         neighbours=near,
         yes=lambda c: bool(question(c)),
     )
@@ -238,6 +249,7 @@ def product(first: Family, second: Family, rule: Literal["and", "or"]) -> Family
         name=f"{first.name} {rule} {second.name}",
         size=first.size * second.size,
         datasets=lambda: itertools.product(first.datasets(), second.datasets()),
+        member=lambda d: first.member(d[0]) and second.member(d[1]),
         neighbours=lambda d: itertools.chain(
             ((e, d[1]) for e in first.neighbours(d[0])), ((d[0], e) for e in second.neighbours(d[1]))
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -204,6 +205,11 @@ class ColouredGraph:
             reached += 1
         return np.where(self.blue, distance, -1 - distance)
 
+    def same_neighbours(self, other: ColouredGraph) -> bool:
+        """Whether two graphs have the same datasets and neighbours, in the same order; colours may differ."""
+        arrays = ((self.indptr, other.indptr), (self.indices, other.indices))
+        return list(self.names) == list(other.names) and all(np.array_equal(a, b) for a, b in arrays)
+
     def dual(self) -> ColouredGraph:
         """Remark 2. The same datasets with the colours swapped."""
         graph = ColouredGraph.__new__(ColouredGraph)
@@ -252,8 +258,9 @@ def _read_networkx(file: Path) -> Any:
         from xml.etree.ElementTree import ParseError
 
         try:
-            return nx.read_graphml(file)
-        except (nx.NetworkXError, ParseError, KeyError, ValueError):
+            with warnings.catch_warnings(action="ignore"):
+                return nx.read_graphml(file)
+        except (nx.NetworkXError, ParseError, LookupError, ValueError):
             raise DuotoneError(f"{file} is not a GraphML file") from None
     if file.suffix == ".json":
         try:

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from duotone.number import Given, Number, complement_below, probability
+from duotone.errors import DuotoneError
+from duotone.number import Given, Number, complement, probability
 from duotone.privacy import Array, ClosedForm, Notion, balance, certain_after, iterate, represent
 
 Boundary = Literal["balanced", "selection"] | Given
@@ -60,7 +61,7 @@ class LineMechanism:
 
     def _at(self, level: Any) -> tuple[Any, Any]:
         if isinstance(level, np.ndarray):
-            return self._at_array(level)
+            return self._at_array(_whole(level))
         if level in (NEVER, -1 - NEVER, float("inf"), float("-inf")):
             return Fraction(1), Fraction(0)
         return iterate(self.privacy, self.blue, level) if level >= 0 else iterate(self.privacy, self.red, -1 - level)
@@ -83,7 +84,7 @@ def on_line(privacy: Notion, boundary: Boundary) -> LineMechanism:
         return LineMechanism(privacy, privacy.step(empty), 1 - empty, boundary)
     given = probability(boundary, "the probability at the blue boundary")
     m = represent(privacy, given)
-    return LineMechanism(privacy, m, privacy.step(complement_below(m)), given)
+    return LineMechanism(privacy, m, privacy.step(complement(m)), given)
 
 
 def balanced(privacy: Notion) -> LineMechanism:
@@ -125,9 +126,21 @@ def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
     return values
 
 
-def tradeoff(privacy: Notion, points: int = 101) -> list[tuple[float, float]]:
+def tradeoff(privacy: Notion, points: int = 101) -> list[tuple[Number, Number]]:
     """Truth at the blue boundary against the most truth then possible at the red one: no mechanism lies above it."""
-    return [(m, float(privacy.step(1 - m))) for m in np.linspace(0, 1, points).tolist()]
+    grid = (Fraction(i, points - 1) for i in range(points))
+    return [(represent(privacy, m), privacy.step(represent(privacy, 1 - m))) for m in grid]
+
+
+def _whole(levels: Array) -> Array:
+    """Levels as integers; an infinite one is `NEVER`."""
+    if np.issubdtype(levels.dtype, np.integer):
+        return levels
+    infinite = np.isinf(levels)
+    whole = np.where(infinite, 0, levels).astype(np.int64)
+    if not (infinite | (whole == levels)).all():
+        raise DuotoneError("levels must be whole numbers")
+    return np.where(infinite, np.where(levels > 0, NEVER, -1 - NEVER), whole)
 
 
 def _iterate_array(privacy: Notion, start: Number, n: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.morphism import Morphism
-from duotone.number import Given, Number, probability
+from duotone.number import Given, Number, complement, probability
 from duotone.privacy import ApproxDP, Notion, exactly
 
 
@@ -23,7 +23,7 @@ class Check:
 
     holds: bool
     edge: tuple[Hashable, Hashable] | None
-    slack: Number | None
+    slack: Fraction | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Mechanism:
         if len(yes) != len(graph):
             raise DuotoneError(f"there is no dataset {next(d for d in yes if d not in graph.names)}")
         values = [probability(yes[d], f"the probability at {d}") for d in graph.names]
-        return cls(graph, tuple(x if b else 1 - x for x, b in zip(values, graph.blue.tolist(), strict=True)))
+        return cls(graph, tuple(x if b else complement(x) for x, b in zip(values, graph.blue.tolist(), strict=True)))
 
     @property
     def yes(self) -> dict[Hashable, Number]:
@@ -86,13 +86,13 @@ class Mechanism:
         """Definition 1, over every pair of neighbours.
 
         Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
-        `holds` is never claimed wrongly.
+        `holds` is never claimed wrongly. (For a notion of one's own it is as right as that notion's step.)
         """
         notion = exactly(privacy)
-        worst: tuple[Number, tuple[int, int]] | None = None
+        worst: tuple[Fraction, tuple[int, int]] | None = None
         for edge, (p, q) in self._exact_pairs():
             low, high = (min(p, q), max(p, q)) if self.graph.blue[[*edge]].all() else (1 - max(p, q), 1 - min(p, q))
-            slack = notion.step(low) - high
+            slack = Fraction(notion.step(low)) - high
             if worst is None or slack < worst[0]:
                 worst = slack, edge
         if worst is None:
@@ -133,10 +133,17 @@ class Mechanism:
         return function(dict(zip(self.graph.names, self.truth, strict=True)))
 
     def pullback(self, morphism: Morphism) -> Mechanism:
-        """Theorem 1. M ∘ g: this mechanism imported along a morphism. Whatever notion it satisfies, the result does too."""
-        if morphism.target is not self.graph and list(morphism.target.names) != list(self.graph.names):
+        """Theorem 1. M ∘ g: this mechanism imported along a morphism.
+
+        Guarantee: whatever notion the mechanism satisfies, the result does too, to the last bit.
+        """
+        if not morphism.target.same_neighbours(self.graph):
             raise DuotoneError("the morphism must end at the mechanism's graph")
-        return Mechanism.from_yes(morphism.source, morphism.pullback(self.yes))
+        values = []
+        for d, image in morphism.pullback({d: d for d in self.graph.names}).items():
+            truth = self.truth[self.graph.position(image)]
+            values.append(truth if morphism.source.colour(d) == self.graph.colour(image) else complement(truth))
+        return Mechanism(morphism.source, tuple(values))
 
     def dual(self) -> Mechanism:
         """Remark 2. The same probabilities of the truth on the graph with its colours swapped."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, NotAMorphism
 from duotone.families import line
 from duotone.graph import ColouredGraph
 from duotone.line import NEVER
@@ -39,24 +39,17 @@ class Morphism:
         target: ColouredGraph,
         map: Mapping[Hashable, Hashable] | Callable[[Hashable], Hashable],  # noqa: A002
     ) -> None:
-        image = map if isinstance(map, Mapping) else {d: map(d) for d in source.names}
+        image = dict(map) if isinstance(map, Mapping) else {d: map(d) for d in source.names}
         for name in source.names:
             if name not in image:
                 raise DuotoneError(f"the map has no image for dataset {name}")
             target.position(image[name])
         for attribute, value in {"source": source, "target": target, "map": image}.items():
             object.__setattr__(self, attribute, value)
-        if (edge := self.offending_edge()) is not None:
-            a, b = edge
-            raise DuotoneError(
-                f"not a morphism: {a} and {b} are neighbours, but their images {image[a]} and {image[b]} are not"
-            )
-
-    def offending_edge(self) -> tuple[Hashable, Hashable] | None:
-        """The first pair of neighbours whose images are neither neighbours nor the same; None for a morphism."""
-        near = {(a, b) for pair in self.target.edges() for a, b in (pair, pair[::-1])}
-        images = (((a, b), (self.map[a], self.map[b])) for a, b in self.source.edges())
-        return next((edge for edge, (u, v) in images if u != v and (u, v) not in near), None)
+        near = {(a, b) for pair in target.edges() for a, b in (pair, pair[::-1])}
+        for a, b in source.edges():
+            if image[a] != image[b] and (image[a], image[b]) not in near:
+                raise NotAMorphism((a, b), (image[a], image[b]))
 
     def preserves_colour(self) -> bool:
         """f₁ = f₂ ∘ g."""

@@ -14,6 +14,7 @@ from duotone.errors import DuotoneError
 Number = Fraction | float
 """Exact (`Fraction`) or float64 (`float`)."""
 
+LARGEST_EXPONENT = 5000
 LONGEST = 2**16
 """The bits up to which a power is written out exactly."""
 
@@ -31,7 +32,7 @@ def number(value: object, name: str = "number") -> Number:
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, str | Decimal):
         try:
-            return Fraction(value) if len(str(value)) < 4000 else _long(str(value))
+            return _parsed(str(value))
         except (ValueError, OverflowError, ZeroDivisionError):
             raise DuotoneError(f"{name} must be a decimal or a fraction such as 0.1 or 1/10, got {value}") from None
     if isinstance(value, Real):
@@ -52,8 +53,13 @@ def show(x: Number) -> str:
     return str(gmpy2.mpq(x.numerator, x.denominator)) if isinstance(x, Fraction) else repr(float(x))
 
 
-def _long(text: str) -> Fraction:
-    """A fraction longer than Python's own limit on digits."""
+def _parsed(text: str) -> Fraction:
+    """A decimal or a fraction, however many digits it has, but with no exponent that writes out to gigabytes."""
+    _, mark, exponent = text.lower().partition("e")
+    if mark and not abs(int(exponent)) <= LARGEST_EXPONENT:
+        raise ValueError
+    if len(text) < 4000:
+        return Fraction(text)
     value = gmpy2.mpq(text)
     return Fraction(int(value.numerator), int(value.denominator))
 
@@ -71,9 +77,16 @@ def float_below(x: Number) -> float:
     return near if near <= x else math.nextafter(near, -math.inf)
 
 
-def complement_below(x: Number) -> Number:
-    """1 − x: exact for an exact x, else the largest float64 at most 1 − x."""
-    return 1 - x if isinstance(x, Fraction) else float_below(1 - Fraction(x))
+def complement(x: Number) -> Number:
+    """1 − x without rounding: a float only where that is a float64 too.
+
+    >>> complement(0.75), complement(Fraction(1, 3))
+    (0.25, Fraction(2, 3))
+    >>> complement(1e-20) == 1 - Fraction(1e-20)
+    True
+    """
+    exact = 1 - Fraction(x)
+    return exact if isinstance(x, Fraction) or float(exact) != exact else float(exact)
 
 
 def exp_below(x: Fraction, bits: int = 128) -> Fraction:

@@ -13,8 +13,8 @@ from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
 from duotone.line import NEVER, LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
-from duotone.number import Given, Number, complement_below, probability
-from duotone.privacy import Array, Notion, iterate, represent
+from duotone.number import Given, Number, complement, probability
+from duotone.privacy import Array, Notion, exactly, iterate, represent
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given]
 """What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset."""
@@ -34,10 +34,22 @@ def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
     if isinstance(boundary, Mapping):
-        return _propagated(graph, privacy, boundary_values(graph, boundary))
+        return _with_values(graph, privacy, boundary_values(graph, boundary))
     if boundary == "selection":
         raise DuotoneError("the boundary of a graph is balanced, a probability, or one per boundary dataset")
     return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph.levels))
+
+
+def _with_values(graph: ColouredGraph, privacy: Notion, values: Mapping[int, Number]) -> Mechanism:
+    """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
+    try:
+        mechanism = _propagated(graph, privacy, values)
+        if getattr(privacy, "exact", True) or mechanism.check(privacy).holds:
+            return mechanism
+    except Infeasible:
+        if exactly(privacy) is privacy:
+            raise
+    return _propagated(graph, exactly(privacy), {i: Fraction(m) for i, m in values.items()})
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
@@ -70,7 +82,7 @@ def _propagated(graph: ColouredGraph, privacy: Notion, values: Mapping[int, Numb
     if any(isinstance(m, float) for m in fixed.values()):
         fixed = {i: float(m) for i, m in fixed.items()}
     truth = [represent(privacy, Fraction(1))] * len(graph)
-    for inside, starts in ((~graph.blue, {i: complement_below(m) for i, m in fixed.items()}), (graph.blue, fixed)):
+    for inside, starts in ((~graph.blue, {i: complement(m) for i, m in fixed.items()}), (graph.blue, fixed)):
         for i, value in nearest_first(graph, privacy, starts, inside, fixed).items():
             if inside[i]:
                 truth[i] = value

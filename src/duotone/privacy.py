@@ -7,6 +7,7 @@ Nothing else in Duotone knows a privacy parameter: a new notion is a new φ.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -114,7 +115,8 @@ class ApproxDP:
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        first = f"ratio={show(self.ratio)}" if self.exact else f"epsilon={self.epsilon!r}"
+        short = self.exact and self.ratio.numerator < 10**18
+        first = f"ratio={show(self.ratio)}" if short else f"epsilon={self.epsilon!r}"
         return f"ApproxDP({first}, delta={show(self.delta)})"
 
     def exactly(self) -> ApproxDP:
@@ -137,7 +139,8 @@ class ApproxDP:
     def step(self, x: Given | Array) -> Number | Array:
         """φ(x), for a number or elementwise for an array.
 
-        Guarantee: exact for exact inputs; otherwise a float64 in [x, φ(x)], and 1 exactly where φ(x) is 1.
+        Guarantee: exact for exact inputs. Otherwise a single number gives the largest float64 at most φ(x), or x itself
+        where that is larger and no float64; an array gives float64s in [x, φ(x)], within 10^−15 of φ(x).
         """
         if isinstance(x, np.ndarray):
             if x.dtype == object:
@@ -148,7 +151,13 @@ class ApproxDP:
         x = probability(x)
         if self.exact and isinstance(x, Fraction):
             return min(Fraction(1), self.ratio * x + self.delta, 1 - (1 - x - self.delta) / self.ratio)
-        return float(self._step_floats(np.array(float_below(x))))
+        bound = Fraction(self._exactly.step(Fraction(x)))
+        below = float_below(bound)
+        return below if below >= x else x
+
+    @cached_property
+    def _exactly(self) -> ApproxDP:
+        return self.exactly()
 
     @cached_property
     def _floats(self) -> tuple[float, float, float]:
@@ -187,12 +196,14 @@ class ApproxDP:
     def iterate(self, x: Given, n: int | Array) -> tuple[Number, Number] | tuple[Array, Array]:
         """Theorem 4. φ^n(x) and 1 − φ^n(x) in closed form, for one n ≥ 0 or an array of them (up to 10^18).
 
-        Exact for exact inputs. Otherwise float64, where both are accurate however close to 0 they are.
+        Exact for exact inputs. Otherwise float64, where both are accurate however close to 0 they are; that is for
+        reading, since roundings to the nearest float are not private to the last bit. Designs use `step`.
 
         >>> ApproxDP(ratio="1.3", delta="0.1").iterate("0.2", 3)
         (Fraction(242, 325), Fraction(83, 325))
         """
         start = probability(x)
+        n = n if isinstance(n, np.ndarray) else operator.index(n)
         if not np.all(np.asarray(n) >= 0):
             raise DuotoneError("a number of steps must be at least 0")
         if not (self.exact and isinstance(start, Fraction)):
