@@ -1,111 +1,252 @@
+"""Both checkers, on thousands of good certificates and on every kind of bad one."""
+
 from __future__ import annotations
 
+import copy
+import importlib.util
+import itertools
 import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import gmpy2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, design, families
-from duotone.certificate import document, from_document
+from duotone import (
+    ApproxDP,
+    ColouredGraph,
+    Infeasible,
+    Unproved,
+    balanced,
+    families,
+    graph_table,
+    line_table,
+    partition_selection,
+    prove,
+    with_boundary,
+)
+from duotone.certificate import exp_bounds
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
+TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
+spec = importlib.util.spec_from_file_location("check_certificate", TOOL)
+assert spec is not None
+assert spec.loader is not None
+tool = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tool)
 
-@given(coloured_graphs(), st.one_of(exact_budgets, float_budgets), st.data())
-def test_what_design_prints_check_reads_back(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
-    boundary = data.draw(st.one_of(st.just("balanced"), probabilities, st.floats(0, 1)))
-    mechanism = design(graph, privacy, boundary)
-    written = document(mechanism, privacy)
-    again, notion = from_document(json.loads(json.dumps(written)))
-    assert again.truth == mechanism.truth
-    assert (notion.ratio, notion.delta) == (privacy.ratio, privacy.delta)
-    assert again.check(notion) == again.check(privacy)
-    assert {name: entry["level"] for name, entry in written["datasets"].items()} == {
-        str(d): level if abs(level := graph.level(d)) < 100 else None for d in graph.names
-    }
+usable = st.one_of(exact_budgets, float_budgets).filter(lambda p: not (p.epsilon < 0.01 and p.delta < 0.01))
 
 
-@given(coloured_graphs(), float_budgets, st.data())
-def test_unequal_values_survive_too(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
+def accepted_by_the_package(certificate: Any) -> bool:
     try:
-        mechanism = design(graph, privacy, {d: data.draw(st.floats(0, 1)) for d in graph.boundary("blue")})
+        prove(certificate)
+    except Unproved:
+        return False
+    return True
+
+
+def accepted_by_the_tool(certificate: Any) -> bool:
+    try:
+        tool.check(certificate)
+    except (SystemExit, KeyError, TypeError, AttributeError, ValueError, IndexError):
+        return False
+    return True
+
+
+CHECKERS: list[Callable[[Any], bool]] = [accepted_by_the_package, accepted_by_the_tool]
+
+
+@given(coloured_graphs(), usable, st.data())
+@settings(max_examples=400)
+def test_any_notion_any_graph_any_feasible_boundary(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
+    values = {d: data.draw(st.one_of(probabilities, st.floats(0, 1))) for d in graph.boundary("blue")}
+    boundary: Any = data.draw(st.one_of(st.just("balanced"), probabilities, st.floats(0, 1), st.just(values)))
+    try:
+        table = graph_table(graph, privacy, boundary)
     except Infeasible:
         return
-    assert from_document(json.loads(json.dumps(document(mechanism, privacy))))[0].truth == mechanism.truth
+    certificate = json.loads(json.dumps(table.certificate()))
+    assert prove(certificate).startswith("private and optimal")
+    assert tool.check(certificate) == f"{len(graph)} datasets"
 
 
-def test_the_contract() -> None:
-    privacy = ApproxDP(ratio=2, delta="1/10")
-    written = document(design(families.votes(3).graph(), privacy), privacy)
-    assert written["privacy"] == {"ratio": "2", "epsilon": pytest.approx(0.6931471805599453), "delta": "1/10"}
-    assert written["line"] == {"blue": 2, "red": 2}
-    assert written["datasets"]["111"] == {"colour": "blue", "level": 1, "yes": "9/10", "error": "1/10"}
-    assert written["datasets"]["222"] == {"colour": "red", "level": -2, "yes": "1/10", "error": "1/10"}
-    assert ["111", "112"] in written["edges"]
-    floats = ApproxDP(1, "1/10")
-    entry = document(design(families.votes(3).graph(), floats), floats)
-    assert isinstance(entry["datasets"]["111"]["yes"], float)
-    assert (entry["privacy"]["epsilon"], entry["privacy"]["delta"]) == (1.0, "1/10")
-    assert Fraction(entry["privacy"]["ratio"]) == floats.ratio
-    decimal = ApproxDP("0.1")
-    assert from_document(document(design(families.votes(1).graph(), decimal), decimal))[1].ratio == decimal.ratio
+def lines(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    rng = random.Random(seed)
+    for _ in range(count):
+        delta: Any = rng.choice([0, "1/10", "1e-3", 1e-6, Fraction(1, 3)])
+        ratio = str(Fraction(rng.randrange(150, 900), 100))
+        privacy = ApproxDP(ratio=ratio, delta=delta) if rng.random() < 0.5 else ApproxDP(rng.uniform(0.5, 6), delta)
+        value = Fraction(rng.randrange(101), 100)
+        line = rng.choice([balanced(privacy), partition_selection(privacy), with_boundary(privacy, value)])
+        yield json.loads(json.dumps(line_table(line).certificate()))
 
 
-def test_names_as_text() -> None:
-    privacy = ApproxDP(1)
-    assert "{1, 3}" in document(design(families.turnout(2, 1).graph(), privacy), privacy)["datasets"]
-    counts = families.histograms(2, 2, lambda c: c[0] > c[1]).graph()
-    assert "2,0" in document(design(counts, privacy), privacy)["datasets"]
-    twins = ColouredGraph([(1, "1")], {1: "blue", "1": "red"})
-    with pytest.raises(DuotoneError, match="the same name as text"):
-        document(design(twins, privacy), privacy)
+@pytest.mark.parametrize("seed", range(4))
+def test_thousands_of_good_lines(seed: int) -> None:
+    for certificate in lines(1000, seed):
+        assert all(check(certificate) for check in CHECKERS)
 
 
-def test_fractions_longer_than_python_prints() -> None:
-    privacy = ApproxDP(ratio="1.0001", delta="1e-9")
-    graph = families.line(700, 2).graph()
-    mechanism = design(graph, privacy)
-    written = document(mechanism, privacy)
-    assert max(len(str(entry["yes"])) for entry in written["datasets"].values()) > 4300
-    assert from_document(json.loads(json.dumps(written)))[0].truth == mechanism.truth
+def test_every_single_entry_mutation_of_a_line_is_caught() -> None:
+    rng = random.Random(5)
+    tried = 0
+    for certificate in lines(20, 9):
+        one = 2 ** certificate["bits"]
+        for side in ("blue", "red"):
+            for i, text in enumerate(certificate[side]):
+                old = int(text)
+                for new in {old - 1, old + 1, 0, one, one + 1, rng.randrange(one), old ^ (1 << rng.randrange(60))} - {old}:
+                    bad = copy.deepcopy(certificate)
+                    bad[side][i] = str(new)
+                    tried += 1
+                    assert not any(check(bad) for check in CHECKERS), (side, i, old, new)
+            for i in range(len(certificate[side])):
+                shorter = copy.deepcopy(certificate)
+                del shorter[side][i]
+                del shorter["error"][side][i]
+                if shorter[side] != certificate[side]:
+                    assert not any(check(shorter) for check in CHECKERS)
+    assert tried > 1000
 
 
-GOOD = document(design(families.votes(1).graph(), ApproxDP(ratio=2)), ApproxDP(ratio=2))
+def test_every_single_entry_mutation_of_a_graph_is_caught() -> None:
+    rng = random.Random(6)
+    budgets = [ApproxDP(ratio=2, delta="1/10"), ApproxDP(1, 1e-3), ApproxDP(ratio="1.3")]
+    boundaries: list[Any] = ["balanced", "3/5", {"h": "0.6", "l": "0.62"}]
+    for privacy, boundary in itertools.product(budgets, boundaries):
+        good = json.loads(json.dumps(graph_table(families.figure_2(), privacy, boundary).certificate()))
+        assert all(check(good) for check in CHECKERS)
+        one = 2 ** good["bits"]
+        free = [d for d in good["datasets"] if not (isinstance(boundary, dict) and d in boundary)]
+        for d in free:
+            old = int(good["datasets"][d]["truth"])
+            for new in {old - 1, old + 1, 0, one, rng.randrange(one)} - {old}:
+                bad = copy.deepcopy(good)
+                bad["datasets"][d]["truth"] = str(new)
+                assert not any(check(bad) for check in CHECKERS), (d, old, new)
+        for d, entry in good["datasets"].items():
+            if entry["from"] is not None:
+                for other in (None, d, "a", "r", "no such dataset"):
+                    bad = copy.deepcopy(good)
+                    bad["datasets"][d]["from"] = other
+                    verdicts = {check(bad) for check in CHECKERS}
+                    assert len(verdicts) == 1
+                    assert verdicts == {other == entry["from"] or _also_tight(good, d, other)}
 
 
-def _with(**change: Any) -> dict[str, Any]:
-    return {**json.loads(json.dumps(GOOD)), **change}
+def _also_tight(certificate: dict[str, Any], d: str, other: str | None) -> bool:
+    """Another neighbour may hold the same dataset down just as tightly."""
+    edges = {frozenset(edge) for edge in certificate["edges"]}
+    datasets = certificate["datasets"]
+    return (
+        other in datasets
+        and frozenset((d, other)) in edges
+        and other != d
+        and datasets[other]["colour"] == datasets[d]["colour"]
+        and datasets[other]["truth"] == datasets[datasets[d]["from"]]["truth"]
+    )
+
+
+def test_tight_steps_that_only_hold_each_other_are_not_a_proof() -> None:
+    """With epsilon = delta = 0 every equal pair is tight: two datasets could witness each other at any value."""
+    graph = ColouredGraph([(1, 2), (2, 3), (3, 4)], {1: "blue", 2: "blue", 3: "blue", 4: "red"})
+    certificate = json.loads(json.dumps(graph_table(graph, ApproxDP(0, 0), "3/4").certificate()))
+    assert all(check(certificate) for check in CHECKERS)
+    circular = copy.deepcopy(certificate)
+    circular["edges"] = [["1", "2"], ["3", "4"]]
+    for d, w in (("1", "2"), ("2", "1")):
+        circular["datasets"][d] |= {"from": w, "truth": str(2 ** certificate["bits"] // 2)}
+    assert not any(check(circular) for check in CHECKERS)
+
+
+def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def apply(certificate: dict[str, Any]) -> None:
+        *way, last = path.split(".")
+        for key in way:
+            certificate = certificate[key]
+        certificate[last] = value
+
+    return apply
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("kind", "mutate"),
     [
-        ([], "it has another shape"),
-        ({}, "no 'datasets' in it"),
-        (_with(edges=3), "it has another shape"),
-        (_with(edges=[["1"]]), "it has another shape"),
-        (_with(edges=[["1", "3"]]), "node 3 has no colour"),
-        (_with(privacy={"ratio": "2"}), "no 'delta' in it"),
-        (_with(privacy={"ratio": "1/2", "delta": "0"}), "ratio must be finite and at least 1"),
-        (_with(datasets={"1": {"colour": "blue"}}, edges=[]), "no 'yes' in it"),
-        (_with(datasets={"1": {"colour": "blue", "yes": "2"}}, edges=[]), r"must be in \[0, 1\]"),
-        (_with(datasets={"1": {"colour": "blue", "yes": [1]}}, edges=[]), "must be a number, got list"),
-        (_with(datasets={"1": {"colour": "red", "yes": "1/2", "no": "1/3"}}, edges=[]), "do not sum to 1"),
+        ("line", change("certificate", "circle")),
+        ("line", change("version", 2)),
+        ("line", change("bits", 8)),
+        ("line", change("bits", 10**9)),
+        ("line", change("bits", "128")),
+        ("line", change("claims", {"private": True, "optimal": False})),
+        ("line", change("privacy.ratio", "3")),
+        ("line", change("privacy.ratio", "27/10")),
+        ("line", change("privacy.ratio", "1/2")),
+        ("line", change("privacy.epsilon", "11/10")),
+        ("line", change("privacy.epsilon", "9/10")),
+        ("line", change("privacy.epsilon", "1e9")),
+        ("line", change("privacy.epsilon", -1)),
+        ("line", change("privacy.delta", "1/2")),
+        ("line", change("privacy.delta", "1")),
+        ("line", change("privacy.delta", 0.1)),
+        ("line", change("boundary", "3/4")),
+        ("line", change("boundary", "selection")),
+        ("line", change("boundary", None)),
+        ("line", change("blue", [])),
+        ("line", change("blue", 3)),
+        ("line", change("error.blue", ["0"])),
+        ("line", lambda c: c["error"]["red"].__setitem__(0, "0.2")),
+        ("line", lambda c: c.pop("red")),
+        ("graph", change("boundary", "1/2")),
+        ("graph", change("boundary", {"h": "1/2"})),
+        ("graph", change("edges", [["a", "a"]])),
+        ("graph", change("edges", [["a", "z"]])),
+        ("graph", change("edges", None)),
+        ("graph", change("datasets.a.colour", "green")),
+        ("graph", change("datasets.a.colour", "red")),
+        ("graph", change("datasets.a.truth", "-1")),
+        ("graph", change("datasets.a.truth", 1)),
+        ("graph", change("datasets.a.truth", "1/2")),
     ],
 )
-def test_bad_documents(data: Any, says: str) -> None:
-    with pytest.raises(DuotoneError, match=says):
-        from_document(data)
+def test_other_lies_are_caught(kind: str, mutate: Callable[[dict[str, Any]], None]) -> None:
+    privacy = ApproxDP(1, "1/100")
+    table = line_table(balanced(privacy)) if kind == "line" else graph_table(families.figure_2(), privacy)
+    certificate = json.loads(json.dumps(table.certificate()))
+    assert all(check(certificate) for check in CHECKERS)
+    mutate(certificate)
+    assert not any(check(certificate) for check in CHECKERS)
 
 
-def test_truth_of_a_tiny_red_probability_is_kept() -> None:
-    privacy = ApproxDP(1.0, 1e-20)
-    mechanism = design(families.line(2, 40).graph(), privacy, 1.0)
-    written = document(mechanism, privacy)
-    assert written["datasets"]["3"]["yes"] == 1.0
-    assert written["datasets"]["3"]["no"] == pytest.approx(1e-20)
-    again, _ = from_document(written)
-    assert again.check(privacy).holds
-    assert Fraction(again.truth[2]) > 0
+@pytest.mark.parametrize("data", [None, [], {}, "x", {"certificate": "line"}, {"certificate": "line", "version": 1}])
+def test_what_is_no_certificate(data: Any) -> None:
+    assert not any(check(data) for check in CHECKERS)
+
+
+@pytest.mark.parametrize("x", ["0", "1e-9", "1/3", "1", "50", "700"])
+def test_exponential_bounds(x: str) -> None:
+    low, high = exp_bounds(Fraction(x))
+    with gmpy2.context(precision=2000):
+        exact = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(x)))
+        assert gmpy2.mpq(low) <= exact <= gmpy2.mpq(high)
+    assert high - low <= high / 2**200
+
+
+def test_the_tool_stands_alone(tmp_path: Path) -> None:
+    source = TOOL.read_text()
+    assert len(source.splitlines()) <= 155
+    assert "duotone" not in source.split('"""')[2].lower()
+    file = tmp_path / "c.json"
+    certificate = line_table(balanced(ApproxDP(1, "1e-6"))).certificate()
+    for told, code in ((certificate, 0), ({**certificate, "boundary": "1/2"}, 1), ([], 1)):
+        file.write_text(json.dumps(told))
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, file], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+    assert "NOT PROVED" in done.stderr

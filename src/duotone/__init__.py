@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duotone import draw, families
+    from duotone.audit import Audit, audit_answers, one_by_one
+    from duotone.certificate import Unproved, prove
     from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
     from duotone.graph import ColouredGraph
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from duotone.morphism import Morphism, boundary_morphism
     from duotone.optimal import design
     from duotone.privacy import ApproxDP, Notion
+    from duotone.release import Answer, Coin
+    from duotone.table import GraphTable, LineTable, graph_table, line_table
 
 __version__ = "0.1.0"
 
@@ -33,28 +37,43 @@ _ROOMS = {
     "morphism": ("Morphism", "boundary_morphism"),
     "mechanism": ("Mechanism", "Check"),
     "optimal": ("design",),
+    "table": ("LineTable", "GraphTable", "line_table", "graph_table"),
+    "certificate": ("prove", "Unproved"),
+    "release": ("Coin", "Answer"),
+    "audit": ("audit_answers", "Audit", "one_by_one"),
     "errors": ("DuotoneError", "Infeasible", "MissingExtra", "NotAMorphism"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "Answer",
     "ApproxDP",
+    "Audit",
     "Check",
+    "Coin",
     "ColouredGraph",
     "DuotoneError",
+    "GraphTable",
     "Infeasible",
     "LineMechanism",
+    "LineTable",
     "Mechanism",
     "MissingExtra",
     "Morphism",
     "NotAMorphism",
     "Notion",
+    "Unproved",
+    "audit_answers",
     "balanced",
     "boundary_morphism",
     "design",
     "draw",
     "families",
+    "graph_table",
+    "line_table",
+    "one_by_one",
     "partition_selection",
+    "prove",
     "recurrence",
     "tradeoff",
     "with_boundary",

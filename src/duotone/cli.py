@@ -36,6 +36,9 @@ Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget �
 Ratio = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
 Delta = Annotated[str, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+CertificateFile = Annotated[
+    Path | None, typer.Option(metavar="F.json", help="Write the exact table to release from, with its proof.")
+]
 Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
 
 
@@ -80,18 +83,23 @@ def design(
     blue: Annotated[str | None, typer.Option(metavar="a,b,c", help="The blue nodes.")] = None,
     as_json: AsJson = False,
     draw: Draw = None,
+    certificate: CertificateFile = None,
 ) -> None:
     """The optimal mechanism on a coloured dataset graph."""
     from duotone import optimal
     from duotone.graph import ColouredGraph
+    from duotone.table import graph_table
 
     privacy = _privacy(epsilon, ratio, delta)
     coloured = ColouredGraph.read(graph, blue=None if blue is None else _listed(blue))
-    mechanism = optimal.design(coloured, privacy, _boundary(boundary, {str(name): name for name in coloured.names}))
+    fixed = _boundary(boundary, {str(name): name for name in coloured.names})
+    mechanism = optimal.design(coloured, privacy, fixed)
     if draw is not None:
         from duotone import draw as pictures
 
         _wrote(pictures.save(pictures.graph(mechanism), draw))
+    if certificate is not None:
+        _write_json(certificate, graph_table(coloured, privacy, fixed).certificate())
     _print_mechanism(mechanism, privacy, as_json)
 
 
@@ -105,10 +113,12 @@ def line(
     delta: Delta = "0",
     as_json: AsJson = False,
     draw: Draw = None,
+    certificate: CertificateFile = None,
 ) -> None:
     """The optimal mechanism on the (NB, NR)-line."""
     from duotone import families, optimal
     from duotone.line import on_line
+    from duotone.table import line_table
 
     privacy = _privacy(epsilon, ratio, delta)
     if not (blue >= 1 and red >= 1):
@@ -122,6 +132,8 @@ def line(
         from duotone import draw as pictures
 
         _wrote(pictures.save(pictures.line_phases(plain, blue, red), draw))
+    if certificate is not None:
+        _write_json(certificate, line_table(plain).certificate())
     _print_mechanism(mechanism, privacy, as_json)
     if not as_json:
         tau = privacy.transition(plain.blue)
@@ -130,20 +142,32 @@ def line(
 
 @app.command()
 def check(
-    mechanism: Annotated[Path, typer.Argument(help="A mechanism as `duotone design --json` prints it.")],
+    mechanism: Annotated[Path, typer.Argument(help="What `duotone design --json` printed, or a certificate.")],
     epsilon: Epsilon = None,
     ratio: Ratio = None,
     delta: Annotated[str | None, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether a mechanism is private, decided exactly over every pair of neighbours."""
-    from duotone import certificate
+    """Whether a mechanism is private, or a certificate proves what it claims; decided exactly over every pair."""
+    from duotone import document
+    from duotone.certificate import Unproved, prove
+    from duotone.graph import label
     from duotone.number import show
 
-    given, claimed = certificate.from_document(certificate.read(mechanism))
+    data = document.read(mechanism)
+    if isinstance(data, dict) and "certificate" in data:
+        if (epsilon, ratio, delta) != (None, None, None):
+            raise DuotoneError("a certificate is checked for its own budget: leave out --epsilon, --ratio and --delta")
+        try:
+            holds, sentence = True, prove(data)
+        except Unproved as failure:
+            holds, sentence = False, str(failure)
+        print(json.dumps({"holds": holds, "says": sentence}) if as_json else sentence if holds else f"NOT proved: {sentence}")
+        raise typer.Exit(0 if holds else 1)
+    given, claimed = document.from_document(data)
     privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else _privacy(epsilon, ratio, delta or "0")
     result = given.check(privacy)
-    edge = [certificate.dataset_name(d) for d in result.edge or ()]
+    edge = [label(d) for d in result.edge or ()]
     slack = None if result.slack is None else show(result.slack)
     if as_json:
         print(json.dumps({"holds": result.holds, "edge": edge or None, "slack": slack}))
@@ -153,6 +177,40 @@ def check(
         verdict = "private" if result.holds else "NOT private"
         print(f"{verdict} under {privacy}: worst pair {edge[0]} ~ {edge[1]}, slack {_brief(result.slack)}")
     if not result.holds:
+        raise typer.Exit(1)
+
+
+@app.command()
+def audit(
+    target: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION, called with a dataset and n; or `line`.")],
+    left: Annotated[str, typer.Argument(help="A dataset, as JSON or text; for `line`, a level.")],
+    right: Annotated[str, typer.Argument(help="Its neighbour.")],
+    epsilon: Epsilon = None,
+    ratio: Ratio = None,
+    delta: Delta = "0",
+    draws: Annotated[int, typer.Option(help="Answers to draw on each side.")] = 10**6,
+    confidence: Annotated[float, typer.Option(help="How sure the bound must be.")] = 0.99,
+    as_json: AsJson = False,
+    draw: Draw = None,
+) -> None:
+    """How private an answering function can be at most, from its answers alone. Exit code 1 if the claim is refuted."""
+    from duotone.audit import audit_answers
+
+    claim = _privacy(epsilon, ratio, delta)
+    black_box = _black_box(target, claim)
+    found = audit_answers(black_box, _dataset(left), _dataset(right), claim, draws=draws, confidence=confidence)
+    if draw is not None:
+        from duotone import draw as pictures
+
+        _wrote(pictures.save(pictures.audit_bound(found), draw))
+    if as_json:
+        told = {"epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": float(claim.delta)}
+        print(json.dumps({**told, "confidence": confidence, "draws": draws, "yes": found.yes, "refuted": found.caught}))
+    else:
+        verdict = "REFUTED" if found.caught else "not refuted"
+        print(f"epsilon is at least {found.epsilon:.4g}, at delta {float(claim.delta):g} and {confidence:g} confidence")
+        print(f"the claim of {claim.epsilon:.6g} is {verdict} by {draws} answers on each side")
+    if found.caught:
         raise typer.Exit(1)
 
 
@@ -175,6 +233,48 @@ def paper(
         _wrote(path)
     if not all(claim.agrees for claim in claims):
         raise typer.Exit(1)
+
+
+def _black_box(target: str, claim: ApproxDP) -> Any:
+    """The function to audit; `line` is Duotone's own balanced mechanism."""
+    if target == "line":
+        import numpy as np
+
+        from duotone.line import balanced
+        from duotone.release import Coin
+
+        coin = Coin(balanced(claim))
+        return lambda level, n: coin.answers(np.full(n, level))
+    from importlib import import_module, util
+
+    place, _, name = target.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            spec = util.spec_from_file_location("audited", place)
+            if spec is None or spec.loader is None:
+                raise ImportError
+            module = util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = import_module(place)
+        return getattr(module, name)
+    except (ImportError, OSError, AttributeError, ValueError):
+        raise DuotoneError(f"there is no function {target}: name it as FILE.py:FUNCTION or MODULE:FUNCTION") from None
+
+
+def _dataset(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(data) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DuotoneError(f"cannot write {path}: {error.strerror}") from None
+    _wrote(path)
 
 
 def _privacy(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
@@ -206,20 +306,20 @@ def _listed(text: str) -> list[str]:
 
 
 def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> None:
-    from duotone import certificate
+    from duotone import document
 
-    document = certificate.document(mechanism, privacy)
+    written = document.document(mechanism, privacy)
     if as_json:
-        print(json.dumps(document))
+        print(json.dumps(written))
         return
     rows = [
         (name, entry["colour"], _level(entry["level"]), _brief(entry["yes"]), _brief(entry["error"]))
-        for name, entry in document["datasets"].items()
+        for name, entry in written["datasets"].items()
     ]
     _print_table(("dataset", "colour", "level", "Pr[yes]", "Pr[wrong]"), rows[:ROWS])
     if len(rows) > ROWS:
         print(f"… and {len(rows) - ROWS} more (--json prints all)")
-    lines = document["line"]
+    lines = written["line"]
     print(f"{privacy}; boundary graph: ({lines['blue']}, {lines['red']})-line")
 
 

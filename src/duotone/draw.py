@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from duotone.certificate import dataset_name
+from duotone.audit import Audit
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.graph import ColouredGraph
+from duotone.graph import ColouredGraph, label
 from duotone.line import LineMechanism, balanced, tradeoff
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism
@@ -59,7 +59,7 @@ def graph(
             ax.scatter(x, y, s=size * 2.4, marker=MARKER[colour], facecolors="none", edgecolors=INK, linewidths=1.1, zorder=4)
     if labels and len(coloured) <= 60:
         for name in coloured.names:
-            text = dataset_name(name) if truth is None else f"{dataset_name(name)}: {_short(truth[name])}"
+            text = label(name) if truth is None else f"{label(name)}: {_short(truth[name])}"
             _label(ax, text, where[name])
     _legend(ax, ringed=bool(ringed), mechanism=truth is not None)
     ax.margins(0.12)
@@ -76,7 +76,7 @@ def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Fig
     graph(of, positions, ax=left)
     columns: dict[Any, list[str]] = {node: [] for node in g.target.names}
     for d in of.names:
-        columns[g.map[d]].append(dataset_name(d))
+        columns[g.map[d]].append(label(d))
     right.plot([1, len(columns)], [0, 0], color=INK, lw=1, zorder=1)
     for node, names in columns.items():
         colour = g.target.colour(node)
@@ -152,6 +152,19 @@ def tradeoff_curve(budgets: Sequence[Notion]) -> Figure:
     ax.set(xlabel="Pr[truth] at the blue boundary", ylabel="Pr[truth] at the red boundary", xlim=(0, 1.02), ylim=(0, 1.02))
     ax.set_aspect("equal")
     ax.legend(frameon=False, fontsize=9, loc="lower left")
+    _frame(ax)
+    return figure
+
+
+def audit_bound(found: Audit) -> Figure:
+    """An audit: the lower bound on ε by number of draws, against the claim."""
+    figure, ax = _axes(None, (6.4, 4.0))
+    draws, bounds = zip(*found.history, strict=True)
+    ax.plot(draws, bounds, color=BLUE, marker="o", ms=3, lw=1.6, label=f"lower bound ({found.confidence:.6g} confidence)")
+    ax.axhline(found.claim.epsilon, color=RED, ls="--", lw=1.6, label=f"claimed: {_budget(found.claim)}")
+    ax.set_xscale("log")
+    ax.set(xlabel="answers drawn on each side", ylabel="ε", ylim=(0, max(found.claim.epsilon, *bounds) * 1.15 + 0.05))
+    ax.legend(frameon=False, fontsize=9)
     _frame(ax)
     return figure
 

@@ -133,12 +133,23 @@ class ColouredGraph:
     def _position(self) -> dict[Hashable, int]:
         return {name: i for i, name in enumerate(self.names)}
 
+    def find(self, name: Hashable) -> int | None:
+        """The number of a node in the arrays; None if there is no such node."""
+        return self._position.get(name)
+
     def position(self, name: Hashable) -> int:
         """The number of a node in the arrays."""
-        try:
-            return self._position[name]
-        except KeyError:
-            raise DuotoneError(f"there is no node {name}") from None
+        i = self.find(name)
+        if i is None:
+            raise DuotoneError(f"there is no node {name}")
+        return i
+
+    def labels(self) -> list[str]:
+        """The datasets' names as text, each a different one."""
+        labels = [label(name) for name in self.names]
+        if len(set(labels)) != len(labels):
+            raise DuotoneError("two datasets have the same name as text: rename one of them")
+        return labels
 
     def edge_array(self) -> Array:
         """Each edge once, as two columns of node numbers, the smaller first."""
@@ -223,6 +234,13 @@ class ColouredGraph:
 
     def _named(self, chosen: Array) -> tuple[Hashable, ...]:
         return tuple(self.names[i] for i in np.flatnonzero(chosen).tolist())
+
+
+def label(name: Hashable) -> str:
+    """A dataset's name as text: `{1, 3}` for a set, `2,1` for counts."""
+    if isinstance(name, frozenset):
+        return "{" + ", ".join(sorted(map(str, name))) + "}"
+    return ",".join(map(label, name)) if isinstance(name, tuple) else str(name)
 
 
 def _from_csv(file: Path, blue: Iterable[str] | None) -> ColouredGraph:

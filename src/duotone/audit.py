@@ -1,0 +1,117 @@
+"""Audit: how private an answering function can be at most, told from its answers alone."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from duotone.errors import DuotoneError, MissingExtra
+from duotone.privacy import ApproxDP
+
+CHUNK = 2**22
+LONG = 2**28
+
+Answers = Callable[[Any, int], Any]
+"""A black box: `answers(dataset, n)` gives n answers, as an array of Booleans."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What answers on two neighbouring datasets say about a claim.
+
+    `epsilon` is a lower bound, at the given confidence, on the ε that the black box can have at the claim's δ;
+    `history` has it after growing numbers of draws. `caught` means that the claim is refuted at that confidence.
+    """
+
+    claim: ApproxDP
+    confidence: float
+    draws: int
+    yes: tuple[int, int]
+    epsilon: float
+    history: tuple[tuple[int, float], ...]
+
+    @property
+    def caught(self) -> bool:
+        """The claim does not hold."""
+        return self.epsilon > self.claim.epsilon
+
+
+def audit_answers(
+    answers: Answers, left: Any, right: Any, claim: ApproxDP, *, draws: int = 10**6, confidence: float = 0.99
+) -> Audit:
+    """Draw answers on both sides of an edge and bound ε from below.
+
+    Guarantee: if the black box is (ε, δ)-private for the claim's δ, the bound exceeds its ε with probability at most
+    1 − confidence. (Clopper–Pearson intervals for both probabilities, half of the error each.)
+
+    >>> from duotone import Coin, balanced
+    >>> claim = ApproxDP(1, 0.01)
+    >>> coin = Coin(balanced(claim))
+    >>> found = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=0.999999)
+    >>> found.caught
+    False
+    """
+    if not (isinstance(draws, int) and draws >= 1):
+        raise DuotoneError(f"draws must be at least 1, got {draws}")
+    if not 0 < confidence < 1:
+        raise DuotoneError(f"confidence must be between 0 and 1, got {confidence}")
+    counts = [0, 0]
+    history: list[tuple[int, float]] = []
+    done = 0
+    for size in _sizes(draws):
+        for side, dataset in enumerate((left, right)):
+            counts[side] += _count(answers, dataset, size)
+        done += size
+        history.append((done, lower_bound(counts[0], counts[1], done, float(claim.delta), confidence)))
+    return Audit(claim, confidence, draws, (counts[0], counts[1]), history[-1][1], tuple(history))
+
+
+def one_by_one(function: Callable[[Any], Any]) -> Answers:
+    """A function that answers once per call, as a black box."""
+    return lambda dataset, n: np.fromiter((bool(function(dataset)) for _ in range(n)), dtype=bool, count=n)
+
+
+def lower_bound(yes_left: int, yes_right: int, n: int, delta: float, confidence: float) -> float:
+    """A lower confidence bound on ε from the counts of yes in n answers on each side."""
+    left, right = (_interval(k, n, (1 - confidence) / 2) for k in (yes_left, yes_right))
+    sides = []
+    for (low, high), (other_low, other_high) in ((left, right), (right, left)):
+        sides += [(low, other_high), (1 - high, 1 - other_low)]  # more yes here than there, or more no
+    return max([0.0, *(math.log((p - delta) / q) for p, q in sides if p > delta)])
+
+
+def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval for a probability, wrong with probability at most alpha."""
+    try:
+        from scipy.stats import beta
+    except ImportError:
+        raise MissingExtra("an audit", "audit") from None
+    low = float(beta.ppf(alpha / 2, k, n - k + 1)) if k else 0.0
+    return low, float(beta.ppf(1 - alpha / 2, k + 1, n - k)) if k < n else 1.0
+
+
+def _count(answers: Answers, dataset: Any, n: int) -> int:
+    given = np.asarray(answers(dataset, n))
+    if given.shape != (n,):
+        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {given.shape}")
+    return int(np.count_nonzero(given))
+
+
+def _sizes(draws: int) -> Iterator[int]:
+    """Chunk sizes: powers of two at first, for the history, then as large as memory likes."""
+    sizes, done = [], 0
+    while done < draws:
+        sizes.append(min(max(done, 1024), CHUNK, draws - done))
+        done += sizes[-1]
+    if draws < LONG or not sys.stderr.isatty():
+        yield from sizes
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(sizes, "drawing answers", console=Console(stderr=True), transient=True)

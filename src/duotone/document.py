@@ -1,0 +1,96 @@
+"""Documents: the JSON that `design` prints and `check` reads back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.graph import ColouredGraph
+from duotone.mechanism import Mechanism
+from duotone.morphism import line_of
+from duotone.number import Number, complement, probability, show
+from duotone.privacy import ApproxDP
+
+
+def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
+    """A mechanism as a JSON object: exact probabilities as fractions in strings, others as numbers.
+
+    Guarantee: `from_document` gives the same probabilities back, to the last bit. Where Pr[yes] is a float too
+    close to 1 to tell Pr[no], `no` stands beside it.
+    """
+    graph = mechanism.graph
+    names = graph.labels()
+    blue, red = line_of(graph)
+    entries = zip(names, mechanism.truth, mechanism.yes.values(), graph.blue.tolist(), graph.names, strict=True)
+    datasets: dict[str, dict[str, Any]] = {}
+    for name, truth, yes, is_blue, d in entries:
+        level = graph.level(d)
+        datasets[name] = {
+            "colour": "blue" if is_blue else "red",
+            "level": level if math.isfinite(level) else None,
+            "yes": _written(yes),
+            "error": _written(1 - truth),
+        }
+        if not is_blue and complement(yes) != truth:
+            datasets[name]["no"] = _written(truth)
+    return {
+        "privacy": {
+            "ratio": show(privacy.ratio),
+            "epsilon": privacy.epsilon,
+            "delta": _written(privacy.delta),
+        },
+        "line": {"blue": blue, "red": red},
+        "datasets": datasets,
+        "edges": [[names[i], names[j]] for i, j in graph.edge_array().tolist()],
+    }
+
+
+def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
+    """The mechanism and the notion that a document claims for it. Nothing in it is trusted: check the mechanism.
+
+    The notion is the document's ratio and delta; its epsilon is for reading only.
+    """
+    try:
+        datasets: Mapping[str, Any] = data["datasets"]
+        graph = ColouredGraph([(a, b) for a, b in data["edges"]], {d: entry["colour"] for d, entry in datasets.items()})
+        truth = [_truth(d, entry) for d, entry in datasets.items()]
+        privacy = ApproxDP(ratio=data["privacy"]["ratio"], delta=data["privacy"]["delta"])
+    except DuotoneError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DuotoneError(f"not a mechanism as `duotone design --json` prints it: {_what(error)}") from None
+    return Mechanism(graph, tuple(truth)), privacy
+
+
+def read(path: str | Path) -> Any:
+    """A JSON file."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DuotoneError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError:
+        raise DuotoneError(f"{path} is not JSON") from None
+
+
+def _truth(d: str, entry: Mapping[str, Any]) -> Number:
+    yes = probability(entry["yes"], f"the probability at {d}")
+    if entry["colour"] == "blue":
+        return yes
+    no = probability(entry["no"], f"the probability of no at {d}") if "no" in entry else complement(yes)
+    excess = Fraction(yes) + Fraction(no) - 1
+    if not abs(excess) <= (0 if isinstance(yes, Fraction) else Fraction(1, 2**52)):
+        raise DuotoneError(f"yes and no at {d} do not sum to 1")
+    return no
+
+
+def _written(x: Number) -> str | float:
+    return show(x) if isinstance(x, Fraction) else x
+
+
+def _what(error: Exception) -> str:
+    return f"no {error.args[0]!r} in it" if isinstance(error, KeyError) else "it has another shape"

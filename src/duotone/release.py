@@ -1,0 +1,253 @@
+"""Release: exact coins. A coin compares random bits with an integer; no float takes part.
+
+Bits come from the operating system, or for batches from AES in counter mode under a fresh key from it for every chunk,
+so that nothing is ever shared between calls, threads or forked processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
+
+import numpy as np
+
+from duotone.errors import DuotoneError
+from duotone.line import LineMechanism
+from duotone.privacy import ApproxDP, Array
+from duotone.table import GraphTable, LineTable, line_table
+
+CHUNK = 2**18
+"""Answers per key and per round of the loop: its buffers fit into the cache."""
+LONG = 2**28
+"""Answers from which on a progress bar appears on a terminal."""
+
+Basis = Literal["exact distance", "safe bound"]
+
+
+class NotPrivateWarning(UserWarning):
+    """Answers are drawn from a test seed and must not be released."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A released answer: yes or no, under which notion, on what basis, and the certificate of its mechanism.
+
+    The true answer and the level are not in it.
+    """
+
+    answer: bool
+    privacy: ApproxDP
+    basis: Basis
+    private: bool
+    """False for an answer drawn from a test seed."""
+    table: LineTable | GraphTable = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.answer
+
+    def __str__(self) -> str:
+        return ("yes" if self.answer else "no") + ("" if self.private else " (NOT PRIVATE: test seed)")
+
+    def certificate(self) -> dict[str, Any]:
+        """What proves the mechanism behind the answer: see `duotone check`."""
+        return self.table.certificate()
+
+
+class Coin:
+    """Exact coins for one mechanism: a `LineMechanism`, or a table of a line or a graph.
+
+    `basis` says what the levels given to it are: exact distances, with which answers are optimal, or safe bounds
+    (any map under which neighbours' levels differ by at most 1), with which they are private.
+
+    Guarantee: Pr[yes] is exactly the table's integer over 2^bits. A probability of 0 or 1 never draws the other
+    answer, and none is rounded up.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> coin = Coin(balanced(ApproxDP(1, "1e-6")))
+    >>> coin.answer(40).answer, coin.answer(-41).answer
+    (True, False)
+    >>> coin.answers(np.array([40, 14, -15, -41])).tolist()
+    [True, True, False, False]
+    """
+
+    def __init__(self, mechanism: LineMechanism | LineTable | GraphTable, *, basis: Basis = "exact distance") -> None:
+        if basis not in ("exact distance", "safe bound"):
+            raise DuotoneError(f"a basis is exact distance or safe bound, got {basis}")
+        self.table = line_table(mechanism) if isinstance(mechanism, LineMechanism) else mechanism
+        self.basis: Basis = basis
+        bits = self.table.bits
+        if isinstance(self.table, LineTable):
+            self._lowest, self._highest = -len(self.table.red), len(self.table.blue) - 1
+            thresholds = [self.table.yes(level) for level in range(self._lowest, self._highest + 1)]
+        else:
+            self._lowest, self._highest = 0, len(self.table.graph) - 1
+            thresholds = [self.table.yes(name) for name in self.table.graph.names]
+        self._thresholds = thresholds
+        self._word = [t >> (bits - 64) for t in thresholds]
+        self._top = np.array([t >> (bits - 8) for t in thresholds], dtype=np.uint16)
+        self._next = np.array([(t >> (bits - 72)) & (2**64 - 1) for t in thresholds], dtype=np.uint64)
+
+    def answer(self, at: Any) -> Answer:
+        """One answer: at a level for a line, at a dataset for a graph."""
+        seed = _TEST_STREAM.get()
+        draw = os.urandom if seed is None else seed.bytes
+        where: Any = None
+        try:
+            word = int.from_bytes(draw(8), "little")
+            where, at = self._index(at), None
+            if where is None:
+                raise DuotoneError("that is neither a whole number (a level) nor a dataset of this mechanism's graph")
+            yes = word < self._word[where]
+            if word == self._word[where]:
+                rest = self.table.bits - 64
+                yes = int.from_bytes(draw(rest // 8), "little") < self._thresholds[where] & (2**rest - 1)
+            return Answer(yes, self.table.privacy, self.basis, seed is None, self.table)
+        finally:
+            at = where = None  # no traceback may show them
+
+    def answers(self, at: Any) -> Array:
+        """Many answers: an array of levels to an array of Booleans. For a graph, positions in `graph.names`.
+
+        Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte.
+        """
+        levels: Any = None
+        try:
+            levels, at = _integers(at), None
+            if levels is None:
+                raise DuotoneError("levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most")
+            if isinstance(self.table, GraphTable) and not ((levels >= 0) & (levels <= self._highest)).all():
+                raise DuotoneError("a position is outside the graph's datasets")
+            out = np.empty(len(levels), dtype=np.bool_)
+            buffers = _Buffers()
+            for start in _chunks(len(levels)):
+                self._toss(levels[start : start + CHUNK], out[start : start + CHUNK], buffers)
+            return out
+        finally:
+            at = levels = None
+
+    def _toss(self, levels: Any, out: Array, buffers: _Buffers) -> None:
+        where: Any = None
+        try:
+            stream = _TEST_STREAM.get() or Keystream(os.urandom(48))
+            stream.fill(buffers, len(levels))
+            count = _first_bytes()(levels, self._lowest, self._highest, self._top, buffers.random, out, buffers.ties)
+            undecided = buffers.ties[:count]
+            where = np.clip(levels[undecided], self._lowest, self._highest).astype(np.int64) - self._lowest
+            words = np.frombuffer(stream.bytes(8 * count), dtype=np.uint64)
+            out[undecided] = words < self._next[where]
+            rest = self.table.bits - 72
+            for k in np.flatnonzero(words == self._next[where]).tolist():
+                bits = int.from_bytes(stream.bytes(rest // 8), "little")
+                out[undecided[k]] = bits < self._thresholds[where[k]] & (2**rest - 1)
+        finally:
+            levels = where = None
+
+    def _index(self, at: Any) -> int | None:
+        if isinstance(self.table, GraphTable):
+            return self.table.graph.find(at)
+        if isinstance(at, float) and math.isinf(at):
+            return len(self._thresholds) - 1 if at > 0 else 0
+        if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
+            return None
+        return min(max(int(at), self._lowest), self._highest) - self._lowest
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _coin, (self.table, self.basis)
+
+
+def _coin(table: LineTable | GraphTable, basis: Basis) -> Coin:
+    return Coin(table, basis=basis)
+
+
+class _Buffers:
+    """Working memory of a batch: as much as a chunk needs, whatever the batch."""
+
+    def __init__(self) -> None:
+        self.zeros = np.zeros(CHUNK, dtype=np.uint8)
+        self.random = np.empty(CHUNK + 16, dtype=np.uint8)
+        self.ties = np.empty(CHUNK, dtype=np.int64)
+
+
+class Keystream:
+    """AES-256 in counter mode: random bytes as fast as memory takes them. Never used for more than one chunk."""
+
+    def __init__(self, seed: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._cipher = Cipher(algorithms.AES(seed[:32]), modes.CTR(seed[32:48])).encryptor()
+
+    def fill(self, buffers: _Buffers, n: int) -> None:
+        """Write n random bytes into the buffer."""
+        self._cipher.update_into(buffers.zeros[:n].data, buffers.random.data)
+
+    def bytes(self, n: int) -> bytes:
+        """The next n bytes."""
+        return self._cipher.update(bytes(n))
+
+
+_TEST_STREAM: ContextVar[Keystream | None] = ContextVar("duotone test seed", default=None)
+
+
+@contextlib.contextmanager
+def insecure_test_seed(seed: int) -> Iterator[None]:
+    """For tests only: coins inside are the same on every run and NOT PRIVATE. Answers are marked so.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> with warnings.catch_warnings(action="ignore"), insecure_test_seed(7):
+    ...     print(Coin(balanced(ApproxDP(1))).answer(50))
+    yes (NOT PRIVATE: test seed)
+    """
+    warnings.warn("duotone: coins come from a test seed; these answers are NOT PRIVATE", NotPrivateWarning, stacklevel=3)
+    digest = sha256(f"duotone test seed {seed}".encode()).digest()
+    token = _TEST_STREAM.set(Keystream(digest + digest[:16]))
+    try:
+        yield
+    finally:
+        _TEST_STREAM.reset(token)
+
+
+def _integers(at: Any) -> Array | None:
+    """Levels as a numpy array of integers, without a copy where that is possible; None for anything else."""
+    try:
+        values = np.asarray(at)
+    except (TypeError, ValueError):
+        return None
+    if values.ndim != 1 or not (np.issubdtype(values.dtype, np.integer) or values.size == 0):
+        return None
+    if values.dtype in (np.int32, np.int64) and values.dtype.isnative:
+        return values
+    if values.dtype == np.uint64 and (values > np.iinfo(np.int64).max).any():
+        return None
+    return values.astype(np.int64)
+
+
+def _chunks(total: int) -> Iterator[int]:
+    starts = range(0, total, CHUNK)
+    if total < LONG or not sys.stderr.isatty():
+        yield from starts
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(starts, "tossing coins", console=Console(stderr=True), transient=True)
+
+
+def _first_bytes() -> Any:
+    """The loop over first bytes, compiled when first needed."""
+    global _compiled
+    if _compiled is None:
+        from duotone._kernels import first_bytes
+
+        _compiled = first_bytes
+    return _compiled
+
+
+_compiled: Any = None

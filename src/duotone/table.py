@@ -1,0 +1,274 @@
+"""Tables: a mechanism as whole numbers over 2^bits, ready to be released and to be proved.
+
+Every value is rounded away from usefulness, so that each pair of neighbours satisfies the privacy inequality as
+integers. The number of bits is raised until what rounding costs is below 2^−60 at every dataset.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from duotone.errors import DuotoneError
+from duotone.graph import ColouredGraph
+from duotone.line import NEVER, LineMechanism, on_line, recurrence
+from duotone.line import Boundary as LineBoundary
+from duotone.mechanism import Mechanism
+from duotone.number import Number, probability, show
+from duotone.optimal import Boundary, boundary_values, design, nearest_first
+from duotone.privacy import ApproxDP, Notion, Rounded
+
+LOSS = Fraction(1, 2**60)
+"""What rounding may cost at most, in probability, at any level or dataset."""
+FEWEST_BITS, MOST_BITS = 128, 2**13
+LONGEST = 2**20
+"""The levels up to which a table is written out."""
+
+
+Table = TypeVar("Table", "LineTable", "GraphTable")
+
+
+@dataclass(frozen=True)
+class LineTable:
+    """The optimal mechanism on the line, in integers: Pr[truth] = entry / 2^bits by distance to the boundary.
+
+    Beyond its last entry a side stays as it is. `loss` bounds by how much any entry is below the real optimum.
+
+    Guarantee: entries of neighbouring levels satisfy the privacy inequality as integers; no entry could be larger
+    by one, given the boundary; `loss` is below 2^−60.
+    """
+
+    privacy: ApproxDP
+    boundary: LineBoundary
+    bits: int
+    blue: tuple[int, ...]
+    red: tuple[int, ...]
+    loss: Fraction
+
+    def yes(self, level: int) -> int:
+        """Pr[yes]·2^bits at a level."""
+        if level >= 0:
+            return self.blue[min(level, len(self.blue) - 1)]
+        return (1 << self.bits) - self.red[min(-1 - level, len(self.red) - 1)]
+
+    def _error(self, truth: int) -> str:
+        return repr(float(1 - Fraction(truth, 2**self.bits)))
+
+    def certificate(self) -> dict[str, Any]:
+        """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""
+        return {
+            **_head("line", self.privacy, self.bits),
+            "boundary": _written(self.boundary),
+            "blue": [str(t) for t in self.blue],
+            "red": [str(t) for t in self.red],
+            "error": {side: [self._error(t) for t in getattr(self, side)] for side in ("blue", "red")},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTable:
+    """The optimal mechanism on a coloured graph, in integers: Pr[truth] = entry / 2^bits by dataset.
+
+    `witness` names, for each dataset that could be more truthful, the neighbour that holds it down; following it
+    leads to a fixed boundary dataset. The guarantees are those of `LineTable`.
+    """
+
+    graph: ColouredGraph
+    privacy: ApproxDP
+    boundary: Boundary
+    bits: int
+    truth: tuple[int, ...]
+    witness: tuple[int | None, ...]
+    loss: Fraction
+
+    def yes(self, dataset: Hashable) -> int:
+        """Pr[yes]·2^bits at a dataset."""
+        i = self.graph.position(dataset)
+        return self.truth[i] if self.graph.blue[i] else (1 << self.bits) - self.truth[i]
+
+    def mechanism(self) -> Mechanism:
+        """The mechanism that is released, exactly."""
+        return Mechanism(self.graph, tuple(Fraction(t, 2**self.bits) for t in self.truth))
+
+    def certificate(self) -> dict[str, Any]:
+        """The table as JSON with its edges, witnesses and claims."""
+        names = self.graph.labels()
+        entries = zip(names, self.graph.blue.tolist(), self.truth, self.witness, strict=True)
+        boundary = self.boundary
+        return {
+            **_head("graph", self.privacy, self.bits),
+            "boundary": {names[self.graph.position(d)]: _written(m) for d, m in boundary.items()}
+            if isinstance(boundary, Mapping)
+            else _written(boundary),
+            "datasets": {
+                name: {"colour": "blue" if blue else "red", "truth": str(t), "from": None if w is None else names[w]}
+                for name, blue, t, w in entries
+            },
+            "edges": [[names[i], names[j]] for i, j in self.graph.edge_array().tolist()],
+        }
+
+
+def line_table(mechanism: LineMechanism) -> LineTable:
+    """The integers from which answers by level are released.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> table = line_table(balanced(ApproxDP(1, "1e-6")))
+    >>> len(table.blue), table.blue[-1] == 2**table.bits, table.loss < 2**-60
+    (15, True, True)
+    """
+    privacy, boundary = _approx(mechanism.privacy), mechanism.boundary
+
+    def build(bits: int) -> LineTable:
+        floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
+        low = on_line(floor, boundary)
+        sides = [_written_out(floor, start) for start in (low.blue, low.red)]
+        loss = max(_loss(side, ceiling, top) for side, top in zip(sides, _ceilings(ceiling, boundary), strict=True))
+        blue, red = (tuple(int(x * 2**bits) for x in side) for side in sides)
+        return LineTable(privacy, boundary, bits, blue, red, loss)
+
+    return _wide_enough(build)
+
+
+def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> GraphTable:
+    """The integers from which answers by dataset are released.
+
+    >>> from duotone import ApproxDP, families
+    >>> table = graph_table(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
+    >>> round(table.yes("111") / 2**table.bits, 12)
+    0.9
+    """
+    _approx(privacy)
+    design(graph, privacy, boundary)  # raises what is bad or infeasible
+
+    def build(bits: int) -> GraphTable:
+        floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
+        if isinstance(boundary, Mapping):
+            values = boundary_values(graph, boundary)
+            low = design(graph, floor, _capped(graph, floor, values))
+            tops = _propagated_tops(graph, ceiling, values)
+        else:
+            low = design(graph, floor, boundary)
+            tops = _tops_at_levels(graph, ceiling, boundary)
+        truth = tuple(int(Fraction(t) * 2**bits) for t in low.truth)
+        loss = max(top - Fraction(t) for top, t in zip(tops, low.truth, strict=True))
+        witness = _witnesses(graph, floor, low, balanced=boundary == "balanced")
+        return GraphTable(graph, privacy, boundary, bits, truth, witness, loss)
+
+    return _wide_enough(build)
+
+
+def _wide_enough(build: Callable[[int], Table]) -> Table:
+    """The table with the fewest bits that loses little enough."""
+    bits = FEWEST_BITS
+    while bits <= MOST_BITS:
+        if (table := build(bits)).loss < LOSS:
+            return table
+        bits *= 2
+    raise DuotoneError("this budget needs probabilities too small to toss for: raise delta or the boundary value")
+
+
+def _capped(graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]) -> dict[Hashable, Number]:
+    """Boundary values on the grid that are feasible there: each no larger than the others leave room for.
+
+    Rounding can make values clash that just fit. Lowering them along every path, of either colour, mends that; by the
+    symmetry of φ, which survives rounding, the red side then fits as well.
+    """
+    everywhere = np.ones(len(graph), dtype=bool)
+    capped = nearest_first(graph, floor, _rounded(floor, values), everywhere)
+    return {graph.names[i]: capped[i] for i in values}
+
+
+def _written_out(floor: Rounded, start: Number) -> list[Fraction]:
+    moves = floor.step(Fraction(start)) != start
+    if moves and floor.privacy.iterate(float(start), LONGEST)[1] > LOSS:
+        raise DuotoneError(f"this budget needs a table of more than {LONGEST} levels: raise epsilon or delta")
+    return [Fraction(x) for x in recurrence(floor, start, LONGEST)]
+
+
+def _ceilings(ceiling: Rounded, boundary: LineBoundary) -> tuple[Fraction, Fraction]:
+    """Bounds from above on the real optimum at the blue and at the red boundary."""
+    top = on_line(ceiling, boundary)
+    if boundary in ("balanced", "selection"):
+        return Fraction(top.blue), Fraction(top.red)
+    below = Rounded(ceiling.privacy, ceiling.bits).represent(Fraction(boundary))
+    return Fraction(top.blue), ceiling.step(1 - below)
+
+
+def _loss(side: list[Fraction], ceiling: Rounded, top: Fraction) -> Fraction:
+    """The largest gap between a side and its bound from above; beyond its end the bound is 1 at most."""
+    worst = Fraction(0)
+    for value in side:
+        worst = max(worst, top - value)
+        top = ceiling.step(top)
+    return max(worst, 1 - side[-1] if top > side[-1] else Fraction(0))
+
+
+def _tops_at_levels(graph: ColouredGraph, ceiling: Rounded, boundary: LineBoundary) -> list[Fraction]:
+    levels = graph.levels
+    never = (levels == NEVER) | (levels == -1 - NEVER)
+    longest = int(np.abs(levels[~never]).max(initial=0)) + 1
+    blue, red = (recurrence(ceiling, top, longest) for top in _ceilings(ceiling, boundary))
+    return [
+        Fraction(1) if told else Fraction((side := blue if level >= 0 else red)[min(max(level, -1 - level), len(side) - 1)])
+        for told, level in zip(never.tolist(), levels.tolist(), strict=True)
+    ]
+
+
+def _rounded(notion: Rounded, values: Mapping[int, Number]) -> dict[int, Number]:
+    return {i: notion.represent(m) for i, m in values.items()}
+
+
+def _propagated_tops(graph: ColouredGraph, ceiling: Rounded, values: Mapping[int, Number]) -> list[Fraction]:
+    tops = [Fraction(1)] * len(graph)
+    reds = {i: 1 - Fraction(m) for i, m in values.items()}
+    for inside, starts in ((graph.blue, values), (~graph.blue, reds)):
+        for i, top in nearest_first(graph, ceiling, _rounded(ceiling, starts), inside).items():
+            if inside[i]:
+                tops[i] = Fraction(top)
+    return tops
+
+
+def _witnesses(graph: ColouredGraph, floor: Rounded, low: Mechanism, *, balanced: bool) -> tuple[int | None, ...]:
+    """Breadth first from the fixed datasets along tight steps, so that no chain can be circular."""
+    fixed = graph.on_boundary if balanced else graph.on_boundary & graph.blue
+    found: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
+    queue = deque(found)
+    while queue:
+        i = queue.popleft()
+        for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
+            same = bool(graph.blue[i] == graph.blue[j])
+            if j not in found and (same or fixed[i]) and low.truth[j] < 1:
+                here = Fraction(low.truth[i])
+                if floor.step(here if same else 1 - here) == low.truth[j]:
+                    found[j] = i
+                    queue.append(j)
+    return tuple(found.get(i) for i in range(len(graph)))
+
+
+def _head(kind: str, privacy: ApproxDP, bits: int) -> dict[str, Any]:
+    return {
+        "certificate": kind,
+        "version": 1,
+        "privacy": {
+            "epsilon": None if privacy.exponent is None else show(privacy.exponent),
+            "ratio": show(privacy.ratio),
+            "delta": show(Fraction(privacy.delta)),
+        },
+        "bits": bits,
+        "claims": {"private": True, "optimal": True, "loss": "2^-60"},
+    }
+
+
+def _written(boundary: object) -> str:
+    return boundary if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
+
+
+def _approx(privacy: Notion) -> ApproxDP:
+    if not isinstance(privacy, ApproxDP):
+        raise DuotoneError("exact tables exist for (epsilon, delta)-privacy")
+    return privacy

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, draw, one_by_one, partition_selection
+from duotone.audit import lower_bound
+
+CLAIM = ApproxDP(ratio=2, delta="1/10")
+SURE = 1 - 1e-9
+
+
+def line(claim: ApproxDP, shift: int = 0) -> Any:
+    coin = Coin(balanced(claim))
+    return lambda level, n: coin.answers(np.full(n, level + (shift if level >= 0 else -shift)))
+
+
+def test_our_mechanism_keeps_its_claim_and_the_bound_comes_close() -> None:
+    """10^8 draws in all; false alarms: one in 10^9."""
+    found = audit_answers(line(CLAIM), 0, -1, CLAIM, draws=5 * 10**7, confidence=SURE)
+    assert not found.caught
+    assert found.claim.epsilon - 0.005 < found.epsilon <= found.claim.epsilon
+    legend: Any = draw.audit_bound(found).axes[0].get_legend()
+    assert "claimed" in legend.get_texts()[1].get_text()
+
+
+def test_the_introductions_off_by_one_mechanism_is_caught() -> None:
+    found = audit_answers(line(CLAIM, shift=1), 0, -1, CLAIM, draws=10**5, confidence=SURE)
+    assert found.caught
+    assert found.epsilon > 1.5
+
+
+def test_a_coin_compared_in_single_precision_is_caught() -> None:
+    """A group of one is kept with probability 10^-12; float32 keeps it with 2^-24. The empty group is never kept."""
+    claim = ApproxDP(1, 1e-12)
+    rule = partition_selection(claim)
+    rng = np.random.default_rng(0)
+
+    def careless(people: int, n: int) -> Any:
+        return rng.random(n, dtype=np.float32) < rule.yes(people - 1) if people else np.zeros(n, dtype=bool)
+
+    found = audit_answers(careless, 1, 0, claim, draws=10**8, confidence=0.99)
+    assert found.yes[0] > 0
+    coin = Coin(rule)
+    ours = audit_answers(lambda people, n: coin.answers(np.full(n, people - 1)), 1, 0, claim, draws=10**8, confidence=0.99)
+    assert ours.yes == (0, 0)
+    assert not ours.caught
+
+
+def test_the_bound_is_right_as_often_as_it_says() -> None:
+    """The exact coverage on a pair with a known ε: every outcome enumerated, none sampled."""
+    n, confidence, p, q = 60, 0.9, 0.6, 0.3
+    true = float(np.log(p / q))
+    left, right = (np.asarray(binom.pmf(range(n + 1), n, x)) for x in (p, q))
+    wrong = sum(left[i] * right[j] for i in range(n + 1) for j in range(n + 1) if lower_bound(i, j, n, 0.0, confidence) > true)
+    assert wrong <= 1 - confidence
+
+
+def test_one_answer_at_a_time() -> None:
+    found = audit_answers(one_by_one(lambda d: d == "yes"), "yes", "no", ApproxDP(1), draws=2000)
+    assert found.caught
+    assert found.history[-1] == (2000, found.epsilon)
+    assert found.yes == (2000, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"draws": 0}, "draws must be at least 1"),
+        ({"confidence": 1.0}, "confidence must be between 0 and 1"),
+        ({"confidence": float("nan")}, "confidence must be between 0 and 1"),
+    ],
+)
+def test_bad_audits(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        audit_answers(line(CLAIM), 0, -1, CLAIM, **change)
+    with pytest.raises(DuotoneError, match="must give 5 answers"):
+        audit_answers(lambda _, __: [True], 0, -1, CLAIM, draws=5)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duotone import (
+    ApproxDP,
+    ColouredGraph,
+    DuotoneError,
+    Infeasible,
+    balanced,
+    design,
+    families,
+    graph_table,
+    line_table,
+    partition_selection,
+    with_boundary,
+)
+from duotone.privacy import Rounded
+from oracles import indistinguishable
+from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
+
+usable = st.one_of(exact_budgets, float_budgets).filter(lambda p: not (p.epsilon < 0.01 and p.delta < 1e-3))
+
+
+@settings(max_examples=50)
+@given(usable, st.sampled_from([0, Fraction(1, 3), Fraction(9, 10), 1, 1e-20, 0.7]))
+def test_line_tables_are_private_as_integers_and_close(privacy: ApproxDP, m: Any) -> None:
+    for line in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, m)):
+        table = line_table(line)
+        one, ratio, delta = 2**table.bits, privacy.ratio, Fraction(privacy.delta)
+        assert table.bits >= 64
+        assert 0 <= table.loss < Fraction(1, 2**60)
+        levels = range(-len(table.red) - 1, len(table.blue) + 1)
+        yes = [Fraction(table.yes(level), one) for level in levels]
+        for p, q in itertools.pairwise(yes):
+            assert indistinguishable(p, q, ratio, delta)
+
+
+@given(exact_budgets.filter(lambda p: not (p.epsilon < 0.01 and p.delta < 1e-3)), st.integers(0, 30))
+def test_the_stated_loss_bounds_the_distance_to_the_real_optimum(privacy: ApproxDP, distance: int) -> None:
+    for line in (balanced(privacy), partition_selection(privacy)):
+        table = line_table(line)
+        for level in (distance, -1 - distance):
+            truth = table.yes(level) if level >= 0 else 2**table.bits - table.yes(level)
+            assert 0 <= line.truth(level) - Fraction(truth, 2**table.bits) <= table.loss
+
+
+def test_a_tiny_probability_is_never_rounded_up_nor_lost() -> None:
+    table = line_table(partition_selection(ApproxDP(50, 1e-200)))
+    kept = [Fraction(table.yes(n - 1), 2**table.bits) for n in range(13)]
+    assert kept[0] == 0
+    assert 0 < kept[1] <= Fraction(1e-200)
+    assert float(kept[1]) == pytest.approx(1e-200)
+    assert float(kept[9]) == pytest.approx(5.221470e-27)
+    assert kept[12] > 1 - Fraction(1, 2**60)
+
+
+def test_rounding_keeps_the_symmetry() -> None:
+    floor = Rounded(ApproxDP(1, "1e-6"), 8)
+    grid = [Fraction(i, 256) for i in range(257)]
+    for x in grid:
+        for y in grid:
+            assert (x <= floor.step(y)) == (1 - y <= floor.step(1 - x))
+
+
+@given(coloured_graphs(), usable, st.data())
+def test_graph_tables(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
+    values = {d: data.draw(probabilities) for d in graph.boundary("blue")}
+    boundary: Any = data.draw(st.sampled_from(["balanced", "3/5", values]))
+    try:
+        wanted = design(graph, privacy, boundary)
+    except Infeasible:
+        with pytest.raises(Infeasible):
+            graph_table(graph, privacy, boundary)
+        return
+    table = graph_table(graph, privacy, boundary)
+    released = table.mechanism()
+    assert released.check(privacy).holds
+    assert table.loss < Fraction(1, 2**60)
+    for d, exact in zip(graph.names, wanted.truth, strict=True):
+        truth = Fraction(table.yes(d), 2**table.bits)
+        truth = truth if graph.colour(d) == "blue" else 1 - truth
+        assert -Fraction(1, 2**45) <= Fraction(exact) - truth <= (table.loss if privacy.exact else Fraction(1, 2**45))
+
+
+def test_values_that_just_fit_still_fit_on_the_grid() -> None:
+    privacy = ApproxDP(ratio="1.1")
+    allowed = privacy.iterate("0.6", 3)[0]
+    table = graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed})
+    assert table.mechanism().check(privacy).holds
+    with pytest.raises(Infeasible):
+        graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed + Fraction(1, 10**30)})
+
+
+def test_refusals() -> None:
+    class Own:
+        def step(self, x: float) -> float:
+            return x
+
+    with pytest.raises(DuotoneError, match="exact tables exist for"):
+        line_table(balanced(Own()))
+    with pytest.raises(DuotoneError, match="more than 1048576 levels"):
+        line_table(balanced(ApproxDP(1e-9, 0)))
+    with pytest.raises(DuotoneError, match="too small to toss for"):
+        line_table(with_boundary(ApproxDP(1), "1e-4000"))
+    with pytest.raises(DuotoneError, match="the boundary of a graph is"):
+        graph_table(families.figure_2(), ApproxDP(1), "selection")
