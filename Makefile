@@ -10,7 +10,7 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[draw,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[draw,audit,dev]"
 	touch $@
 
 demo: setup
@@ -25,7 +25,10 @@ test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/design.py
+	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/audits.py $(OUT)/audits
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -112,6 +112,43 @@ def test_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "… and 12 more" in out
 
 
+def test_certificates(capsys: pytest.CaptureFixture[str], figure_2: Path, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    budget = ("--ratio", "2", "--delta", "0.1")
+    code, _, err = run(capsys, "design", figure_2, *budget, "--boundary", "h=0.6,l=0.7", "--certificate", file)
+    assert (code, err) == (0, f"wrote {file}\n")
+    assert run(capsys, "check", file)[:2] == (0, "private and optimal: 18 datasets under ratio 2, delta 0.1\n")
+    assert run(capsys, "line", 3, 3, "--epsilon", "1", "--blue-at-boundary", "balanced", "--certificate", file)[0] == 0
+    code, out, _ = run(capsys, "check", file, "--json")
+    assert json.loads(out)["holds"] is True
+    assert run(capsys, "check", file, "--epsilon", "1")[0] == 2
+    told = json.loads(file.read_text())
+    told["blue"][1] = str(int(told["blue"][1]) + 1)
+    file.write_text(json.dumps(told))
+    code, out, _ = run(capsys, "check", file)
+    assert code == 1
+    assert out.startswith("NOT proved: ")
+    assert (
+        run(capsys, "line", 3, 3, "--epsilon", "1", "--blue-at-boundary", "1", "--certificate", tmp_path / "no" / "c")[0] == 2
+    )
+
+
+def test_audit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    budget = ("--ratio", "2", "--delta", "0.1", "--confidence", "0.999999")
+    code, out, _ = run(capsys, "audit", "line", 0, -1, *budget, "--draws", 100000, "--draw", tmp_path / "a.png")
+    assert code == 0
+    assert "not refuted" in out
+    assert (tmp_path / "a.png").exists()
+    (tmp_path / "own.py").write_text("def answers(dataset, n):\n    return [dataset == 'a'] * n\n")
+    code, out, _ = run(capsys, "audit", f"{tmp_path / 'own.py'}:answers", "a", '"b"', *budget, "--draws", 1000, "--json")
+    assert code == 1
+    assert json.loads(out)["refuted"] is True
+    for missing in (f"{tmp_path / 'own.py'}:nothing", "no_such_module:f", f"{tmp_path / 'none.py'}:f", "f", ""):
+        code, _, err = run(capsys, "audit", missing, 0, 1, *budget)
+        assert code == 2
+        assert "name it as FILE.py:FUNCTION" in err
+
+
 def test_paper(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, err = run(capsys, "paper", tmp_path)
     assert code == 0

@@ -46,9 +46,12 @@ def test_public_names_are_exactly_the_documented_ones() -> None:
 
 
 def test_privacy_parameters_stand_in_formulas_of_one_file_only() -> None:
-    """`.epsilon`, `.delta` and `.ratio` may be shown or stored elsewhere, never reckoned with."""
+    """`.epsilon`, `.delta` and `.ratio` may be shown or stored elsewhere, never reckoned with.
+
+    The two that judge from outside are the exception: a checker and an audit must not use the φ that they judge.
+    """
     for file in SOURCE.glob("*.py"):
-        if file.stem == "privacy":
+        if file.stem in ("privacy", "certificate", "audit"):
             continue
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.BinOp):

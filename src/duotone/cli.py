@@ -180,7 +180,7 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})  # so that a level may be -1
 def audit(
     target: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION, called with a dataset and n; or `line`.")],
     left: Annotated[str, typer.Argument(help="A dataset, as JSON or text; for `line`, a level.")],

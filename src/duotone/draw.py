@@ -163,7 +163,8 @@ def audit_bound(found: Audit) -> Figure:
     ax.plot(draws, bounds, color=BLUE, marker="o", ms=3, lw=1.6, label=f"lower bound ({found.confidence:.6g} confidence)")
     ax.axhline(found.claim.epsilon, color=RED, ls="--", lw=1.6, label=f"claimed: {_budget(found.claim)}")
     ax.set_xscale("log")
-    ax.set(xlabel="answers drawn on each side", ylabel="ε", ylim=(0, max(found.claim.epsilon, *bounds) * 1.15 + 0.05))
+    top = max(found.claim.epsilon, *bounds)
+    ax.set(xlabel="answers drawn on each side", ylabel="ε", ylim=(0, top * 1.15 + 0.05))
     ax.legend(frameon=False, fontsize=9)
     _frame(ax)
     return figure

@@ -1,0 +1,71 @@
+"""Audits of Duotone and its peers, each against its own claim. Usage: audits.py [FOLDER for pictures]."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from duotone import ApproxDP, Audit, Coin, audit_answers, balanced, draw, one_by_one, partition_selection
+
+SURE = 0.999
+
+
+def report(name: str, found: Audit, seconds: float) -> None:
+    verdict = "REFUTED" if found.caught else "stands"
+    print(
+        f"| {name} | {found.claim.epsilon:.4g}, {float(found.claim.delta):g} | {found.draws:.0e} | "
+        f"{found.epsilon:.4f} | {verdict} | {seconds:.0f} s |"
+    )
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    import opendp.prelude as dp
+    from diffprivlib.mechanisms import Binary
+
+    dp.enable_features("contrib")
+    claim, unit = ApproxDP(ratio=2, delta="1/10"), ApproxDP(1)
+    coin, exact = Coin(balanced(claim)), Coin(balanced(ApproxDP(1, "1e-6")))
+    tiny = ApproxDP(1, 1e-20)
+    rule = partition_selection(tiny)
+    groups = Coin(rule)
+    rng = np.random.default_rng()
+
+    def float32(people: int, n: int) -> Any:
+        """A coin that compares a single-precision number with the probability of keeping a group."""
+        return rng.random(n, dtype=np.float32) < np.float32(rule.yes(people - 1)) if people else np.zeros(n, dtype=bool)
+
+    truth = dp.m.make_randomized_response_bool(prob=math.e / (1 + math.e))
+    laplace = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0)
+    binary = Binary(epsilon=1.0, value0="no", value1="yes")
+    cases: dict[str, tuple[Any, Any, Any, ApproxDP, int]] = {
+        "Duotone, balanced": (lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, 10**8),
+        "Duotone, balanced, small δ": (lambda level, n: exact.answers(np.full(n, level)), 0, -1, ApproxDP(1, "1e-6"), 10**8),
+        "Duotone, one-person group": (lambda people, n: groups.answers(np.full(n, people - 1)), 1, 0, tiny, 10**8),
+        "the introduction's off-by-one": (
+            lambda level, n: coin.answers(np.full(n, level + 1 if level >= 0 else level - 1)), 0, -1, claim, 10**6,
+        ),
+        "float32 coin, one-person group": (float32, 1, 0, tiny, 4 * 10**9),
+        "OpenDP randomised response": (one_by_one(truth), True, False, unit, 3 * 10**5),
+        "OpenDP Laplace on a count, compared": (one_by_one(lambda count: laplace(count) >= 50), 50, 49, unit, 3 * 10**5),
+        "diffprivlib Binary": (one_by_one(lambda v: binary.randomise(v) == "yes"), "yes", "no", unit, 2 * 10**6),
+    }  # fmt: skip
+    print("| black box | claimed ε, δ | draws a side | ε at least (99.9 %) | claim | time |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for i, (name, (answers, left, right, told, draws)) in enumerate(cases.items()):
+        start = time.perf_counter()
+        found = audit_answers(answers, left, right, told, draws=draws, confidence=SURE)
+        report(name, found, time.perf_counter() - start)
+        if len(sys.argv) > 1:
+            Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+            draw.save(draw.audit_bound(found), Path(sys.argv[1]) / f"audit-{i + 1}.png")
+
+
+if __name__ == "__main__":
+    main()
