@@ -67,7 +67,8 @@ def audit_answers(
         for side, dataset in enumerate((left, right)):
             counts[side] += _count(answers, dataset, size)
         done += size
-        history.append((done, lower_bound(counts[0], counts[1], done, float(claim.delta), confidence)))
+        if not history or done >= 1.2 * history[-1][0] or done == draws:
+            history.append((done, lower_bound(counts[0], counts[1], done, float(claim.delta), confidence)))
     return Audit(claim, confidence, draws, (counts[0], counts[1]), history[-1][1], tuple(history))
 
 
