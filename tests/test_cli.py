@@ -117,7 +117,7 @@ def test_certificates(capsys: pytest.CaptureFixture[str], figure_2: Path, tmp_pa
     budget = ("--ratio", "2", "--delta", "0.1")
     code, _, err = run(capsys, "design", figure_2, *budget, "--boundary", "h=0.6,l=0.7", "--certificate", file)
     assert (code, err) == (0, f"wrote {file}\n")
-    assert run(capsys, "check", file)[:2] == (0, "private and optimal: 18 datasets under ratio 2, delta 0.1\n")
+    assert run(capsys, "check", file)[:2] == (0, "private and optimal: 18 datasets under ratio 2, delta 1/10\n")
     assert run(capsys, "line", 3, 3, "--epsilon", "1", "--blue-at-boundary", "balanced", "--certificate", file)[0] == 0
     code, out, _ = run(capsys, "check", file, "--json")
     assert json.loads(out)["holds"] is True
@@ -143,7 +143,13 @@ def test_audit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = run(capsys, "audit", f"{tmp_path / 'own.py'}:answers", "a", '"b"', *budget, "--draws", 1000, "--json")
     assert code == 1
     assert json.loads(out)["refuted"] is True
-    for missing in (f"{tmp_path / 'own.py'}:nothing", "no_such_module:f", f"{tmp_path / 'none.py'}:f", "f", ""):
+    assert run(capsys, "audit", "line", 3, -3, *budget)[0] == 2
+    (tmp_path / "broken.py").write_text("def answers(dataset, n):\n    return 1 / 0\n\nnumber = 3\n")
+    code, _, err = run(capsys, "audit", f"{tmp_path / 'broken.py'}:answers", "a", "b", *budget)
+    assert (code, err) == (2, "duotone: the audited function failed with ZeroDivisionError\n")
+    (tmp_path / "syntax.py").write_text("def (")
+    places = ("broken.py:number", "syntax.py:f", "own.py:nothing", "none.py:f")
+    for missing in (*(f"{tmp_path}/{place}" for place in places), "no_such_module:f", "f", ""):
         code, _, err = run(capsys, "audit", missing, 0, 1, *budget)
         assert code == 2
         assert "name it as FILE.py:FUNCTION" in err

@@ -29,6 +29,7 @@ from duotone import (
 )
 from duotone.line import NEVER
 from duotone.release import NotPrivateWarning, insecure_test_seed
+from duotone.table import LineTable
 
 FALSE_ALARM = 1e-9
 COIN = Coin(balanced(ApproxDP(1, "1e-6")))
@@ -146,6 +147,11 @@ def test_batches_span_chunks() -> None:
     assert (COIN.answers(levels) == (levels > 0)).all()
 
 
+class Unreadable:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise RuntimeError("4711")
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -156,7 +162,10 @@ def test_batches_span_chunks() -> None:
         pd.Series([1, None]),
         pl.Series([1, None]),
         pa.array([1, None]),
+        np.ma.array([1, 2], mask=[False, True]),
+        np.array([1, 2], dtype="m8[s]"),
         ["4711x"],
+        Unreadable(),
         4711,
     ],
 )
@@ -181,8 +190,10 @@ def test_graphs_are_released_by_dataset() -> None:
     n = 10**6
     yes = coin.answers(np.full(n, graph.position("h"))).sum()
     assert (yes - 0.6 * n) ** 2 / (n * 0.24) < chi2.isf(FALSE_ALARM, 1)
-    with pytest.raises(DuotoneError, match="neither a whole number"):
-        coin.answer("secret dataset")
+    for unknown in ("secret dataset", ["secret dataset"]):
+        with pytest.raises(DuotoneError, match="neither a whole number") as caught:
+            coin.answer(unknown)
+        assert "secret" not in str(caught.value) + _locals_of_duotone(caught.value)
     with pytest.raises(DuotoneError, match="outside the graph's datasets"):
         coin.answers(np.array([18]))
 
@@ -194,7 +205,7 @@ def test_an_answer_tells_nothing_else() -> None:
     assert repr(answer) == (
         "Answer(answer=True, privacy=ApproxDP(epsilon=1.0, delta=1/1000000), basis='exact distance', private=True)"
     )
-    assert answer.certificate() == COIN.table.certificate()
+    assert answer.certificate() == {**COIN.table.certificate(), "basis": "exact distance"}
     assert set(vars(answer)) == {"answer", "privacy", "basis", "private", "table"}
     again = pickle.loads(pickle.dumps(answer))
     assert again == answer
@@ -224,6 +235,12 @@ def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DuotoneError) as refused:
         coin.answer(4711.5)
     assert "4711" not in _locals_of_duotone(refused.value)
+
+
+def test_a_table_of_odd_width_is_refused() -> None:
+    for bits in (64, 100):
+        with pytest.raises(DuotoneError, match="at least 72 bits, a whole number of bytes"):
+            Coin(LineTable(ApproxDP(1), "balanced", bits, (2**bits,), (2**bits,), Fraction(0)))
 
 
 def test_a_coin_can_be_sent_to_workers() -> None:
@@ -271,7 +288,8 @@ def test_the_test_seed_is_marked() -> None:
     seeded = insecure_test_seed(1)
     with pytest.warns(NotPrivateWarning, match="NOT PRIVATE"):
         seeded.__enter__()
-    first = COIN.answers(np.zeros(1000, dtype=np.int64))
+    with pytest.warns(NotPrivateWarning, match="NOT PRIVATE"):
+        first = COIN.answers(np.zeros(1000, dtype=np.int64))
     answer = COIN.answer(20)
     assert answer.private is False
     assert str(answer) == "yes (NOT PRIVATE: test seed)"

@@ -21,11 +21,14 @@ from duotone import (
     partition_selection,
     with_boundary,
 )
+from duotone.certificate import exp_bounds
 from duotone.privacy import Rounded
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
-usable = st.one_of(exact_budgets, float_budgets).filter(lambda p: not (p.epsilon < 0.01 and p.delta < 1e-3))
+usable = st.one_of(exact_budgets, float_budgets).filter(
+    lambda p: p.epsilon >= 0.01 or p.delta >= 1e-3 or p.epsilon == p.delta == 0
+)
 
 
 @settings(max_examples=50)
@@ -42,7 +45,7 @@ def test_line_tables_are_private_as_integers_and_close(privacy: ApproxDP, m: Any
             assert indistinguishable(p, q, ratio, delta)
 
 
-@given(exact_budgets.filter(lambda p: not (p.epsilon < 0.01 and p.delta < 1e-3)), st.integers(0, 30))
+@given(exact_budgets.filter(lambda p: p.epsilon >= 0.01 or p.delta >= 1e-3 or p.epsilon == p.delta == 0), st.integers(0, 30))
 def test_the_stated_loss_bounds_the_distance_to_the_real_optimum(privacy: ApproxDP, distance: int) -> None:
     for line in (balanced(privacy), partition_selection(privacy)):
         table = line_table(line)
@@ -96,6 +99,21 @@ def test_values_that_just_fit_still_fit_on_the_grid() -> None:
     assert table.mechanism().check(privacy).holds
     with pytest.raises(Infeasible):
         graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed + Fraction(1, 10**30)})
+
+
+def test_budgets_at_the_edges() -> None:
+    assert line_table(with_boundary(ApproxDP(ratio=1), "1/3")).blue == (2**128 // 3,)
+    assert len(line_table(with_boundary(ApproxDP(1), "1e-400")).blue) > 1000
+    for epsilon in ("1000.1", "8191.3"):
+        privacy = ApproxDP(epsilon)
+        assert privacy.ratio < exp_bounds(Fraction(epsilon))[0]
+        assert privacy.above().ratio > exp_bounds(Fraction(epsilon))[1]
+
+
+def test_a_table_is_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duotone.table.LONGEST", 2**12)
+    with pytest.raises(DuotoneError, match="more than 4096 levels"):
+        line_table(balanced(ApproxDP(60 / 4096)))
 
 
 def test_refusals() -> None:

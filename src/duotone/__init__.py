@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duotone import draw, families
+    from duotone import draw, families, questions
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.certificate import Unproved, prove
     from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
@@ -74,6 +74,7 @@ __all__ = [
     "one_by_one",
     "partition_selection",
     "prove",
+    "questions",
     "recurrence",
     "tradeoff",
     "with_boundary",
@@ -82,7 +83,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used, so that `duotone --help` comes at once."""
-    if name in ("draw", "families"):
+    if name in ("draw", "families", "questions"):
         return import_module(f"duotone.{name}")
     if name in _HOME:
         value = getattr(import_module(f"duotone.{_HOME[name]}"), name)

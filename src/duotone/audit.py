@@ -12,6 +12,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.privacy import ApproxDP
+from duotone.release import Answer
 
 CHUNK = 2**22
 LONG = 2**28
@@ -98,8 +99,12 @@ def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
 
 def _count(answers: Answers, dataset: Any, n: int) -> int:
     given = np.asarray(answers(dataset, n))
+    if given.dtype == object and all(isinstance(x, bool | Answer) for x in given.flat):
+        given = np.array([bool(x) for x in given.flat])
     if given.shape != (n,):
         raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {given.shape}")
+    if not (given.dtype == bool or (given.dtype.kind in "iu" and ((given == 0) | (given == 1)).all())):
+        raise DuotoneError("the audited function must answer with Booleans, or with 0 and 1")
     return int(np.count_nonzero(given))
 
 

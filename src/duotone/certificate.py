@@ -1,12 +1,14 @@
 """Certificates: a mechanism re-checked with integers only, by someone who trusts nothing in it.
 
 A certificate proves that its table is private (every pair of neighbours, as integers), that it is optimal (every entry
-is held down by a chain of tight steps that ends at a fixed boundary value) and that its ratio is e^ε rounded down.
+is held down by a chain of tight steps that ends at a fixed boundary value, and lies within 2^−60 of a bound from above
+on the real optimum) and that its ratio is e^ε rounded down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -16,7 +18,10 @@ from duotone.number import number
 
 CLOSE = 100
 """The ratio must be within 2^−CLOSE of e^ε, relative to e^ε − 1."""
+LOSS = 60
+"""Rounding must cost less than 2^−LOSS against the real optimum."""
 FEWEST_BITS, MOST_BITS, LARGEST_EPSILON = 64, 2**14, 2**13
+LONGEST_NUMBER, LONGEST_EPSILON = 20_000, 3_000
 
 
 class Unproved(DuotoneError):
@@ -30,70 +35,78 @@ def prove(certificate: Any) -> str:
 
     >>> from duotone import ApproxDP, balanced, line_table
     >>> prove(line_table(balanced(ApproxDP(ratio=2, delta="1/10"))).certificate())
-    'private and optimal: 8 levels under ratio 2, delta 0.1'
+    'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
     try:
         kind = certificate["certificate"]
         if kind not in ("line", "graph") or certificate["version"] != 1:
             raise Unproved("this is not a certificate of version 1")
         _claims(certificate["claims"])
-        step = _Step(*_notion(certificate["privacy"]), _bits(certificate["bits"]))
-        count = _prove_line(certificate, step) if kind == "line" else _prove_graph(certificate, step)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ZeroDivisionError) as error:
-        if isinstance(error, DuotoneError):
-            raise
+        ratio, above, delta = _notion(certificate["privacy"])
+        bits = _bits(certificate["bits"])
+        step, ceiling = _Step(ratio, delta, bits), _Step(above, delta, bits, up=True)
+        count = (_prove_line if kind == "line" else _prove_graph)(certificate, step, ceiling)
+    except Unproved:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
         raise Unproved("this is not a certificate: something in it is missing or of another kind") from None
     known = "ratio" if certificate["privacy"]["epsilon"] is None else "epsilon"
-    told = ", ".join(f"{name} {float(_fraction(certificate['privacy'][name])):g}" for name in (known, "delta"))
+    told = ", ".join(f"{name} {_brief(certificate['privacy'][name])}" for name in (known, "delta"))
     return f"private and optimal: {count} {'levels' if kind == 'line' else 'datasets'} under {told}"
 
 
 class _Step:
-    """φ on integers over 2^bits, rounded down, and Definition 1 itself."""
+    """φ on integers over 2^bits, rounded down (or up), and Definition 1 itself."""
 
-    def __init__(self, ratio: Fraction, delta: Fraction, bits: int) -> None:
-        self.one, self.ratio, self.delta = 1 << bits, ratio, delta
+    def __init__(self, ratio: Fraction, delta: Fraction, bits: int, *, up: bool = False) -> None:
+        self.one, self.up = 1 << bits, up
+        self.a, self.b, self.c, self.d = ratio.numerator, ratio.denominator, delta.numerator, delta.denominator
 
     def __call__(self, t: int) -> int:
-        a, b, c, d = self.ratio.numerator, self.ratio.denominator, self.delta.numerator, self.delta.denominator
-        first = (a * d * t + b * c * self.one) // (b * d)
-        second = self.one + (c * self.one - d * (self.one - t)) * b // (a * d)
+        room = self.up * (self.b * self.d - 1), self.up * (self.a * self.d - 1)
+        first = (self.a * self.d * t + self.b * self.c * self.one + room[0]) // (self.b * self.d)
+        second = self.one + ((self.c * self.one - self.d * (self.one - t)) * self.b + room[1]) // (self.a * self.d)
         return min(self.one, first, second)
 
     def private(self, p: int, q: int) -> bool:
         """Definition 1 for two neighbours that say yes with p and q."""
-        a, b, c, d = self.ratio.numerator, self.ratio.denominator, self.delta.numerator, self.delta.denominator
         sides = ((p, q), (q, p), (self.one - p, self.one - q), (self.one - q, self.one - p))
-        return all(b * d * x <= a * d * y + b * c * self.one for x, y in sides)
+        return all(self.b * self.d * x <= self.a * self.d * y + self.b * self.c * self.one for x, y in sides)
+
+    def balance(self) -> int:
+        """The balanced boundary value, rounded."""
+        top, bottom = (self.a * self.d + self.b * self.c) * self.one, self.d * (self.a + self.b)
+        return (top + self.up * (bottom - 1)) // bottom
 
 
 def _claims(claims: Mapping[str, Any]) -> None:
     if claims["private"] is not True or claims["optimal"] is not True:
         raise Unproved("the certificate does not claim to be private and optimal")
+    if claims["loss"] != f"2^-{LOSS}":
+        raise Unproved(f"the certificate must claim a loss of 2^-{LOSS}")
 
 
-def _prove_line(certificate: Mapping[str, Any], step: _Step) -> int:
+def _prove_line(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> int:
     blue, red = ([_entry(t, step) for t in certificate[side]] for side in ("blue", "red"))
-    _boundary(certificate["boundary"], blue[0], red[0], step)
-    yes = [step.one - t for t in reversed(red)] + blue
-    for p, q in pairwise(yes):
+    tops = _boundary(certificate["boundary"], blue[0], red[0], step, ceiling)
+    for p, q in pairwise([step.one - t for t in reversed(red)] + blue):
         if not step.private(p, q):
             raise Unproved("two neighbouring levels are told apart by more than the budget allows")
-    for side, name in ((blue, "blue"), (red, "red")):
-        for distance, (here, following) in enumerate(zip(side, [*side[1:], side[-1]], strict=True)):
-            if step(here) != following:
-                raise Unproved(f"the {name} entry after distance {distance} is not the most truth possible there")
+    for side, name, top in zip((blue, red), ("blue", "red"), tops, strict=True):
         errors = certificate["error"][name]
         if len(errors) != len(side):
             raise Unproved(f"the {name} errors do not match the table")
-        for told, truth in zip(errors, side, strict=True):
-            exact = Fraction(step.one - truth, step.one)
-            if not abs(_fraction(told) - exact) <= exact / 2**50 + Fraction(1, 2**1070):
-                raise Unproved(f"a {name} error is not what the table says")
+        for here, following, error in zip(side, [*side[1:], side[-1]], errors, strict=True):
+            if step(here) != following:
+                raise Unproved(f"a {name} entry is not the most truth possible there")
+            _error(error, here, step)
+            _close(top, here, step)
+            last, top = top, ceiling(top)
+        _close(last if top == last else step.one, side[-1], step)
     return len(blue) + len(red)
 
 
-def _prove_graph(certificate: Mapping[str, Any], step: _Step) -> int:
+def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> int:
     datasets, boundary = certificate["datasets"], certificate["boundary"]
     truth = {d: _entry(entry["truth"], step) for d, entry in datasets.items()}
     blue = {d: _colour(entry["colour"]) for d, entry in datasets.items()}
@@ -102,19 +115,21 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step) -> int:
     fixed = rim if boundary == "balanced" else {d for d in rim if blue[d]}
     if isinstance(boundary, dict) and set(boundary) != fixed:
         raise Unproved("the boundary values are not those of the blue boundary")
-    if fixed and boundary == "balanced" and len({truth[d] for d in fixed}) != 1:
-        raise Unproved("the boundary is not the best balanced one")
-    for d in fixed:
-        told = boundary[d] if isinstance(boundary, dict) else boundary
-        _boundary(told, truth[d], None, step, exact=not isinstance(boundary, dict))
     yes = {d: t if blue[d] else step.one - t for d, t in truth.items()}
     for d in datasets:
+        _error(datasets[d]["error"], truth[d], step)
         if not all(step.private(yes[d], yes[e]) for e in near[d]):
             raise Unproved(f"dataset {d} is told apart from a neighbour by more than the budget allows")
-    proved = set(fixed)
-    for d in datasets:
+    tops: dict[str, int] = {}  # bounds from above on the real optimum
+    for d in fixed:
+        told = boundary[d] if isinstance(boundary, dict) else boundary
+        held = _lowered(d, certificate, near, step) if d in certificate["lowered"] else None
+        tops[d], _ = _boundary(told, truth[d], None, step, ceiling, held=held)
+        _close(tops[d], truth[d], step)
+    for start in datasets:
         chain: dict[str, None] = {}
-        while d not in proved and truth[d] < step.one:
+        d = start
+        while d not in tops and truth[d] < step.one:
             witness = datasets[d]["from"]
             if d in chain or witness not in near[d]:
                 raise Unproved(f"dataset {d} has no chain of tight steps to a fixed boundary dataset")
@@ -124,8 +139,28 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step) -> int:
                 raise Unproved(f"dataset {d} is not held down by its witness")
             chain[d] = None
             d = witness
-        proved |= chain.keys()
+        for e in reversed(chain):
+            witness = datasets[e]["from"]
+            if blue[witness] == blue[e]:
+                above = tops[witness]
+            else:
+                above = step.one - _floor(boundary[witness] if isinstance(boundary, dict) else boundary, step)
+            tops[e] = ceiling(above)
+            _close(tops[e], truth[e], step)
     return len(datasets)
+
+
+def _lowered(d: str, certificate: Mapping[str, Any], near: Mapping[str, set[str]], step: _Step) -> int:
+    """What a path from a boundary dataset with its full value leaves room for at d."""
+    path = certificate["lowered"][d]
+    if not (len(path) > 1 and path[-1] == d and path[0] not in certificate["lowered"]):
+        raise Unproved(f"the path that lowers dataset {d} does not start at a full boundary value")
+    if not all(b in near[a] for a, b in pairwise(path)):
+        raise Unproved(f"the path that lowers dataset {d} leaves the graph")
+    value = _floor(certificate["boundary"][path[0]], step)
+    for _ in path[1:]:
+        value = step(value)
+    return value
 
 
 def _neighbours(datasets: Mapping[str, Any], edges: Sequence[Sequence[str]]) -> dict[str, set[str]]:
@@ -138,39 +173,67 @@ def _neighbours(datasets: Mapping[str, Any], edges: Sequence[Sequence[str]]) -> 
     return near
 
 
-def _boundary(told: Any, blue: int, red: int | None, step: _Step, *, exact: bool = True) -> None:
-    """What is fixed at the boundary: balanced and no larger balance possible, the empty group at no, or a given value."""
+def _boundary(
+    told: Any, blue: int, red: int | None, step: _Step, ceiling: _Step, *, held: int | None = None
+) -> tuple[int, int]:
+    """What is fixed at the boundary: balanced, the empty group at no, or a given value, rounded down (or held lower).
+
+    Gives bounds from above on the real values of both sides.
+    """
     one = step.one
     if told == "balanced":
-        if not (red in (None, blue) and blue <= step(one - blue) and (blue == one or blue + 1 > step(one - blue - 1))):
+        if not (red in (None, blue) and blue == step.balance() <= step(one - blue)):
             raise Unproved("the boundary is not the best balanced one")
-    elif told == "selection":
+        return ceiling.balance(), ceiling.balance()
+    if told == "selection":
         if not (red == one and blue == step(0)):
             raise Unproved("the empty group is not pinned at no")
-    else:
-        below = _fraction(told) * one - blue
-        if not 0 <= below < (1 if exact else Fraction(one, 2**60)):
-            raise Unproved("a boundary value is not the one asked for, rounded down")
-        if red is not None and red != step(one - blue):
-            raise Unproved("the red boundary is not the most truth possible there")
+        return ceiling(0), one
+    below = _floor(told, step)
+    if blue != (below if held is None else held) or blue > below:
+        raise Unproved("a boundary value is not the one asked for, rounded down")
+    if red is not None and red != step(one - blue):
+        raise Unproved("the red boundary is not the most truth possible there")
+    exact = _fraction(told) * one == below
+    return below if exact else below + 1, ceiling(one - below)
 
 
-def _notion(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
+def _floor(told: Any, step: _Step) -> int:
+    value = _fraction(told)
+    if not 0 <= value <= 1:
+        raise Unproved("a boundary value is not a probability")
+    return value.numerator * step.one // value.denominator
+
+
+def _close(top: int, truth: int, step: _Step) -> None:
+    if not top - truth < step.one >> LOSS:
+        raise Unproved(f"rounding costs 2^-{LOSS} or more against the real optimum")
+
+
+def _error(told: Any, truth: int, step: _Step) -> None:
+    exact = Fraction(step.one - truth, step.one)
+    if not abs(_fraction(told) - exact) <= exact / 2**50 + Fraction(1, 2**1070):
+        raise Unproved("an error is not what the table says")
+
+
+def _notion(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
+    """The ratio, a bound on e^ε from above, and δ."""
     ratio, delta = _fraction(privacy["ratio"]), _fraction(privacy["delta"])
     if not ratio >= 1:
         raise Unproved("the ratio must be at least 1")
     if not 0 <= delta < 1:
         raise Unproved("delta must be in [0, 1)")
+    above = ratio
     if privacy["epsilon"] is not None:
-        epsilon = _fraction(privacy["epsilon"])
+        epsilon = _fraction(privacy["epsilon"], LONGEST_EPSILON)
         if not 0 <= epsilon <= LARGEST_EPSILON:
             raise Unproved(f"epsilon must be in [0, {LARGEST_EPSILON}]")
-        low, high = exp_bounds(epsilon)
+        low, above = exp_bounds(epsilon)
         if not ratio <= low:
             raise Unproved("the ratio is above e^epsilon")
-        if not high - ratio <= (high - 1) / 2**CLOSE:
+        if not above - ratio <= (above - 1) / 2**CLOSE:
             raise Unproved("the ratio is too far below e^epsilon for the table to be optimal")
-    return ratio, delta
+    return ratio, above, delta
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
@@ -187,10 +250,12 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _entry(text: Any, step: _Step) -> int:
-    value = number(text)
-    if not (isinstance(text, str) and isinstance(value, Fraction) and value.denominator == 1 and 0 <= value <= step.one):
+    if not (isinstance(text, str) and text.isdecimal() and len(text) < step.one.bit_length()):
         raise Unproved("a table entry is not a whole number between 0 and 2^bits")
-    return int(value)
+    value = int(Fraction(number(text)))
+    if not value <= step.one:
+        raise Unproved("a table entry is not a whole number between 0 and 2^bits")
+    return value
 
 
 def _bits(bits: Any) -> int:
@@ -199,10 +264,21 @@ def _bits(bits: Any) -> int:
     return bits
 
 
-def _fraction(text: Any) -> Fraction:
-    if not isinstance(text, str):
-        raise Unproved("numbers in a certificate are written as text")
-    return Fraction(number(text))
+def _fraction(text: Any, longest: int = LONGEST_NUMBER) -> Fraction:
+    if not (isinstance(text, str) and len(text) <= longest):
+        raise Unproved(f"numbers in a certificate are written as text of at most {longest} characters")
+    try:
+        return Fraction(number(text))
+    except DuotoneError:
+        raise Unproved("a number in the certificate is neither a decimal nor a fraction") from None
+
+
+def _brief(text: str) -> str:
+    """A number of the certificate, rounded up to read if it is long."""
+    if len(text) <= 12:
+        return text
+    value = Decimal(_fraction(text).numerator) / Decimal(_fraction(text).denominator)
+    return f"{value.normalize(Context(prec=7, rounding=ROUND_CEILING)):g}"
 
 
 def _colour(text: Any) -> bool:

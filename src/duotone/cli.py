@@ -197,8 +197,16 @@ def audit(
     from duotone.audit import audit_answers
 
     claim = _privacy(epsilon, ratio, delta)
+    sides = _dataset(left), _dataset(right)
+    if target == "line" and not (all(type(level) is int for level in sides) and abs(sides[0] - sides[1]) <= 1):
+        raise DuotoneError("neighbouring levels are whole numbers at most 1 apart")
     black_box = _black_box(target, claim)
-    found = audit_answers(black_box, _dataset(left), _dataset(right), claim, draws=draws, confidence=confidence)
+    try:
+        found = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
+    except DuotoneError:
+        raise
+    except Exception as failure:
+        raise DuotoneError(f"the audited function failed with {type(failure).__name__}") from None
     if draw is not None:
         from duotone import draw as pictures
 
@@ -257,8 +265,11 @@ def _black_box(target: str, claim: ApproxDP) -> Any:
             spec.loader.exec_module(module)
         else:
             module = import_module(place)
-        return getattr(module, name)
-    except (ImportError, OSError, AttributeError, ValueError):
+        function = getattr(module, name)
+        if not callable(function):
+            raise AttributeError(name)
+        return function
+    except Exception:  # a file that is not there, does not parse, or fails when run
         raise DuotoneError(f"there is no function {target}: name it as FILE.py:FUNCTION or MODULE:FUNCTION") from None
 
 

@@ -135,7 +135,12 @@ class ColouredGraph:
 
     def find(self, name: Hashable) -> int | None:
         """The number of a node in the arrays; None if there is no such node."""
-        return self._position.get(name)
+        try:
+            return self._position.get(name)
+        except TypeError:  # not hashable
+            return None
+        finally:
+            del name
 
     def position(self, name: Hashable) -> int:
         """The number of a node in the arrays."""

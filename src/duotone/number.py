@@ -94,7 +94,7 @@ def exp_below(x: Fraction, bits: int = 128) -> Fraction:
 
     Guarantee: never above e^x (MPFR rounds the argument and the result down).
     """
-    bits += max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    bits += max(0, x.denominator.bit_length() - x.numerator.bit_length()) + int(x).bit_length() + 2
     with gmpy2.context(precision=bits, round=gmpy2.RoundDown):
         top, bottom = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()
     return Fraction(int(top), int(bottom))

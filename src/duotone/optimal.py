@@ -83,7 +83,7 @@ def _propagated(graph: ColouredGraph, privacy: Notion, values: Mapping[int, Numb
         fixed = {i: float(m) for i, m in fixed.items()}
     truth = [represent(privacy, Fraction(1))] * len(graph)
     for inside, starts in ((~graph.blue, {i: complement(m) for i, m in fixed.items()}), (graph.blue, fixed)):
-        for i, value in nearest_first(graph, privacy, starts, inside, fixed).items():
+        for i, value in nearest_first(graph, privacy, starts, inside, fixed)[0].items():
             if inside[i]:
                 truth[i] = value
     return Mechanism(graph, tuple(truth))
@@ -95,12 +95,12 @@ def nearest_first(
     starts: Mapping[int, Number],
     inside: Array,
     fixed: Mapping[int, Number] | None = None,
-) -> dict[int, Number]:
+) -> tuple[dict[int, Number], dict[int, int]]:
     """Theorem 2. min over the starts b of φ^dist(d, b)(value of b), through the datasets `inside`, in Dijkstra's order.
 
     φ(x) ≥ x, so the smallest value yet unsettled is final. The start values are feasible exactly when no path
     lowers one of them: then `Infeasible` is raised where their blue values are given as `fixed`, and otherwise the
-    start is lowered.
+    start is lowered. Beside the values stands where each came from.
     """
     value: dict[int, Number] = dict(starts)
     came_from: dict[int, int] = {}
@@ -121,7 +121,7 @@ def nearest_first(
                     raise _clash(graph, privacy, came_from, i, j, fixed)
                 value[j], came_from[j] = bound, i
                 heapq.heappush(queue, (bound, j))
-    return value
+    return value, came_from
 
 
 def _clash(

@@ -57,8 +57,8 @@ class Answer:
         return ("yes" if self.answer else "no") + ("" if self.private else " (NOT PRIVATE: test seed)")
 
     def certificate(self) -> dict[str, Any]:
-        """What proves the mechanism behind the answer: see `duotone check`."""
-        return self.table.certificate()
+        """What proves the mechanism behind the answer: see `duotone check`. It is optimal for exact distances."""
+        return {**self.table.certificate(), "basis": self.basis}
 
 
 class Coin:
@@ -84,6 +84,8 @@ class Coin:
         self.table = line_table(mechanism) if isinstance(mechanism, LineMechanism) else mechanism
         self.basis: Basis = basis
         bits = self.table.bits
+        if not (bits >= 72 and bits % 8 == 0):
+            raise DuotoneError("a coin needs a table of at least 72 bits, a whole number of bytes")
         if isinstance(self.table, LineTable):
             self._lowest, self._highest = -len(self.table.red), len(self.table.blue) - 1
             thresholds = [self.table.yes(level) for level in range(self._lowest, self._highest + 1)]
@@ -121,6 +123,8 @@ class Coin:
         levels: Any = None
         try:
             levels, at = _integers(at), None
+            if _TEST_STREAM.get() is not None:
+                _warn()
             if levels is None:
                 raise DuotoneError("levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most")
             if isinstance(self.table, GraphTable) and not ((levels >= 0) & (levels <= self._highest)).all():
@@ -205,7 +209,7 @@ def insecure_test_seed(seed: int) -> Iterator[None]:
     ...     print(Coin(balanced(ApproxDP(1))).answer(50))
     yes (NOT PRIVATE: test seed)
     """
-    warnings.warn("duotone: coins come from a test seed; these answers are NOT PRIVATE", NotPrivateWarning, stacklevel=3)
+    _warn()
     digest = sha256(f"duotone test seed {seed}".encode()).digest()
     token = _TEST_STREAM.set(Keystream(digest + digest[:16]))
     try:
@@ -214,13 +218,18 @@ def insecure_test_seed(seed: int) -> Iterator[None]:
         _TEST_STREAM.reset(token)
 
 
+def _warn() -> None:
+    warnings.warn("duotone: coins come from a test seed; these answers are NOT PRIVATE", NotPrivateWarning, stacklevel=4)
+
+
 def _integers(at: Any) -> Array | None:
     """Levels as a numpy array of integers, without a copy where that is possible; None for anything else."""
     try:
+        masked = np.ma.is_masked(at)
         values = np.asarray(at)
-    except (TypeError, ValueError):
+    except Exception:  # whatever it is, it must not carry the levels into a traceback
         return None
-    if values.ndim != 1 or not (np.issubdtype(values.dtype, np.integer) or values.size == 0):
+    if masked or values.ndim != 1 or not (values.dtype.kind in "iu" or values.size == 0):
         return None
     if values.dtype in (np.int32, np.int64) and values.dtype.isnative:
         return values

@@ -56,9 +56,6 @@ class LineTable:
             return self.blue[min(level, len(self.blue) - 1)]
         return (1 << self.bits) - self.red[min(-1 - level, len(self.red) - 1)]
 
-    def _error(self, truth: int) -> str:
-        return repr(float(1 - Fraction(truth, 2**self.bits)))
-
     def certificate(self) -> dict[str, Any]:
         """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""
         return {
@@ -66,7 +63,7 @@ class LineTable:
             "boundary": _written(self.boundary),
             "blue": [str(t) for t in self.blue],
             "red": [str(t) for t in self.red],
-            "error": {side: [self._error(t) for t in getattr(self, side)] for side in ("blue", "red")},
+            "error": {side: [_error(t, self.bits) for t in getattr(self, side)] for side in ("blue", "red")},
         }
 
 
@@ -75,7 +72,8 @@ class GraphTable:
     """The optimal mechanism on a coloured graph, in integers: Pr[truth] = entry / 2^bits by dataset.
 
     `witness` names, for each dataset that could be more truthful, the neighbour that holds it down; following it
-    leads to a fixed boundary dataset. The guarantees are those of `LineTable`.
+    leads to a fixed boundary dataset. `lowered` has the path to each boundary dataset whose value was lowered a little
+    to fit the grid. The guarantees are those of `LineTable`.
     """
 
     graph: ColouredGraph
@@ -84,6 +82,7 @@ class GraphTable:
     bits: int
     truth: tuple[int, ...]
     witness: tuple[int | None, ...]
+    lowered: Mapping[int, tuple[int, ...]]
     loss: Fraction
 
     def yes(self, dataset: Hashable) -> int:
@@ -106,9 +105,15 @@ class GraphTable:
             if isinstance(boundary, Mapping)
             else _written(boundary),
             "datasets": {
-                name: {"colour": "blue" if blue else "red", "truth": str(t), "from": None if w is None else names[w]}
+                name: {
+                    "colour": "blue" if blue else "red",
+                    "truth": str(t),
+                    "error": _error(t, self.bits),
+                    "from": None if w is None else names[w],
+                }
                 for name, blue, t, w in entries
             },
+            "lowered": {names[i]: [names[j] for j in path] for i, path in self.lowered.items()},
             "edges": [[names[i], names[j]] for i, j in self.graph.edge_array().tolist()],
         }
 
@@ -149,15 +154,16 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
         if isinstance(boundary, Mapping):
             values = boundary_values(graph, boundary)
-            low = design(graph, floor, _capped(graph, floor, values))
+            fixed, lowered = _capped(graph, floor, values)
+            low = design(graph, floor, fixed)
             tops = _propagated_tops(graph, ceiling, values)
         else:
-            low = design(graph, floor, boundary)
+            low, lowered = design(graph, floor, boundary), {}
             tops = _tops_at_levels(graph, ceiling, boundary)
         truth = tuple(int(Fraction(t) * 2**bits) for t in low.truth)
         loss = max(top - Fraction(t) for top, t in zip(tops, low.truth, strict=True))
         witness = _witnesses(graph, floor, low, balanced=boundary == "balanced")
-        return GraphTable(graph, privacy, boundary, bits, truth, witness, loss)
+        return GraphTable(graph, privacy, boundary, bits, truth, witness, lowered, loss)
 
     return _wide_enough(build)
 
@@ -172,22 +178,35 @@ def _wide_enough(build: Callable[[int], Table]) -> Table:
     raise DuotoneError("this budget needs probabilities too small to toss for: raise delta or the boundary value")
 
 
-def _capped(graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]) -> dict[Hashable, Number]:
-    """Boundary values on the grid that are feasible there: each no larger than the others leave room for.
+def _capped(
+    graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]
+) -> tuple[dict[Hashable, Number], dict[int, tuple[int, ...]]]:
+    """Boundary values on the grid that are feasible there, and for each that had to be lowered, the path that did it.
 
     Rounding can make values clash that just fit. Lowering them along every path, of either colour, mends that; by the
     symmetry of φ, which survives rounding, the red side then fits as well.
     """
     everywhere = np.ones(len(graph), dtype=bool)
-    capped = nearest_first(graph, floor, _rounded(floor, values), everywhere)
-    return {graph.names[i]: capped[i] for i in values}
+    capped, came_from = nearest_first(graph, floor, _rounded(floor, values), everywhere)
+    lowered: dict[int, tuple[int, ...]] = {}
+    for i in values:
+        path = [i]
+        while path[-1] in came_from:
+            path.append(came_from[path[-1]])
+        if len(path) > 1:
+            lowered[i] = tuple(reversed(path))
+    return {graph.names[i]: capped[i] for i in values}, lowered
 
 
 def _written_out(floor: Rounded, start: Number) -> list[Fraction]:
+    refusal = f"this budget needs a table of more than {LONGEST} levels: raise epsilon or delta"
     moves = floor.step(Fraction(start)) != start
-    if moves and floor.privacy.iterate(float(start), LONGEST)[1] > LOSS:
-        raise DuotoneError(f"this budget needs a table of more than {LONGEST} levels: raise epsilon or delta")
-    return [Fraction(x) for x in recurrence(floor, start, LONGEST)]
+    if moves and float(start) > 0 and floor.privacy.iterate(float(start), LONGEST)[1] > LOSS:
+        raise DuotoneError(refusal)  # at once, rather than after a million steps
+    side = recurrence(floor, start, LONGEST + 1)
+    if len(side) > LONGEST:
+        raise DuotoneError(refusal)
+    return [Fraction(x) for x in side]
 
 
 def _ceilings(ceiling: Rounded, boundary: LineBoundary) -> tuple[Fraction, Fraction]:
@@ -200,12 +219,11 @@ def _ceilings(ceiling: Rounded, boundary: LineBoundary) -> tuple[Fraction, Fract
 
 
 def _loss(side: list[Fraction], ceiling: Rounded, top: Fraction) -> Fraction:
-    """The largest gap between a side and its bound from above; beyond its end the bound is 1 at most."""
+    """The largest gap between a side and its bound from above; beyond the side's end the bound may go on to 1."""
     worst = Fraction(0)
     for value in side:
-        worst = max(worst, top - value)
-        top = ceiling.step(top)
-    return max(worst, 1 - side[-1] if top > side[-1] else Fraction(0))
+        worst, last, top = max(worst, top - value), top, ceiling.step(top)
+    return worst if top == last else max(worst, 1 - side[-1])
 
 
 def _tops_at_levels(graph: ColouredGraph, ceiling: Rounded, boundary: LineBoundary) -> list[Fraction]:
@@ -227,7 +245,7 @@ def _propagated_tops(graph: ColouredGraph, ceiling: Rounded, values: Mapping[int
     tops = [Fraction(1)] * len(graph)
     reds = {i: 1 - Fraction(m) for i, m in values.items()}
     for inside, starts in ((graph.blue, values), (~graph.blue, reds)):
-        for i, top in nearest_first(graph, ceiling, _rounded(ceiling, starts), inside).items():
+        for i, top in nearest_first(graph, ceiling, _rounded(ceiling, starts), inside)[0].items():
             if inside[i]:
                 tops[i] = Fraction(top)
     return tops
@@ -262,6 +280,10 @@ def _head(kind: str, privacy: ApproxDP, bits: int) -> dict[str, Any]:
         "bits": bits,
         "claims": {"private": True, "optimal": True, "loss": "2^-60"},
     }
+
+
+def _error(truth: int, bits: int) -> str:
+    return repr(float(1 - Fraction(truth, 2**bits)))
 
 
 def _written(boundary: object) -> str:

@@ -1,0 +1,54 @@
+"""Does one choice win?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from duotone.questions.protocol import Neighbours
+
+
+@dataclass(frozen=True)
+class Plurality:
+    """Yes when `winner` has strictly more votes than every other choice; a tie is a no.
+
+    `choice(person)` is a person's vote, None for nobody. There must be another choice that someone could take.
+
+    Guarantee: levels are exact distances (docs/questions.md).
+
+    >>> Plurality("A").level(["A", "A", "A", "B", "C"])
+    1
+    """
+
+    winner: Hashable
+    choice: Callable[[Any], Hashable] = lambda person: person
+    neighbours: Neighbours = "add-remove"
+
+    def _votes(self, people: Sequence[Any]) -> tuple[int, list[int]]:
+        votes = Counter(vote for person in people if (vote := self.choice(person)) is not None)
+        own = votes.pop(self.winner, 0)
+        return own, sorted(votes.values(), reverse=True)
+
+    def truth(self, people: Sequence[Any]) -> bool:
+        """Whether it strictly leads."""
+        own, rivals = self._votes(people)
+        return own > max(rivals, default=0)
+
+    def level(self, people: Sequence[Any]) -> float:
+        """Each change moves the lead by 1, or by 2 where a vote changes hands; to win, every rival must fall behind."""
+        own, rivals = self._votes(people)
+        lead = own - max(rivals, default=0)
+        if self.neighbours == "add-remove":
+            return lead - 1 if lead > 0 else -min(s + _ahead(rivals, own + s) for s in range(1 - lead + 1))
+        if lead > 0:
+            return math.ceil(lead / 2) - 1
+        others = len(people) - own
+        return -next((k for k in range(others + 1) if _ahead(rivals, own + k) <= k), math.inf)
+
+
+def _ahead(rivals: Sequence[int], own: int) -> int:
+    """How many votes the rivals must lose so that each has fewer than `own`."""
+    return sum(max(0, votes - (own - 1)) for votes in rivals) if own > 0 else sum(rivals) + 1

@@ -1,0 +1,95 @@
+"""What a question is, and how to find out by brute force whether its levels are right."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from duotone.errors import DuotoneError
+from duotone.graph import ColouredGraph
+
+Neighbours = Literal["add-remove", "replace"]
+"""Neighbouring tables: one person joins or leaves, or one person's data changes."""
+
+
+class Question(Protocol):
+    """A yes/no question about people: its truth, and its level, on every dataset, the empty one included."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation under which its levels are distances."""
+        ...
+
+    def truth(self, people: Sequence[Any], /) -> bool:
+        """The true answer."""
+        ...
+
+    def level(self, people: Sequence[Any], /) -> float:
+        """The fewest changes that flip the answer, less one; −1 minus that for a no; ±infinity if nothing flips it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What brute force says of a question. `private` is the ±1 rule, and that levels and truth agree; `exact` that levels
+    are distances. `counterexample` is the first dataset, or pair of neighbours, that shows otherwise."""
+
+    private: bool
+    exact: bool
+    checked: int
+    counterexample: tuple[tuple[Any, ...], ...] | None
+
+
+def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, reach: int = 3) -> Verdict:
+    """Brute force over every dataset of up to `people` people with values from `domain`.
+
+    Datasets are collections without an order. Under add-remove, tables of up to `people + reach` people are looked
+    through, so that every distance up to `reach` is the true one; larger ones are not judged.
+
+    >>> from duotone.questions import Threshold
+    >>> verify(Threshold(value=int, lowest=0, highest=1, at_least=2), [0, 1])
+    Verdict(private=True, exact=True, checked=10, counterexample=None)
+    """
+    values = list(dict.fromkeys(domain))
+    if not (values and people >= 0 and reach >= 1):
+        raise DuotoneError("give at least one value, and numbers of people and steps that are not negative")
+    graph = _graph(question, values, people + (reach if question.neighbours == "add-remove" else 0))
+    small = [d for d in graph.names if len(d) <= people]  # type: ignore[arg-type]
+    level = {d: question.level(list(d)) for d in graph.names}  # type: ignore[call-overload]
+    for d in small:
+        if (level[d] >= 0) != (graph.colour(d) == "blue"):
+            return Verdict(False, False, len(small), (d,))  # type: ignore[arg-type]
+        for e in graph.neighbours(d):
+            if not (abs(level[d] - level[e]) <= 1 or level[d] == level[e]):
+                return Verdict(False, False, len(small), (d, e))  # type: ignore[arg-type]
+    for d in small:
+        if not _agree(level[d], graph.level(d), reach if question.neighbours == "add-remove" else math.inf):
+            return Verdict(True, False, len(small), (d,))  # type: ignore[arg-type]
+    return Verdict(True, True, len(small), None)
+
+
+def _agree(told: float, found: float, reach: float) -> bool:
+    """Distances up to `reach` must be equal; beyond it both must be."""
+    told_steps, found_steps = (level + 1 if level >= 0 else -level for level in (told, found))
+    return told == found if min(told_steps, found_steps) <= reach else True
+
+
+def _graph(question: Question, values: Sequence[Any], most: int) -> ColouredGraph:
+    order = {value: i for i, value in enumerate(values)}
+    datasets = [d for n in range(most + 1) for d in itertools.combinations_with_replacement(values, n)]
+    colours = {d: "blue" if question.truth(list(d)) else "red" for d in datasets}
+
+    def canonical(people: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(sorted(people, key=order.__getitem__))
+
+    edges: set[tuple[Any, Any]] = set()
+    for d in datasets:
+        fewer = {d[:i] + d[i + 1 :] for i in range(len(d))}
+        if question.neighbours == "add-remove":
+            edges |= {(e, d) for e in fewer}
+        else:
+            edges |= {(d, f) for e in fewer for value in values if (f := canonical((*e, value))) != d}
+    return ColouredGraph(edges, colours)

@@ -1,0 +1,120 @@
+"""Every question against brute force: the ±1 rule and exactness on all small datasets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duotone import DuotoneError
+from duotone.questions import Extreme, Neighbours, Plurality, Threshold, Verdict, quantile, verify
+
+BOTH: list[Neighbours] = ["add-remove", "replace"]
+
+
+def check(question: Any, domain: Sequence[Any], people: int = 5) -> None:
+    found = verify(question, domain, people=people, reach=4)
+    assert found == Verdict(True, True, found.checked, None), (question, found.counterexample)
+    assert found.checked > 5
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("somebody", [False, True])
+@pytest.mark.parametrize("at_least", range(-4, 6))
+@pytest.mark.parametrize("domain", [(0, 1), (-1, 1), (-1, 0, 1), (-3, 2), (-2, -1, 5), (1, 3), (-4, -1), (-3, 0)])
+def test_thresholds(neighbours: Neighbours, somebody: bool, at_least: int, domain: tuple[int, ...]) -> None:
+    check(Threshold(int, min(domain), max(domain), at_least, somebody, neighbours), domain, people=4)
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("q", ["1/2", "1/4", "2/3", "0.9"])
+def test_quantiles(neighbours: Neighbours, q: str) -> None:
+    question = quantile(q, lambda x: x > 2, neighbours)
+    check(question, [1, 3])
+    for people in ([1], [3], [1, 3], [3, 3, 1], [1, 1, 3, 3], [2, 3, 3]):
+        rank = math.ceil(len(people) * float(question.highest) / (question.highest - question.lowest))
+        assert question.truth(people) == (sorted(people)[rank - 1] > 2)
+    assert not question.truth([])
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_extremes(neighbours: Neighbours) -> None:
+    check(Extreme(lambda x: x > 2, neighbours), [1, 3])
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("domain", ["AB", "ABC", ["A", "B", None]])
+def test_pluralities(neighbours: Neighbours, domain: Sequence[str | None]) -> None:
+    check(Plurality("A", neighbours=neighbours), domain, people=5 if len(domain) == 2 else 4)
+
+
+def slow_level(question: Threshold, people: list[int], most: int) -> float:
+    """Every way to choose who leaves and how many join: no greed."""
+    best = math.inf
+    yes = question.truth(people)
+    extreme = question.lowest if yes else question.highest
+    for mask in range(2 ** len(people)):
+        kept = [v for i, v in enumerate(people) if not mask >> i & 1]
+        left = len(people) - len(kept)
+        for joined in range(left, left + 1) if question.neighbours == "replace" else range(most):
+            if question.truth(kept + [extreme] * joined) != yes:
+                best = min(best, left if question.neighbours == "replace" else left + joined)
+    return best - 1 if yes else -best
+
+
+@given(
+    st.lists(st.integers(-6, 9), max_size=8),
+    st.integers(-20, 25),
+    st.booleans(),
+    st.sampled_from(BOTH),
+)
+def test_larger_tables_against_every_choice(people: list[int], at_least: int, somebody: bool, neighbours: Neighbours) -> None:
+    question = Threshold(int, -6, 9, at_least, somebody, neighbours)
+    assert question.level(people) == slow_level(question, people, 14)
+
+
+def test_the_published_distances() -> None:
+    """Fewest people to flip, as measured by others: lower median and majority."""
+    for above in range(7):
+        for below in range(7):
+            people, g = [3] * above + [1] * below, above - below
+            median = quantile("1/2", lambda x: x > 2)
+            assert median.level(people) == (g - 1 if g > 0 else -(1 - g))
+            if people:
+                swapped = replace(median, neighbours="replace")
+                assert swapped.level(people) == (math.ceil(g / 2) - 1 if g > 0 else -(-g // 2 + 1))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A question whose levels are off in one way or another."""
+
+    fault: str
+    neighbours: Neighbours = "add-remove"
+
+    def truth(self, people: Sequence[Any]) -> bool:
+        return bool(sum(people) >= 2)
+
+    def level(self, people: Sequence[Any]) -> float:
+        distance = float(sum(people) - 2)
+        return {"jumps": 2 * distance, "bound": min(distance, 0), "wrong side": distance - 1}[self.fault]
+
+
+def test_verify_shows_the_first_counterexample() -> None:
+    assert verify(Wrong("jumps"), [0, 1]) == Verdict(False, False, 10, ((), (1,)))
+    assert verify(Wrong("bound"), [0, 1]) == Verdict(True, False, 10, ((1, 1, 1),))
+    assert verify(Wrong("wrong side"), [0, 1]) == Verdict(False, False, 10, ((1, 1),))
+    with pytest.raises(DuotoneError, match="at least one value"):
+        verify(Wrong("bound"), [])
+
+
+def test_bad_questions() -> None:
+    with pytest.raises(DuotoneError, match="lowest ≤ highest"):
+        Threshold(int, 1, 0, 1)
+    with pytest.raises(DuotoneError, match="q must be between 0 and 1"):
+        quantile(1, bool)
