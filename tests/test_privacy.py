@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from duotone import ApproxDP, DuotoneError, balanced, design, families
-from duotone.privacy import balance, certain_after, iterate
+from duotone.notion import balance, certain_after, iterate
 from oracles import indistinguishable
 from strategies import exact_budgets, float_budgets, probabilities
 

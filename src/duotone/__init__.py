@@ -23,15 +23,17 @@ if TYPE_CHECKING:
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
     from duotone.morphism import Morphism, boundary_morphism
+    from duotone.notion import Notion
     from duotone.optimal import design
-    from duotone.privacy import ApproxDP, Notion
+    from duotone.privacy import ApproxDP
     from duotone.release import Answer, Coin
     from duotone.table import GraphTable, LineTable, graph_table, line_table
 
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "privacy": ("ApproxDP", "Notion"),
+    "notion": ("Notion",),
+    "privacy": ("ApproxDP",),
     "line": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
     "graph": ("ColouredGraph",),
     "morphism": ("Morphism", "boundary_morphism"),

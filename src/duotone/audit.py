@@ -6,7 +6,9 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from typing import Any, cast
 
 import numpy as np
 
@@ -76,6 +78,26 @@ def audit_answers(
 def one_by_one(function: Callable[[Any], Any]) -> Answers:
     """A function that answers once per call, as a black box."""
     return lambda dataset, n: np.fromiter((bool(function(dataset)) for _ in range(n)), dtype=bool, count=n)
+
+
+def named(target: str) -> Answers:
+    """A black box by its name: FILE.py:FUNCTION or MODULE:FUNCTION."""
+    place, _, name = target.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            spec = spec_from_file_location("audited", place)
+            if spec is None or spec.loader is None:
+                raise ImportError(place)
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = import_module(place)
+        function: Any = getattr(module, name)
+        if not callable(function):
+            raise AttributeError(name)
+    except Exception:  # a file that is not there, does not parse, or fails when run
+        raise DuotoneError(f"there is no function {target}: name it as FILE.py:FUNCTION or MODULE:FUNCTION") from None
+    return cast(Answers, function)
 
 
 def lower_bound(yes_left: int, yes_right: int, n: int, delta: float, confidence: float) -> float:

@@ -245,6 +245,8 @@ def paper(
 
 def _black_box(target: str, claim: ApproxDP) -> Any:
     """The function to audit; `line` is Duotone's own balanced mechanism."""
+    from duotone.audit import named
+
     if target == "line":
         import numpy as np
 
@@ -253,24 +255,7 @@ def _black_box(target: str, claim: ApproxDP) -> Any:
 
         coin = Coin(balanced(claim))
         return lambda level, n: coin.answers(np.full(n, level))
-    from importlib import import_module, util
-
-    place, _, name = target.rpartition(":")
-    try:
-        if place.endswith(".py"):
-            spec = util.spec_from_file_location("audited", place)
-            if spec is None or spec.loader is None:
-                raise ImportError
-            module = util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            module = import_module(place)
-        function = getattr(module, name)
-        if not callable(function):
-            raise AttributeError(name)
-        return function
-    except Exception:  # a file that is not there, does not parse, or fails when run
-        raise DuotoneError(f"there is no function {target}: name it as FILE.py:FUNCTION or MODULE:FUNCTION") from None
+    return named(target)
 
 
 def _dataset(text: str) -> Any:

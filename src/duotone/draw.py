@@ -18,8 +18,9 @@ from duotone.graph import ColouredGraph, label
 from duotone.line import LineMechanism, balanced, tradeoff
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism
+from duotone.notion import Notion
 from duotone.number import Number
-from duotone.privacy import ApproxDP, Notion
+from duotone.privacy import ApproxDP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line import NEVER
-from duotone.privacy import Array
+from duotone.notion import Array
 
 Colour = Literal["blue", "red"]
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.notion import Array, ClosedForm, Notion, balance, certain_after, iterate, represent
 from duotone.number import Given, Number, complement, probability
-from duotone.privacy import Array, ClosedForm, Notion, balance, certain_after, iterate, represent
 
 Boundary = Literal["balanced", "selection"] | Given
 """What is fixed at the boundary of a line: both sides alike, the empty group at no, or the truth on the blue side."""

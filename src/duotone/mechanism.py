@@ -9,8 +9,9 @@ from fractions import Fraction
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.morphism import Morphism
+from duotone.notion import Notion, exactly
 from duotone.number import Given, Number, complement, probability
-from duotone.privacy import ApproxDP, Notion, exactly
+from duotone.privacy import ApproxDP
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
 from duotone.line import NEVER, LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
+from duotone.notion import Array, Notion, exactly, iterate, represent
 from duotone.number import Given, Number, complement, probability
-from duotone.privacy import Array, Notion, exactly, iterate, represent
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given]
 """What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset."""

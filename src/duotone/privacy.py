@@ -1,6 +1,5 @@
-"""Privacy notions. Each is one step bound φ: how large a neighbour's probability may be.
+"""(ε, δ)-differential privacy: its step bound φ, exactly and in floats, and φ iterated in closed form.
 
-Two neighbours d ~ d' are indistinguishable on a yes/no answer exactly when B_d ≤ φ(B_d') and B_d' ≤ φ(B_d).
 Nothing else in Duotone knows a privacy parameter: a new notion is a new φ.
 """
 
@@ -8,20 +7,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from duotone.errors import DuotoneError
+from duotone.notion import Array
 from duotone.number import Given, Number, exp_below, float_below, log_ceiling, number, power, probability, show
-
-Array = npt.NDArray[Any]
-"""A float64 array, or an object array of exact rationals."""
 
 ROUND_DOWN = 1 - 2.0**-50
 """Covers the roundings of the float64 step (at most 6 of 2^-53 each, relative), so that it is never above φ."""
@@ -29,40 +25,6 @@ TINY = 2.0**-1000
 LARGEST_EPSILON = 2**13
 """A larger ε is taken for this one: the answers differ by less than e^-8192."""
 LARGEST_FLOAT_EPSILON = 709.0
-
-
-class Notion(Protocol):
-    """A privacy notion: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
-
-    def step(self, x: Any, /) -> Any:
-        """φ(x), for a number or elementwise for an array."""
-        ...
-
-
-@runtime_checkable
-class ClosedForm(Protocol):
-    """A notion that also knows its iterates; for one that does not, the functions of these names below loop."""
-
-    def iterate(self, x: Number, n: Any, /) -> tuple[Any, Any]:
-        """φ^n(x) and 1 − φ^n(x), for a number n or an array."""
-        ...
-
-    def certain_after(self, x: Number, /) -> float:
-        """The least n with φ^n(x) = 1."""
-        ...
-
-
-@runtime_checkable
-class Represented(Protocol):
-    """A notion that says in what numbers it reckons; for one that does not, these are floats."""
-
-    def represent(self, x: Number, /) -> Number:
-        """x as the notion reckons with it."""
-        ...
-
-    def balance(self) -> Number:
-        """The largest m with m ≤ φ(1 − m), among these numbers."""
-        ...
 
 
 @dataclass(frozen=True, init=False)
@@ -300,82 +262,6 @@ class ApproxDP:
         if any(b == 0 and a > d for a, b in sides):
             raise DuotoneError("an answer is possible here and impossible next door: no finite epsilon will do")
         return cls(ratio=max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), delta=delta)
-
-
-@dataclass(frozen=True)
-class Rounded:
-    """A notion in whole multiples of 2^−bits: φ rounded down, or up to bound the optimum from above.
-
-    Guarantee: rounded down, a multiple x ≤ `step(y)` of another satisfies x ≤ φ(y) exactly, as integers; and the
-    symmetry of φ survives: x ≤ step(y) exactly when 1 − y ≤ step(1 − x).
-    """
-
-    privacy: ApproxDP
-    bits: int
-    up: bool = False
-
-    @cached_property
-    def _bound(self) -> ApproxDP:
-        return self.privacy.above() if self.up else self.privacy.exactly()
-
-    def represent(self, x: Number) -> Fraction:
-        """The multiple of 2^−bits next to x, below (or above) it."""
-        scaled = Fraction(x) * 2**self.bits
-        return Fraction(math.ceil(scaled) if self.up else math.floor(scaled), 2**self.bits)
-
-    def step(self, x: Fraction) -> Fraction:
-        """φ(x), rounded."""
-        return self.represent(self._bound.step(x))
-
-    def balance(self) -> Fraction:
-        """Corollary 2, rounded."""
-        return self.represent(self._bound.balance())
-
-
-def iterate(privacy: Notion, x: Number, n: int) -> tuple[Number, Number]:
-    """φ^n(x) and 1 − φ^n(x), by the notion's closed form where it has one."""
-    if isinstance(privacy, ClosedForm):
-        truth, error = privacy.iterate(x, n)
-        return truth, error
-    for _ in range(n):
-        x, last = privacy.step(x), x
-        if x == last:
-            break
-    return x, 1 - x
-
-
-def certain_after(privacy: Notion, x: Number) -> float:
-    """The least n with φ^n(x) = 1 exactly; infinite if there is none."""
-    if isinstance(privacy, ClosedForm):
-        return privacy.certain_after(x)
-    n = 0
-    while x < 1:
-        x, last = privacy.step(x), x
-        if x == last:
-            return math.inf
-        n += 1
-    return float(n)
-
-
-def balance(privacy: Notion) -> Number:
-    """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often."""
-    if isinstance(privacy, Represented):
-        return privacy.balance()
-    holds: Callable[[float], bool] = lambda m: m <= privacy.step(1 - m)  # noqa: E731
-    low, high = 0.5, 1.0
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high if holds(high) else low
-
-
-def represent(privacy: Notion, x: Number) -> Number:
-    """x as the notion reckons with it: exact only where the notion is exact too."""
-    return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
-
-
-def exactly(privacy: Notion) -> Notion:
-    """The notion in exact arithmetic where it has one: what a check goes by."""
-    return privacy.exactly() if isinstance(privacy, ApproxDP) else privacy
 
 
 def _times_exp(factor: float, exponent: Array) -> Array:

@@ -21,7 +21,8 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line import LineMechanism
-from duotone.privacy import ApproxDP, Array
+from duotone.notion import Array
+from duotone.privacy import ApproxDP
 from duotone.table import GraphTable, LineTable, line_table
 
 CHUNK = 2**18

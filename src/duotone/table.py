@@ -19,9 +19,11 @@ from duotone.graph import ColouredGraph
 from duotone.line import NEVER, LineMechanism, on_line, recurrence
 from duotone.line import Boundary as LineBoundary
 from duotone.mechanism import Mechanism
+from duotone.notion import Notion
 from duotone.number import Number, probability, show
 from duotone.optimal import Boundary, boundary_values, design, nearest_first
-from duotone.privacy import ApproxDP, Notion, Rounded
+from duotone.privacy import ApproxDP
+from duotone.rounded import Rounded
 
 LOSS = Fraction(1, 2**60)
 """What rounding may cost at most, in probability, at any level or dataset."""

@@ -1,0 +1,107 @@
+"""Privacy notions. Each is one step bound φ: how large a neighbour's probability may be.
+
+Two neighbours d ~ d' are indistinguishable on a yes/no answer exactly when B_d ≤ φ(B_d') and B_d' ≤ φ(B_d). The step is all
+that a notion owes; what else it knows makes things faster or exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy.typing as npt
+
+from duotone.number import Number
+
+Array = npt.NDArray[Any]
+"""A float64 array, or an object array of exact rationals."""
+
+
+class Notion(Protocol):
+    """A privacy notion: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
+
+    def step(self, x: Any, /) -> Any:
+        """φ(x), for a number or elementwise for an array."""
+        ...
+
+
+@runtime_checkable
+class ClosedForm(Protocol):
+    """A notion that also knows its iterates; for one that does not, the functions of these names below loop."""
+
+    def iterate(self, x: Number, n: Any, /) -> tuple[Any, Any]:
+        """φ^n(x) and 1 − φ^n(x), for a number n or an array."""
+        ...
+
+    def certain_after(self, x: Number, /) -> float:
+        """The least n with φ^n(x) = 1."""
+        ...
+
+
+@runtime_checkable
+class Represented(Protocol):
+    """A notion that says in what numbers it reckons; for one that does not, these are floats."""
+
+    def represent(self, x: Number, /) -> Number:
+        """x as the notion reckons with it."""
+        ...
+
+    def balance(self) -> Number:
+        """The largest m with m ≤ φ(1 − m), among these numbers."""
+        ...
+
+
+@runtime_checkable
+class Exactly(Protocol):
+    """A notion that may be rounded and knows its bound without rounding."""
+
+    def exactly(self) -> Notion:
+        """The same bound in exact arithmetic."""
+        ...
+
+
+def iterate(privacy: Notion, x: Number, n: int) -> tuple[Number, Number]:
+    """φ^n(x) and 1 − φ^n(x), by the notion's closed form where it has one."""
+    if isinstance(privacy, ClosedForm):
+        truth, error = privacy.iterate(x, n)
+        return truth, error
+    for _ in range(n):
+        x, last = privacy.step(x), x
+        if x == last:
+            break
+    return x, 1 - x
+
+
+def certain_after(privacy: Notion, x: Number) -> float:
+    """The least n with φ^n(x) = 1 exactly; infinite if there is none."""
+    if isinstance(privacy, ClosedForm):
+        return privacy.certain_after(x)
+    n = 0
+    while x < 1:
+        x, last = privacy.step(x), x
+        if x == last:
+            return math.inf
+        n += 1
+    return float(n)
+
+
+def balance(privacy: Notion) -> Number:
+    """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often."""
+    if isinstance(privacy, Represented):
+        return privacy.balance()
+    holds: Callable[[float], bool] = lambda m: m <= privacy.step(1 - m)  # noqa: E731
+    low, high = 0.5, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high if holds(high) else low
+
+
+def represent(privacy: Notion, x: Number) -> Number:
+    """x as the notion reckons with it: exact only where the notion is exact too."""
+    return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
+
+
+def exactly(privacy: Notion) -> Notion:
+    """The notion in exact arithmetic where it has one: what a check goes by."""
+    return privacy.exactly() if isinstance(privacy, Exactly) else privacy
