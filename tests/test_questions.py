@@ -12,13 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import DuotoneError
-from duotone.questions import Extreme, Neighbours, Plurality, Threshold, Verdict, quantile, verify
+from duotone.questions import (
+    Combined,
+    Difference,
+    Extreme,
+    Negated,
+    Neighbours,
+    Plurality,
+    Threshold,
+    Verdict,
+    quantile,
+    verify,
+)
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
 
 
 def check(question: Any, domain: Sequence[Any], people: int = 5) -> None:
-    found = verify(question, domain, people=people, reach=4)
+    found = verify(question, domain, people=people, reach=people + 1 if question.neighbours == "replace" else 4)
     assert found == Verdict(True, True, found.checked, None), (question, found.counterexample)
     assert found.checked > 5
 
@@ -51,6 +62,40 @@ def test_extremes(neighbours: Neighbours) -> None:
 @pytest.mark.parametrize("domain", ["AB", "ABC", ["A", "B", None]])
 def test_pluralities(neighbours: Neighbours, domain: Sequence[str | None]) -> None:
     check(Plurality("A", neighbours=neighbours), domain, people=5 if len(domain) == 2 else 4)
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("more_than", [0, "1/3", "-1/2", 1])
+@pytest.mark.parametrize("domain", [[(1, 0), (1, 1), (2, 0), (2, 1), None], [(1, -1), (1, 2), (2, 2), (2, -1), None]])
+def test_differences(neighbours: Neighbours, more_than: Any, domain: Sequence[Any]) -> None:
+    values = [p[1] for p in domain if p]
+    question = Difference(
+        group=lambda p: p and p[0],
+        value=lambda p: p[1],
+        lowest=min(values),
+        highest=max(values),
+        more_than=more_than,
+        neighbours=neighbours,
+        reach=5,
+    )
+    found = verify(question, domain, people=4, reach=4 if neighbours == "replace" else 3)
+    assert found == Verdict(True, True, found.checked, None), found.counterexample
+
+
+def test_a_difference_beyond_its_reach_stops_there() -> None:
+    question = Difference(lambda p: p[0], lambda p: p[1], 0, 1, 0, reach=2)
+    assert question.level([(1, 1)] * 50 + [(2, 0)] * 50) == 2
+    assert question.level([(1, 0)] * 50 + [(2, 1)] * 50) == -3
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("rule", ["and", "or"])
+def test_combinations_are_private_and_negation_exact(neighbours: Neighbours, rule: Any) -> None:
+    many = Threshold(int, -1, 1, 1, neighbours=neighbours)
+    median = quantile("1/3", lambda x: x > 0, neighbours)
+    check(Negated(many), [-1, 0, 1], people=4)
+    found = verify(Combined(rule, (many, Negated(median))), [-1, 0, 1], people=4)
+    assert found.private
 
 
 def slow_level(question: Threshold, people: list[int], most: int) -> float:
@@ -116,5 +161,11 @@ def test_verify_shows_the_first_counterexample() -> None:
 def test_bad_questions() -> None:
     with pytest.raises(DuotoneError, match="lowest ≤ highest"):
         Threshold(int, 1, 0, 1)
+    with pytest.raises(DuotoneError, match="a difference needs"):
+        Difference(int, int, 1, 0, 0)
+    one, other = Threshold(int, 0, 1, 1), Threshold(int, 0, 1, 1, neighbours="replace")
+    for parts in ((), (one, other)):
+        with pytest.raises(DuotoneError, match="under the same neighbours"):
+            Combined("and", parts)
     with pytest.raises(DuotoneError, match="q must be between 0 and 1"):
         quantile(1, bool)

@@ -5,6 +5,7 @@ import os
 import pickle
 import threading
 import traceback
+import tracemalloc
 import warnings
 from fractions import Fraction
 from typing import Any
@@ -305,3 +306,13 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert COIN.answers(np.full(10, 30)).all()
     assert capsys.readouterr().out == ""
+
+
+def test_memory_stays_flat() -> None:
+    levels = np.zeros(2**23, dtype=np.int64)
+    COIN.answers(levels[:10])
+    tracemalloc.start()
+    COIN.answers(levels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < len(levels) + 4 * 2**20  # a byte an answer, and the buffers of one chunk

@@ -5,9 +5,23 @@ flip the answer, less one, and −1 minus that for a no. What privacy rests on i
 at most 1. Being exact makes answers optimal as well.
 """
 
+from duotone.questions.combined import Combined, Negated
+from duotone.questions.difference import Difference
 from duotone.questions.plurality import Plurality
 from duotone.questions.protocol import Neighbours, Question, Verdict, verify
 from duotone.questions.quantile import Extreme, quantile
 from duotone.questions.threshold import Threshold
 
-__all__ = ["Extreme", "Neighbours", "Plurality", "Question", "Threshold", "Verdict", "quantile", "verify"]
+__all__ = [
+    "Combined",
+    "Difference",
+    "Extreme",
+    "Negated",
+    "Neighbours",
+    "Plurality",
+    "Question",
+    "Threshold",
+    "Verdict",
+    "quantile",
+    "verify",
+]

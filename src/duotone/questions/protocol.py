@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -46,8 +45,8 @@ class Verdict:
 def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, reach: int = 3) -> Verdict:
     """Brute force over every dataset of up to `people` people with values from `domain`.
 
-    Datasets are collections without an order. Under add-remove, tables of up to `people + reach` people are looked
-    through, so that every distance up to `reach` is the true one; larger ones are not judged.
+    Datasets are collections without an order. Distances up to `reach` must be right, and larger ones must be told as
+    larger. Under add-remove, tables of up to `people + reach` people are looked through, so that these are the true ones.
 
     >>> from duotone.questions import Threshold
     >>> verify(Threshold(value=int, lowest=0, highest=1, at_least=2), [0, 1])
@@ -66,13 +65,13 @@ def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, r
             if not (abs(level[d] - level[e]) <= 1 or level[d] == level[e]):
                 return Verdict(False, False, len(small), (d, e))  # type: ignore[arg-type]
     for d in small:
-        if not _agree(level[d], graph.level(d), reach if question.neighbours == "add-remove" else math.inf):
+        if not _agree(level[d], graph.level(d), reach):
             return Verdict(True, False, len(small), (d,))  # type: ignore[arg-type]
     return Verdict(True, True, len(small), None)
 
 
 def _agree(told: float, found: float, reach: float) -> bool:
-    """Distances up to `reach` must be equal; beyond it both must be."""
+    """Distances up to `reach` must be equal; beyond it, both must lie beyond it."""
     told_steps, found_steps = (level + 1 if level >= 0 else -level for level in (told, found))
     return told == found if min(told_steps, found_steps) <= reach else True
 
