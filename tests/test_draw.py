@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
-from duotone import ApproxDP, DuotoneError, Mechanism, MissingExtra, balanced, design, draw, families, with_boundary
+from duotone import (
+    ApproxDP,
+    ColouredGraph,
+    DuotoneError,
+    Mechanism,
+    MissingExtra,
+    balanced,
+    design,
+    draw,
+    families,
+    with_boundary,
+)
 
 PRIVACY = ApproxDP(ratio=2, delta="1/10")
 
@@ -24,6 +35,15 @@ def test_graph_names_and_probabilities(tmp_path: Path) -> None:
     first = draw.save(draw.graph(mechanism), tmp_path / "a.svg").read_bytes()
     assert first == draw.save(draw.graph(mechanism), tmp_path / "b.svg").read_bytes()
     assert draw.save(draw.graph(mechanism), tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_datasets_stand_in_columns_by_level() -> None:
+    graph = ColouredGraph([(1, 2), (3, 4), (3, 5)], {1: "red", 2: "red", 3: "blue", 4: "blue", 5: "red"})
+    where = draw._layout(graph)
+    assert set(where) == set(graph.names)
+    assert len(set(where.values())) == 5
+    assert where[4][0] < where[3][0] < where[5][0] < min(where[1][0], where[2][0])
+    assert where == draw._layout(graph)
 
 
 def test_boundary_ring_is_drawn_per_boundary_dataset() -> None:
@@ -71,9 +91,6 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         draw.save(figure, tmp_path / "a.txt")
     with pytest.raises(DuotoneError, match="cannot write"):
         draw.save(figure, tmp_path / "missing" / "a.svg")
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(MissingExtra, match=r'pip install "duotone\[draw\]"'):
-        draw.graph(families.votes(2).graph())
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r'pip install "duotone\[draw\]"'):
         draw.graph(families.votes(2).graph())

@@ -15,7 +15,7 @@ import numpy as np
 from duotone.audit import Audit
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graph import ColouredGraph, label
-from duotone.line import LineMechanism, balanced, tradeoff
+from duotone.line import NEVER, LineMechanism, balanced, tradeoff
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism
 from duotone.notion import Notion
@@ -46,7 +46,8 @@ def graph(
         raise DuotoneError(f"a picture of {len(coloured)} datasets would not be legible: at most {LARGEST} are drawn")
     truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
     where = positions or _layout(coloured)
-    figure, ax = _axes(ax, (7.2, 5.0))
+    extent = np.ptp(np.array(list(where.values())), axis=0)
+    figure, ax = _axes(ax, (float(np.clip(1.25 * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1], 5, 14))))
     _edges(ax, coloured, where)
     ringed = set(coloured.boundary("blue")) | set(coloured.boundary("red"))
     size = 200 if len(coloured) <= 40 else 60
@@ -238,15 +239,23 @@ def _legend(ax: Axes, *, ringed: bool, mechanism: bool) -> None:
 
 
 def _layout(coloured: ColouredGraph) -> Positions:
-    import networkx as nx
-
-    plain = coloured.to_networkx()
-    try:
-        import scipy  # noqa: F401
-    except ImportError:
-        raise MissingExtra("laying out a graph", "draw") from None
-    where = nx.kamada_kawai_layout(plain) if len(coloured) > 2 else nx.spring_layout(plain, seed=1)
-    return {name: (float(x), float(y)) for name, (x, y) in where.items()}
+    """Datasets in columns by level, the deepest blue ones first, each near its neighbours in the next column."""
+    levels = coloured.levels
+    never = (levels == NEVER) | (levels == -1 - NEVER)
+    deepest = int(np.abs(levels[~never]).max(initial=0)) + 1
+    column = np.where(never, np.where(coloured.blue, deepest, -1 - deepest), levels)
+    columns = [np.flatnonzero(column == level).tolist() for level in sorted(set(column.tolist()), reverse=True)]
+    height = np.zeros(len(coloured))
+    for sweep in range(8):
+        for nodes in columns if sweep % 2 == 0 else reversed(columns):
+            near = {i: coloured.indices[coloured.indptr[i] : coloured.indptr[i + 1]] for i in nodes}
+            nodes.sort(key=lambda i: float(height[near[i]].mean()) if len(near[i]) else 0.0)
+            height[nodes] = np.arange(len(nodes)) - (len(nodes) - 1) / 2
+    return {
+        coloured.names[i]: (1.4 * x + (0.2 * (-1) ** k if len(nodes) > 1 else 0), float(height[i]))
+        for x, nodes in enumerate(columns)
+        for k, i in enumerate(nodes)
+    }
 
 
 def _short(x: Number) -> str:
