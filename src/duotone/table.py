@@ -16,8 +16,8 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
-from duotone.line import NEVER, LineMechanism, on_line, recurrence
 from duotone.line import Boundary as LineBoundary
+from duotone.line import LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
 from duotone.notion import Notion
 from duotone.number import Number, probability, show
@@ -152,19 +152,18 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     _approx(privacy)
     design(graph, privacy, boundary)  # raises what is bad or infeasible
 
+    values: dict[int, Number] | None = None
+    if boundary != "balanced":
+        asked = boundary if isinstance(boundary, Mapping) else dict.fromkeys(graph.boundary("blue"), boundary)
+        values = boundary_values(graph, asked)
+
     def build(bits: int) -> GraphTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
-        if isinstance(boundary, Mapping):
-            values = boundary_values(graph, boundary)
-            fixed, lowered = _capped(graph, floor, values)
-            low = design(graph, floor, fixed)
-            tops = _propagated_tops(graph, ceiling, values)
-        else:
-            low, lowered = design(graph, floor, boundary), {}
-            tops = _tops_at_levels(graph, ceiling, boundary)
+        fixed, lowered = _capped(graph, floor, values) if values and isinstance(boundary, Mapping) else (boundary, {})
+        low = design(graph, floor, fixed)
+        witness, tops = _held_down(graph, floor, ceiling, low, values)
         truth = tuple(int(Fraction(t) * 2**bits) for t in low.truth)
         loss = max(top - Fraction(t) for top, t in zip(tops, low.truth, strict=True))
-        witness = _witnesses(graph, floor, low, balanced=boundary == "balanced")
         return GraphTable(graph, privacy, boundary, bits, truth, witness, lowered, loss)
 
     return _wide_enough(build)
@@ -189,7 +188,7 @@ def _capped(
     symmetry of φ, which survives rounding, the red side then fits as well.
     """
     everywhere = np.ones(len(graph), dtype=bool)
-    capped, came_from = nearest_first(graph, floor, _rounded(floor, values), everywhere)
+    capped, came_from = nearest_first(graph, floor, {i: floor.represent(m) for i, m in values.items()}, everywhere)
     lowered: dict[int, tuple[int, ...]] = {}
     for i in values:
         path = [i]
@@ -228,35 +227,17 @@ def _loss(side: list[Fraction], ceiling: Rounded, top: Fraction) -> Fraction:
     return worst if top == last else max(worst, 1 - side[-1])
 
 
-def _tops_at_levels(graph: ColouredGraph, ceiling: Rounded, boundary: LineBoundary) -> list[Fraction]:
-    levels = graph.levels
-    never = (levels == NEVER) | (levels == -1 - NEVER)
-    longest = int(np.abs(levels[~never]).max(initial=0)) + 1
-    blue, red = (recurrence(ceiling, top, longest) for top in _ceilings(ceiling, boundary))
-    return [
-        Fraction(1) if told else Fraction((side := blue if level >= 0 else red)[min(max(level, -1 - level), len(side) - 1)])
-        for told, level in zip(never.tolist(), levels.tolist(), strict=True)
-    ]
+def _held_down(
+    graph: ColouredGraph, floor: Rounded, ceiling: Rounded, low: Mechanism, values: Mapping[int, Number] | None
+) -> tuple[tuple[int | None, ...], list[Fraction]]:
+    """Who holds each dataset down, and a bound from above on the real optimum along the same chain.
 
-
-def _rounded(notion: Rounded, values: Mapping[int, Number]) -> dict[int, Number]:
-    return {i: notion.represent(m) for i, m in values.items()}
-
-
-def _propagated_tops(graph: ColouredGraph, ceiling: Rounded, values: Mapping[int, Number]) -> list[Fraction]:
-    tops = [Fraction(1)] * len(graph)
-    reds = {i: 1 - Fraction(m) for i, m in values.items()}
-    for inside, starts in ((graph.blue, values), (~graph.blue, reds)):
-        for i, top in nearest_first(graph, ceiling, _rounded(ceiling, starts), inside)[0].items():
-            if inside[i]:
-                tops[i] = Fraction(top)
-    return tops
-
-
-def _witnesses(graph: ColouredGraph, floor: Rounded, low: Mechanism, *, balanced: bool) -> tuple[int | None, ...]:
-    """Breadth first from the fixed datasets along tight steps, so that no chain can be circular."""
-    fixed = graph.on_boundary if balanced else graph.on_boundary & graph.blue
+    Breadth first from the fixed datasets (both boundaries where `values` is None: balanced) along tight steps, so that no
+    chain can be circular.
+    """
+    fixed = graph.on_boundary if values is None else graph.on_boundary & graph.blue
     found: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
+    tops = {i: ceiling.balance() if values is None else ceiling.represent(values[i]) for i in found}
     queue = deque(found)
     while queue:
         i = queue.popleft()
@@ -266,8 +247,9 @@ def _witnesses(graph: ColouredGraph, floor: Rounded, low: Mechanism, *, balanced
                 here = Fraction(low.truth[i])
                 if floor.step(here if same else 1 - here) == low.truth[j]:
                     found[j] = i
+                    tops[j] = ceiling.step(tops[i] if same or values is None else 1 - floor.represent(values[i]))
                     queue.append(j)
-    return tuple(found.get(i) for i in range(len(graph)))
+    return tuple(found.get(i) for i in range(len(graph))), [tops.get(i, Fraction(1)) for i in range(len(graph))]
 
 
 def _head(kind: str, privacy: ApproxDP, bits: int) -> dict[str, Any]:
