@@ -69,14 +69,16 @@ class Difference:
         return False
 
     def _changes(self, first: int, second: int, neither: int, k: int) -> Iterator[tuple[int, int, int, int]]:
-        """How many leave and join each group in k changes: a replaced person leaves a group, or neither, and joins one."""
+        """How many leave and join each group in k changes: a replaced person leaves a group, or neither, and joins one.
+
+        Joining with the extreme value never hurts, so whoever may join a group does.
+        """
         for leave in range(min(first, k) + 1):
             for other_leave in range(min(second, k - leave) + 1):
                 spare = k - leave - other_leave
-                if self.neighbours == "add-remove":
-                    yield from ((leave, other_leave, join, spare - join) for join in range(spare + 1))
-                elif spare <= neither:
-                    yield from ((leave, other_leave, join, more) for join in range(k + 1) for more in range(k - join + 1))
+                if self.neighbours == "add-remove" or spare <= neither:
+                    joins = spare if self.neighbours == "add-remove" else k
+                    yield from ((leave, other_leave, join, joins - join) for join in range(joins + 1))
 
     @property
     def _limit(self) -> Fraction:
