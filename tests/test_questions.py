@@ -123,6 +123,14 @@ def test_larger_tables_against_every_choice(people: list[int], at_least: int, so
     assert question.level(people) == slow_level(question, people, 14)
 
 
+def test_values_outside_their_bounds_are_clipped() -> None:
+    domain = [-9, -1, 1, 7]
+    for neighbours in BOTH:
+        check(Threshold(int, -1, 1, 1, neighbours=neighbours), domain, people=3)
+    beaten = Difference(lambda p: p and p[0], lambda p: p[1], 0, 1, 0, reach=5)
+    assert verify(beaten, [(1, 0), (1, 9), (2, -4), (2, 1), None], people=3).exact
+
+
 def test_the_published_distances() -> None:
     """Fewest people to flip, as measured by others: lower median and majority."""
     for above in range(7):

@@ -11,14 +11,15 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.number import Given, number
 from duotone.questions.protocol import Neighbours
+from duotone.questions.threshold import clipped
 
 
 @dataclass(frozen=True)
 class Difference:
     """Yes when average(first group) − average(second group) > `more_than`; with a group empty, no.
 
-    `group(person)` is 1, 2 or anything else for neither, as a person may be; `value(person)` is an integer in [lowest,
-    highest]. Levels are searched for up to `reach` changes, as many as the mechanism has levels, and stop there.
+    `group(person)` is 1, 2 or anything else for neither, as a person may be; `value(person)` is an integer, clipped to
+    [lowest, highest]. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
 
     Guarantee: levels are exact distances up to `reach` (docs/questions.md).
 
@@ -85,8 +86,9 @@ class Difference:
         return Fraction(self.more_than)
 
     def _values(self, people: Sequence[Any]) -> tuple[list[int], list[int]]:
-        first = [self.value(person) for person in people if self.group(person) == 1]
-        return first, [self.value(person) for person in people if self.group(person) == 2]
+        groups = ((self.value(person) for person in people if self.group(person) == number) for number in (1, 2))
+        first, second = (clipped(values, self.lowest, self.highest) for values in groups)
+        return first, second
 
 
 class _Side:

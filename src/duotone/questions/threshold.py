@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from duotone.questions.protocol import Neighbours
 
 @dataclass(frozen=True)
 class Threshold:
-    """Yes when Σ value(person) ≥ `at_least`; values are integers in [lowest, highest], whoever joins or changes.
+    """Yes when Σ value(person) ≥ `at_least`; values are integers, clipped to [lowest, highest].
 
     - a count: value 1 for those counted, 0 for others, lowest 0, highest 1
     - a majority: 1 for yes, −1 for no, at least 1 (a tie is a no)
@@ -42,11 +42,14 @@ class Threshold:
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether the sum is large enough."""
-        return sum(map(self.value, people)) >= self.at_least and (bool(people) or not self.somebody)
+        return sum(self._values(people)) >= self.at_least and (len(people) > 0 or not self.somebody)
+
+    def _values(self, people: Sequence[Any]) -> list[int]:
+        return clipped(map(self.value, people), self.lowest, self.highest)
 
     def level(self, people: Sequence[Any]) -> float:
         """Greedy: the changes that move the sum furthest, until it is on the other side."""
-        values = [self.value(person) for person in people]
+        values = self._values(people)
         surplus = sum(values) - self.at_least
         if self.truth(people):
             leaving = len(values) if self.somebody and self.neighbours == "add-remove" else math.inf
@@ -67,6 +70,11 @@ class Threshold:
             return steps
         kept = sum(mirrored) - min(mirrored) + self.highest  # all but one leave, and one joins
         return n if kept >= needed else n + 1 if self.highest >= self.at_least else math.inf
+
+
+def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
+    """Values within their declared bounds: what lies outside would make a person count for more than declared."""
+    return [min(max(v, lowest), highest) for v in values]
 
 
 def fewest(values: Sequence[int], excess: int, lowest: int, neighbours: Neighbours) -> float:
