@@ -76,16 +76,6 @@ def test_every_kind_of_table(tmp_path: Path) -> None:
     assert prove(chosen.certificate()).startswith("private and optimal")
 
 
-def test_a_csv_file_is_not_guessed_at(tmp_path: Path) -> None:
-    """Rows that look like numbers, or like another delimiter, change neither types nor columns."""
-    file = tmp_path / "t.csv"
-    file.write_text('a;b,key\n1;2,"x, y"\n3;4,007\n5;6,7\n')
-    source = open_source(file)
-    assert source.table.columns == ("a;b", "key")
-    assert {str(kind) for kind in source.table.schema().types} == {"string"}
-    assert select_groups(source, ["key"], ApproxDP(1e6, "0.999999999")).keys == (("007",), ("7",), ("x, y",))
-
-
 def test_keys_come_in_their_own_order_and_shares_are_even() -> None:
     nested = pa.table({"a": [[1], [2]], "u": [1, 2]})
     with pytest.raises(DuotoneError, match="column a cannot be a key"):

@@ -11,8 +11,6 @@ from typing import Any
 from duotone.errors import DuotoneError
 
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
-CSV = {"all_varchar": True, "header": True, "delim": ",", "quote": '"', "escape": '"'}
-"""How a CSV file is read, said in full: what the engine would guess, it would guess from the rows."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Source:
 def open_source(table: Any, *, name: str | None = None) -> Source:
     """A CSV or Parquet file, a table of a DuckDB file, or a pandas, Polars or Arrow table.
 
-    A CSV file has a header, commas and double quotes, and is read as text throughout: nothing is guessed from the rows.
+    A CSV file is read as text throughout, so that no column's type depends on the rows.
     """
     import ibis
 
@@ -60,7 +58,7 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
         raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
     connection = ibis.duckdb.connect()
     read = getattr(connection, READERS[path.suffix])
-    options = CSV if path.suffix == ".csv" else {}
+    options = {"all_varchar": True, "header": True} if path.suffix == ".csv" else {}
     return Source(_quietly(lambda: read(path, **options), f"{path} is not a {path.suffix[1:]} file"), connection)
 
 
