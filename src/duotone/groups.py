@@ -58,8 +58,6 @@ def select_groups(source: Source, by: Sequence[str], privacy: ApproxDP, *, unit:
         raise DuotoneError(f"the number of groups a person may be in must be at least 1, got {most}")
     if unit is None and most != 1:
         raise DuotoneError("without a unit each row is a person, in one group: name the unit (--unit)")
-    if any(column.startswith("duotone_") for column in source.table.columns):
-        raise DuotoneError("columns whose names start with duotone_ are Duotone's own: rename them")
     source.require([*by, *([unit] if unit is not None else [])])
     for column in [*by, *([unit] if unit is not None else [])]:
         kind = source.table[column].type()
