@@ -11,9 +11,8 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "number", "notion", "privacy", "rounded", "line", "graph", "families", "morphism", "mechanism",
-    "optimal", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "engines", "groups",
-    "draw", "paper", "cli", "__main__",
+    "errors", "number", "notion", "privacy", "rounded", "line", "graph", "families", "morphism", "mechanism", "optimal",
+    "document", "table", "certificate", "_kernels", "release", "audit", "questions", "draw", "paper", "cli", "__main__",
 ]  # fmt: skip
 
 

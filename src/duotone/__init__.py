@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from duotone import draw, families, questions
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.certificate import Unproved, prove
-    from duotone.engines import open_source
     from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
     from duotone.graph import ColouredGraph
-    from duotone.groups import Groups, select_groups
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
     from duotone.morphism import Morphism, boundary_morphism
@@ -45,8 +43,6 @@ _ROOMS = {
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
     "audit": ("audit_answers", "Audit", "one_by_one"),
-    "engines": ("open_source",),
-    "groups": ("Groups", "select_groups"),
     "errors": ("DuotoneError", "Infeasible", "MissingExtra", "NotAMorphism"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -60,7 +56,6 @@ __all__ = [
     "ColouredGraph",
     "DuotoneError",
     "GraphTable",
-    "Groups",
     "Infeasible",
     "LineMechanism",
     "LineTable",
@@ -79,12 +74,10 @@ __all__ = [
     "graph_table",
     "line_table",
     "one_by_one",
-    "open_source",
     "partition_selection",
     "prove",
     "questions",
     "recurrence",
-    "select_groups",
     "tradeoff",
     "with_boundary",
 ]

@@ -223,34 +223,6 @@ def audit(
 
 
 @app.command()
-def groups(
-    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file, or a DuckDB file with --table.")],
-    by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns whose values are the groups' keys.")],
-    epsilon: Epsilon = None,
-    ratio: Ratio = None,
-    delta: Delta = "0",
-    unit: Annotated[str | None, typer.Option(metavar="COL", help="The column that names a person.")] = None,
-    max_groups: Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")] = 1,
-    name: Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a DuckDB file.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Which groups may be shown: each with the largest probability that privacy allows for its size."""
-    from duotone.engines import open_source
-    from duotone.groups import select_groups
-
-    privacy = _privacy(epsilon, ratio, delta)
-    chosen = select_groups(open_source(table, name=name), _listed(by), privacy, unit=unit, most=max_groups)
-    person = "each row is a person" if unit is None else f"a person is a {unit}, in at most {max_groups} groups"
-    if as_json:
-        keys = [dict(zip(chosen.by, map(str, key), strict=True)) for key in chosen.keys]
-        told = {"epsilon": privacy.epsilon, "delta": str(privacy.delta), "person": person}
-        print(json.dumps({"privacy": told, "groups": keys}))
-        return
-    _print_table(chosen.by, [tuple(map(str, key)) for key in chosen.keys])
-    print(f"{len(chosen.keys)} groups may be shown under {privacy}; {person}")
-
-
-@app.command()
 def paper(
     folder: Annotated[Path, typer.Argument(help="Where the figures go.")] = Path("paper"),
     as_json: AsJson = False,
