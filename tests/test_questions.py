@@ -169,6 +169,14 @@ def test_verify_shows_the_first_counterexample() -> None:
 def test_bad_questions() -> None:
     with pytest.raises(DuotoneError, match="lowest ≤ highest"):
         Threshold(int, 1, 0, 1)
+    for build in (lambda: Plurality("A", neighbours="add_remove"), lambda: Extreme(bool, "Replace")):  # type: ignore[arg-type]
+        with pytest.raises(DuotoneError, match="neighbours must be add-remove or replace"):
+            build()
+    for winner in (None, math.nan):
+        with pytest.raises(DuotoneError, match="a choice that people can make"):
+            Plurality(winner)
+    assert Plurality(1.0).level([1.0, 1.0, *(float("nan") for _ in range(5))]) == 1
+    assert Threshold(lambda x: x, 0, 1, 1).level([math.nan, 5.0]) == 0
     with pytest.raises(DuotoneError, match="a difference needs"):
         Difference(int, int, 1, 0, 0)
     one, other = Threshold(int, 0, 1, 1), Threshold(int, 0, 1, 1, neighbours="replace")

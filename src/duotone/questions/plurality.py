@@ -8,14 +8,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duotone.questions.protocol import Neighbours
+from duotone.errors import DuotoneError
+from duotone.questions.protocol import Neighbours, check_neighbours
 
 
 @dataclass(frozen=True)
 class Plurality:
     """Yes when `winner` has strictly more votes than every other choice; a tie is a no.
 
-    `choice(person)` is a person's vote, None for nobody. There must be another choice that someone could take.
+    `choice(person)` is a person's vote, None or NaN for nobody. There must be another choice that someone could take.
 
     Guarantee: levels are exact distances (docs/questions.md).
 
@@ -27,8 +28,14 @@ class Plurality:
     choice: Callable[[Any], Hashable] = lambda person: person
     neighbours: Neighbours = "add-remove"
 
+    def __post_init__(self) -> None:
+        check_neighbours(self.neighbours)
+        if self.winner is None or self.winner != self.winner:
+            raise DuotoneError("a winner must be a choice that people can make")
+
     def _votes(self, people: Sequence[Any]) -> tuple[int, list[int]]:
-        votes = Counter(vote for person in people if (vote := self.choice(person)) is not None)
+        chosen = map(self.choice, people)
+        votes = Counter(vote for vote in chosen if vote is not None and vote == vote)  # NaN is nobody's choice
         own = votes.pop(self.winner, 0)
         return own, sorted(votes.values(), reverse=True)
 

@@ -14,6 +14,12 @@ Neighbours = Literal["add-remove", "replace"]
 """Neighbouring tables: one person joins or leaves, or one person's data changes."""
 
 
+def check_neighbours(neighbours: str) -> None:
+    """Refuse a relation of another name: a misspelt one must not be taken for the other."""
+    if neighbours not in ("add-remove", "replace"):
+        raise DuotoneError(f"neighbours must be add-remove or replace, got {neighbours}")
+
+
 class Question(Protocol):
     """A yes/no question about people: its truth, and its level, on every dataset, the empty one included."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.number import Given, number
-from duotone.questions.protocol import Neighbours
+from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.questions.threshold import Threshold
 
 
@@ -40,6 +40,9 @@ class Extreme:
 
     above: Callable[[Any], bool]
     neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        check_neighbours(self.neighbours)
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether everyone is above the limit, and someone is there."""

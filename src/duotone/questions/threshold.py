@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.questions.protocol import Neighbours
+from duotone.questions.protocol import Neighbours, check_neighbours
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,9 @@ class Threshold:
     neighbours: Neighbours = "add-remove"
 
     def __post_init__(self) -> None:
-        if not (self.lowest <= self.highest and self.neighbours in ("add-remove", "replace")):
-            raise DuotoneError("a threshold needs lowest ≤ highest, and neighbours add-remove or replace")
+        check_neighbours(self.neighbours)
+        if not self.lowest <= self.highest:
+            raise DuotoneError("a threshold needs lowest ≤ highest")
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether the sum is large enough."""
@@ -73,8 +74,8 @@ class Threshold:
 
 
 def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
-    """Values within their declared bounds: what lies outside would make a person count for more than declared."""
-    return [min(max(v, lowest), highest) for v in values]
+    """Values within their declared bounds (NaN at the lower one): a person never counts for more than declared."""
+    return [lowest if not v > lowest else min(int(v), highest) for v in values]
 
 
 def fewest(values: Sequence[int], excess: int, lowest: int, neighbours: Neighbours) -> float:
