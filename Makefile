@@ -15,8 +15,8 @@ $(READY): pyproject.toml constraints.txt
 
 demo: setup
 	mkdir -p $(OUT)
-	$(BIN)/python examples/figure_2.py $(OUT)
-	$(BIN)/python examples/voting.py
+	$(BIN)/python examples/plebiscite.py $(OUT)
+	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --preview
 
 test: setup
 	$(BIN)/ruff check .

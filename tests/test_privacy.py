@@ -230,6 +230,14 @@ def test_tightest(pairs: list[tuple[Fraction, Fraction]], delta: Fraction) -> No
         assert least.delta == 0 or not private(ApproxDP(ratio=2, delta=Fraction(least.delta) * Fraction(999, 1000)))
 
 
+@given(st.one_of(exact_budgets, float_budgets), st.integers(1, 50))
+def test_shares_of_a_budget_never_exceed_it(privacy: ApproxDP, parts: int) -> None:
+    share = privacy.split(parts)
+    assert share.ratio**parts <= privacy.ratio
+    assert Fraction(share.delta) * parts == Fraction(privacy.delta)
+    assert (share.ratio**parts - 1) * (1 + Fraction(1, 2**100)) >= privacy.ratio - 1
+
+
 def test_tightest_wants_one_of_the_two() -> None:
     with pytest.raises(DuotoneError, match="not both"):
         ApproxDP.tightest([], epsilon=1, delta=0)

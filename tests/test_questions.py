@@ -15,13 +15,13 @@ from duotone import DuotoneError
 from duotone.questions import (
     Combined,
     Difference,
-    Extreme,
     Negated,
     Neighbours,
     Plurality,
     Threshold,
     Verdict,
     quantile,
+    smallest,
     verify,
 )
 
@@ -39,6 +39,10 @@ def check(question: Any, domain: Sequence[Any], people: int = 5) -> None:
 @pytest.mark.parametrize("at_least", range(-4, 6))
 @pytest.mark.parametrize("domain", [(0, 1), (-1, 1), (-1, 0, 1), (-3, 2), (-2, -1, 5), (1, 3), (-4, -1), (-3, 0)])
 def test_thresholds(neighbours: Neighbours, somebody: bool, at_least: int, domain: tuple[int, ...]) -> None:
+    if somebody and at_least < 0:
+        with pytest.raises(DuotoneError, match="needs somebody"):
+            Threshold(int, min(domain), max(domain), at_least, somebody)
+        return
     check(Threshold(int, min(domain), max(domain), at_least, somebody, neighbours), domain, people=4)
 
 
@@ -55,7 +59,7 @@ def test_quantiles(neighbours: Neighbours, q: str) -> None:
 
 @pytest.mark.parametrize("neighbours", BOTH)
 def test_extremes(neighbours: Neighbours) -> None:
-    check(Extreme(lambda x: x > 2, neighbours), [1, 3])
+    check(smallest(lambda x: x > 2, neighbours), [1, 3])
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
@@ -119,7 +123,7 @@ def slow_level(question: Threshold, people: list[int], most: int) -> float:
     st.sampled_from(BOTH),
 )
 def test_larger_tables_against_every_choice(people: list[int], at_least: int, somebody: bool, neighbours: Neighbours) -> None:
-    question = Threshold(int, -6, 9, at_least, somebody, neighbours)
+    question = Threshold(int, -6, 9, max(at_least, 0) if somebody else at_least, somebody, neighbours)
     assert question.level(people) == slow_level(question, people, 14)
 
 
@@ -169,7 +173,7 @@ def test_verify_shows_the_first_counterexample() -> None:
 def test_bad_questions() -> None:
     with pytest.raises(DuotoneError, match="lowest ≤ highest"):
         Threshold(int, 1, 0, 1)
-    for build in (lambda: Plurality("A", neighbours="add_remove"), lambda: Extreme(bool, "Replace")):  # type: ignore[arg-type]
+    for build in (lambda: Plurality("A", neighbours="add_remove"), lambda: smallest(bool, "Replace")):  # type: ignore[arg-type]
         with pytest.raises(DuotoneError, match="neighbours must be add-remove or replace"):
             build()
     for winner in (None, math.nan):

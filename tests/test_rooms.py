@@ -12,7 +12,8 @@ SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
     "errors", "number", "notion", "privacy", "rounded", "line", "graph", "families", "morphism", "mechanism", "optimal",
-    "document", "table", "certificate", "_kernels", "release", "audit", "questions", "draw", "paper", "cli", "__main__",
+    "document", "table", "certificate", "_kernels", "release", "audit", "questions", "sql", "engines", "measures",
+    "asking", "draw", "paper", "terminal", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duotone import draw, families, questions
+    from duotone.asking import Prepared, Reply, ask, prepare, prepare_groups, select_groups
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.certificate import Unproved, prove
     from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
@@ -42,6 +43,7 @@ _ROOMS = {
     "table": ("LineTable", "GraphTable", "line_table", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
+    "asking": ("ask", "prepare", "select_groups", "prepare_groups", "Prepared", "Reply"),
     "audit": ("audit_answers", "Audit", "one_by_one"),
     "errors": ("DuotoneError", "Infeasible", "MissingExtra", "NotAMorphism"),
 }
@@ -64,7 +66,10 @@ __all__ = [
     "Morphism",
     "NotAMorphism",
     "Notion",
+    "Prepared",
+    "Reply",
     "Unproved",
+    "ask",
     "audit_answers",
     "balanced",
     "boundary_morphism",
@@ -75,9 +80,12 @@ __all__ = [
     "line_table",
     "one_by_one",
     "partition_selection",
+    "prepare",
+    "prepare_groups",
     "prove",
     "questions",
     "recurrence",
+    "select_groups",
     "tradeoff",
     "with_boundary",
 ]

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
 import sys
-from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from duotone.errors import DuotoneError
+from duotone.table_commands import ask, groups
+from duotone.terminal import (
+    AsJson,
+    CertificateFile,
+    Delta,
+    Draw,
+    Epsilon,
+    Ratio,
+    brief,
+    budget,
+    listed,
+    print_table,
+    write_json,
+    wrote,
+)
 
 if TYPE_CHECKING:
     from duotone.mechanism import Mechanism
@@ -31,15 +43,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget ε: a decimal or a fraction.")]
-Ratio = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
-Delta = Annotated[str, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-CertificateFile = Annotated[
-    Path | None, typer.Option(metavar="F.json", help="Write the exact table to release from, with its proof.")
-]
-Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -90,16 +93,16 @@ def design(
     from duotone.graph import ColouredGraph
     from duotone.table import graph_table
 
-    privacy = _privacy(epsilon, ratio, delta)
-    coloured = ColouredGraph.read(graph, blue=None if blue is None else _listed(blue))
+    privacy = budget(epsilon, ratio, delta)
+    coloured = ColouredGraph.read(graph, blue=None if blue is None else listed(blue))
     fixed = _boundary(boundary, {str(name): name for name in coloured.names})
     mechanism = optimal.design(coloured, privacy, fixed)
     if draw is not None:
         from duotone import draw as pictures
 
-        _wrote(pictures.save(pictures.graph(mechanism), draw))
+        wrote(pictures.save(pictures.graph(mechanism), draw))
     if certificate is not None:
-        _write_json(certificate, graph_table(coloured, privacy, fixed).certificate())
+        write_json(certificate, graph_table(coloured, privacy, fixed).certificate())
     _print_mechanism(mechanism, privacy, as_json)
 
 
@@ -120,7 +123,7 @@ def line(
     from duotone.line import on_line
     from duotone.table import line_table
 
-    privacy = _privacy(epsilon, ratio, delta)
+    privacy = budget(epsilon, ratio, delta)
     if not (blue >= 1 and red >= 1):
         raise DuotoneError(f"a line needs at least one blue and one red dataset, got {blue} and {red}")
     if blue + red > LONGEST_LINE:
@@ -131,9 +134,9 @@ def line(
     if draw is not None:
         from duotone import draw as pictures
 
-        _wrote(pictures.save(pictures.line_phases(plain, blue, red), draw))
+        wrote(pictures.save(pictures.line_phases(plain, blue, red), draw))
     if certificate is not None:
-        _write_json(certificate, line_table(plain).certificate())
+        write_json(certificate, line_table(plain).certificate())
     _print_mechanism(mechanism, privacy, as_json)
     if not as_json:
         tau = privacy.transition(plain.blue)
@@ -165,7 +168,7 @@ def check(
         print(json.dumps({"holds": holds, "says": sentence}) if as_json else sentence if holds else f"NOT proved: {sentence}")
         raise typer.Exit(0 if holds else 1)
     given, claimed = document.from_document(data)
-    privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else _privacy(epsilon, ratio, delta or "0")
+    privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else budget(epsilon, ratio, delta or "0")
     result = given.check(privacy)
     edge = [label(d) for d in result.edge or ()]
     slack = None if result.slack is None else show(result.slack)
@@ -175,7 +178,7 @@ def check(
         print("private: no dataset has a neighbour")
     else:
         verdict = "private" if result.holds else "NOT private"
-        print(f"{verdict} under {privacy}: worst pair {edge[0]} ~ {edge[1]}, slack {_brief(result.slack)}")
+        print(f"{verdict} under {privacy}: worst pair {edge[0]} ~ {edge[1]}, slack {brief(result.slack)}")
     if not result.holds:
         raise typer.Exit(1)
 
@@ -196,7 +199,7 @@ def audit(
     """How private an answering function can be at most, from its answers alone. Exit code 1 if the claim is refuted."""
     from duotone.audit import audit_answers
 
-    claim = _privacy(epsilon, ratio, delta)
+    claim = budget(epsilon, ratio, delta)
     sides = _dataset(left), _dataset(right)
     if target == "line" and not (all(type(level) is int for level in sides) and abs(sides[0] - sides[1]) <= 1):
         raise DuotoneError("neighbouring levels are whole numbers at most 1 apart")
@@ -210,7 +213,7 @@ def audit(
     if draw is not None:
         from duotone import draw as pictures
 
-        _wrote(pictures.save(pictures.audit_bound(found), draw))
+        wrote(pictures.save(pictures.audit_bound(found), draw))
     if as_json:
         told = {"epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": float(claim.delta)}
         print(json.dumps({**told, "confidence": confidence, "draws": draws, "yes": found.yes, "refuted": found.caught}))
@@ -235,12 +238,16 @@ def paper(
         print(json.dumps({"claims": [vars(claim) for claim in claims]}))
     else:
         rows = [(c.place, c.what, c.claimed, c.computed, "✓" if c.agrees else "✗") for c in claims]
-        _print_table(("where", "what", "paper", "Duotone", ""), rows)
+        print_table(("where", "what", "paper", "Duotone", ""), rows)
         print(f"{sum(c.agrees for c in claims)} of {len(claims)} claims agree")
     for path in source.figures(folder):
-        _wrote(path)
+        wrote(path)
     if not all(claim.agrees for claim in claims):
         raise typer.Exit(1)
+
+
+app.command()(ask)
+app.command()(groups)
 
 
 def _black_box(target: str, claim: ApproxDP) -> Any:
@@ -265,28 +272,12 @@ def _dataset(text: str) -> Any:
         return text
 
 
-def _write_json(path: Path, data: dict[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(data) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DuotoneError(f"cannot write {path}: {error.strerror}") from None
-    _wrote(path)
-
-
-def _privacy(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
-    from duotone.privacy import ApproxDP
-
-    if (epsilon is None) == (ratio is None):
-        raise DuotoneError("give --epsilon E or --ratio R (which is e^E), one of the two")
-    return ApproxDP(epsilon, delta, ratio=ratio)
-
-
 def _boundary(text: str, names: dict[str, Any]) -> Any:
     """`balanced`, one value, or `name=value,…` for datasets of these names."""
     if "=" not in text:
         return text.strip()
     values: dict[Any, str] = {}
-    for part in _listed(text):
+    for part in listed(text):
         name, _, value = part.rpartition("=")
         if name.strip() not in names:
             raise DuotoneError(f"there is no dataset {name.strip() or part} to fix at the boundary")
@@ -294,11 +285,6 @@ def _boundary(text: str, names: dict[str, Any]) -> Any:
             raise DuotoneError(f"dataset {name.strip()} is given two values")
         values[names[name.strip()]] = value.strip()
     return values
-
-
-def _listed(text: str) -> list[str]:
-    """Names between commas; one with a comma in it stands in double quotes."""
-    return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
 
 
 def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> None:
@@ -309,45 +295,19 @@ def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> 
         print(json.dumps(written))
         return
     rows = [
-        (name, entry["colour"], _level(entry["level"]), _brief(entry["yes"]), _brief(entry["error"]))
+        (name, entry["colour"], _level(entry["level"]), brief(entry["yes"]), brief(entry["error"]))
         for name, entry in written["datasets"].items()
     ]
-    _print_table(("dataset", "colour", "level", "Pr[yes]", "Pr[wrong]"), rows[:ROWS])
+    print_table(("dataset", "colour", "level", "Pr[yes]", "Pr[wrong]"), rows[:ROWS])
     if len(rows) > ROWS:
         print(f"… and {len(rows) - ROWS} more (--json prints all)")
     lines = written["line"]
     print(f"{privacy}; boundary graph: ({lines['blue']}, {lines['red']})-line")
 
 
-def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    table = Table(*(Column(Text(name)) for name in head))
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console(width=None if sys.stdout.isatty() else 110).print(table)
-
-
 def _level(level: int | None) -> str:
     return "∞" if level is None else str(level)
 
 
-def _brief(value: str | float | Fraction) -> str:
-    """A number to read: a fraction with its decimal value, if it is short."""
-    from duotone.number import number, show
-
-    exact = number(value)
-    decimal = f"{float(exact):.6g}"
-    if isinstance(exact, float) or exact.denominator == 1:
-        return decimal
-    return f"{show(exact)} = {decimal}" if exact.denominator < 10**6 else f"≈ {decimal}"
-
-
 def _certain(side: str, distance: float) -> str:
     return f"; {side} error 0 from distance {distance:g}" if math.isfinite(distance) else f"; {side} error never exactly 0"
-
-
-def _wrote(path: Path) -> None:
-    print(f"wrote {path}", file=sys.stderr)

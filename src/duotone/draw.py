@@ -135,8 +135,12 @@ def error_by_distance(budgets: Sequence[ApproxDP], longest: int | None = None, *
             ax.annotate(f"0 from {end:g}", (distances[-1], errors[-1]), (4, -2), textcoords="offset points", fontsize=7)
     if log:
         ax.set_yscale("log")
-    ax.set(xlabel="distance to the boundary (people)", ylabel="Pr[wrong answer]", xlim=(-0.5, reach + 0.5))
-    ax.legend(frameon=False, fontsize=9)
+    ax.set(
+        xlabel="distance to the boundary (people; one more flips the answer)",
+        ylabel="Pr[wrong answer]",
+        xlim=(-0.5, reach + 0.5),
+    )
+    ax.legend(frameon=False, fontsize=9, loc="upper right")
     _frame(ax)
     return figure
 
@@ -265,5 +269,6 @@ def _short(x: Number) -> str:
 def _budget(privacy: Any) -> str:
     if not isinstance(privacy, ApproxDP):
         return str(privacy)
-    first = f"e^ε = {privacy.ratio}" if privacy.exact and privacy.epsilon else f"ε = {privacy.epsilon:g}"
+    short = privacy.exact and privacy.epsilon and len(str(privacy.ratio)) <= 12
+    first = f"e^ε = {privacy.ratio}" if short else f"ε = {privacy.epsilon:g}"
     return f"{first}, δ = {float(privacy.delta):g}"

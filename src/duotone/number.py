@@ -100,6 +100,18 @@ def exp_below(x: Fraction, bits: int = 128) -> Fraction:
     return Fraction(int(top), int(bottom))
 
 
+def root_below(x: Fraction, n: int, bits: int = 128) -> Fraction:
+    """A rational at most the n-th root of x, x ≥ 1, with `bits` correct bits in the root − 1.
+
+    >>> root_below(Fraction(4), 2), root_below(Fraction(2), 2) ** 2 < 2
+    (Fraction(2, 1), True)
+    """
+    small = (x - 1).denominator.bit_length() - (x - 1).numerator.bit_length() if x > 1 else 0
+    with gmpy2.context(precision=bits + max(0, small) + n.bit_length() + 2, round=gmpy2.RoundDown):
+        top, bottom = gmpy2.rootn(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator)), n).as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
 def log_ceiling(target: Fraction, base: Fraction) -> int:
     """The least integer n ≥ 0 with base^n ≥ target, for base > 1; exact, ties too.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.notion import Array
-from duotone.number import Given, Number, exp_below, float_below, log_ceiling, number, power, probability, show
+from duotone.number import Given, Number, exp_below, float_below, log_ceiling, number, power, probability, root_below, show
 
 ROUND_DOWN = 1 - 2.0**-50
 """Covers the roundings of the float64 step (at most 6 of 2^-53 each, relative), so that it is never above φ."""
@@ -89,6 +89,20 @@ class ApproxDP:
         """An exact notion that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
         room = 0 if self.exponent is None else (self.ratio - 1) / 2**120
         return ApproxDP(ratio=self.ratio + room, delta=Fraction(self.delta))
+
+    def split(self, parts: int) -> ApproxDP:
+        """An even share of the budget: `parts` answers, each under it, are together under the whole.
+
+        Guarantee: its ratio to the power of `parts` is at most this ratio, and `parts` times its δ is this δ.
+
+        >>> ApproxDP(ratio=4, delta="1/10").split(2)
+        ApproxDP(ratio=2, delta=1/20)
+        """
+        if type(parts) is not int or not 1 <= parts < 2**63:
+            raise DuotoneError(f"a budget is divided among a whole number of answers, at least 1, got {parts}")
+        if parts == 1:
+            return self
+        return ApproxDP(ratio=root_below(self.ratio, parts), delta=Fraction(self.delta) / parts)
 
     def represent(self, x: Number) -> Number:
         """Exact where the notion and x are, else float64."""

@@ -155,6 +155,11 @@ class Coin:
         finally:
             levels = where = None
 
+    @property
+    def private(self) -> bool:
+        """False while answers come from a test seed."""
+        return _TEST_STREAM.get() is None
+
     def _index(self, at: Any) -> int | None:
         if isinstance(self.table, GraphTable):
             return self.table.graph.find(at)

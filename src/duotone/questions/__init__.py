@@ -9,13 +9,12 @@ from duotone.questions.combined import Combined, Negated
 from duotone.questions.difference import Difference
 from duotone.questions.plurality import Plurality
 from duotone.questions.protocol import Neighbours, Question, Verdict, verify
-from duotone.questions.quantile import Extreme, quantile
+from duotone.questions.quantile import quantile, smallest
 from duotone.questions.threshold import Threshold
 
 __all__ = [
     "Combined",
     "Difference",
-    "Extreme",
     "Negated",
     "Neighbours",
     "Plurality",
@@ -23,5 +22,6 @@ __all__ = [
     "Threshold",
     "Verdict",
     "quantile",
+    "smallest",
     "verify",
 ]

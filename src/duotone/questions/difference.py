@@ -15,6 +15,21 @@ from duotone.questions.threshold import clipped
 
 
 @dataclass(frozen=True)
+class Side:
+    """What a difference needs to know of one group: how many, their sum, and the largest and smallest from each end."""
+
+    people: int
+    total: int
+    largest: Sequence[int]
+    smallest: Sequence[int]
+
+    @property
+    def average(self) -> Fraction | None:
+        """None for an empty group."""
+        return Fraction(self.total, self.people) if self.people else None
+
+
+@dataclass(frozen=True)
 class Difference:
     """Yes when average(first group) − average(second group) > `more_than`; with a group empty, no.
 
@@ -45,60 +60,119 @@ class Difference:
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether the first group's average is larger by more than the limit."""
-        first, second = self._values(people)
-        if not (first and second):
-            return False
-        return Fraction(sum(first), len(first)) - Fraction(sum(second), len(second)) > self._limit
+        return exceeds(*self._sides(people), Fraction(self.more_than))
 
     def level(self, people: Sequence[Any]) -> float:
         """Search over how many join and leave each group, always those who matter most."""
-        yes, (first, second) = self.truth(people), self._values(people)
-        neither = len(people) - len(first) - len(second)
-        if yes:
-            sides = _Side(first, self.lowest, smallest_leave=False), _Side(second, self.highest, smallest_leave=True)
-        else:
-            sides = _Side(first, self.highest, smallest_leave=True), _Side(second, self.lowest, smallest_leave=False)
-        steps = next((k for k in range(1, self.reach + 1) if self._turns(yes, sides, neither, k)), self.reach + 1)
-        return steps - 1 if yes else -steps
+        first, second = self._sides(people)
+        bounds = (self.lowest, self.highest)
+        neither = None if self.neighbours == "add-remove" else len(people) - first.people - second.people
+        return difference_level(first, second, bounds, Fraction(self.more_than), self.reach, neither)
 
-    def _turns(self, yes: bool, sides: tuple[_Side, _Side], neither: int, k: int) -> bool:
-        """Whether exactly k changes can turn the answer."""
-        for leave, other_leave, join, other_join in self._changes(sides[0].size, sides[1].size, neither, k):
-            first, second = sides[0].average(leave, join), sides[1].average(other_leave, other_join)
-            if yes != (first is not None and second is not None and first - second > self._limit):
-                return True
-        return False
-
-    def _changes(self, first: int, second: int, neither: int, k: int) -> Iterator[tuple[int, int, int, int]]:
-        """How many leave and join each group in k changes: a replaced person leaves a group, or neither, and joins one.
-
-        Joining with the extreme value never hurts, so whoever may join a group does.
-        """
-        for leave in range(min(first, k) + 1):
-            for other_leave in range(min(second, k - leave) + 1):
-                spare = k - leave - other_leave
-                if self.neighbours == "add-remove" or spare <= neither:
-                    joins = spare if self.neighbours == "add-remove" else k
-                    yield from ((leave, other_leave, join, joins - join) for join in range(joins + 1))
-
-    @property
-    def _limit(self) -> Fraction:
-        return Fraction(self.more_than)
-
-    def _values(self, people: Sequence[Any]) -> tuple[list[int], list[int]]:
+    def _sides(self, people: Sequence[Any]) -> tuple[Side, Side]:
         groups = ((self.value(person) for person in people if self.group(person) == number) for number in (1, 2))
-        first, second = (clipped(values, self.lowest, self.highest) for values in groups)
-        return first, second
+        first, second = (sorted(clipped(values, self.lowest, self.highest)) for values in groups)
+        return tuple(Side(len(v), sum(v), v[::-1], v) for v in (first, second))  # type: ignore[return-value]
 
 
-class _Side:
-    """One group: its average after those who hinder most have left and newcomers have joined."""
+def exceeds(first: Side, second: Side, limit: Fraction) -> bool:
+    """The truth: both groups have somebody, and the first average is larger by more than the limit."""
+    a, b = first.average, second.average
+    return a is not None and b is not None and a - b > limit
 
-    def __init__(self, values: Sequence[int], newcomer: int, *, smallest_leave: bool) -> None:
-        self.size, self.newcomer = len(values), newcomer
-        self.sums = [0, *accumulate(sorted(values, reverse=not smallest_leave))]
 
-    def average(self, leave: int, join: int) -> Fraction | None:
-        """None for an empty group."""
-        n = self.size - leave + join
-        return Fraction(self.sums[-1] - self.sums[leave] + join * self.newcomer, n) if n else None
+def difference_level(
+    first: Side, second: Side, bounds: tuple[int, int], limit: Fraction, reach: int, neither: int | None
+) -> int:
+    """The level, up to `reach` changes; `neither` is how many people are in neither group, or None under add-remove."""
+    yes = exceeds(first, second, limit)
+    low, high = bounds
+    # To turn a yes, lower the first average and raise the second, that is, lower its mirror image; for a no, the reverse.
+    mirror = Side(second.people, -second.total, [-v for v in second.smallest], [-v for v in second.largest])
+    if yes:
+        lowering, goal = (_Lowered(first, low), _Lowered(mirror, -high)), limit
+    else:
+        up = Side(first.people, -first.total, [-v for v in first.smallest], [-v for v in first.largest])
+        lowering, goal = (_Lowered(up, -high), _Lowered(second, low)), -limit
+    turns = _replacing(*lowering, goal, yes, reach, neither) if neither is not None else _joining(*lowering, goal, yes, reach)
+    return turns - 1 if yes else -turns
+
+
+class _Lowered:
+    """A group whose average is to fall: the largest leave first, and newcomers come in at the bottom."""
+
+    def __init__(self, side: Side, newcomer: int) -> None:
+        self.people, self.newcomer = side.people, newcomer
+        self.left = [side.total, *(side.total - s for s in accumulate(side.largest))]
+
+    def after(self, leave: int, join: int) -> tuple[int, int]:
+        """Sum and size."""
+        return self.left[leave] + join * self.newcomer, self.people - leave + join
+
+    def best(self, changes: int) -> Fraction | None:
+        """The least average of a group with somebody in it, after this many people have left or joined."""
+        options = [self.after(leave, changes - leave) for leave in range(min(changes, len(self.left) - 1) + 1)]
+        return _least([(total, n) for total, n in options if n])
+
+
+def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
+    """The least of fractions. Python rounds the quotient of two integers correctly, so floats sort out all but ties."""
+    floor = min((a / b for a, b in options), default=None)
+    return min((Fraction(a, b) for a, b in options if a / b == floor), default=None)
+
+
+def _fits(first: Fraction | None, second: Fraction | None, goal: Fraction, yes: bool) -> bool:
+    """Whether these averages turn the answer: their sum is at most the goal, or below it to turn a no."""
+    return first is not None and second is not None and (first + second <= goal if yes else first + second < goal)
+
+
+def _joining(first: _Lowered, second: _Lowered, goal: Fraction, yes: bool, reach: int) -> int:
+    """Under add-remove the groups do not touch each other: so many changes in one, the rest in the other."""
+    emptied = min(first.people, second.people) if yes else reach + 1
+    least = min(emptied, reach + 1)
+    others = [second.best(j) for j in range(least)]
+    for i in range(least):
+        own = first.best(i)
+        turned = next((j for j in range(least - i) if _fits(own, others[j], goal, yes)), None)
+        if turned is not None:
+            least = i + turned
+        if i >= least:
+            break
+    return least
+
+
+def _replacing(first: _Lowered, second: _Lowered, goal: Fraction, yes: bool, reach: int, neither: int) -> int:
+    """Under replace whoever changes leaves one place for another. More changes never hurt, so the least number is found
+    by bisection."""
+    most = min(reach, first.people + second.people + neither)
+    low, high = 1, most + 1
+    while low < high:
+        middle = (low + high) // 2
+        if any(_turned(total, goal, yes) for total in _moves(first, second, middle, neither)):
+            high = middle
+        else:
+            low = middle + 1
+    return low if low <= most else reach + 1
+
+
+Pair = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _moves(first: _Lowered, second: _Lowered, changes: int, neither: int) -> Iterator[Pair]:
+    """Sums and sizes of both groups after so many changes. Everybody who may join a group does, and of those in a group
+    as many leave as there are changes: someone at the top leaving never hurts, unless the group would be empty."""
+    for join in range(changes + 1):
+        for leave in range(min(changes, first.people) + 1):
+            for other in {min(changes - leave, second.people), min(changes - leave, second.people - 1)}:
+                if other >= 0 and changes - leave - other <= neither:
+                    yield first.after(leave, join), second.after(other, changes - join)
+
+
+def _turned(pair: Pair, goal: Fraction, yes: bool) -> bool:
+    (a, n), (b, m) = pair
+    if not (n and m):
+        return yes
+    apart = a / n + b / m - float(goal)
+    if abs(apart) > 1e-9 * (abs(a / n) + abs(b / m) + abs(float(goal))):
+        return apart < 0
+    return _fits(Fraction(a, n), Fraction(b, m), goal, yes)

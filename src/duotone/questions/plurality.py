@@ -47,13 +47,23 @@ class Plurality:
     def level(self, people: Sequence[Any]) -> float:
         """Each change moves the lead by 1, or by 2 where a vote changes hands; to win, every rival must fall behind."""
         own, rivals = self._votes(people)
-        lead = own - max(rivals, default=0)
-        if self.neighbours == "add-remove":
-            return lead - 1 if lead > 0 else -min(s + _ahead(rivals, own + s) for s in range(1 - lead + 1))
-        if lead > 0:
-            return math.ceil(lead / 2) - 1
-        others = len(people) - own
-        return -next((k for k in range(others + 1) if _ahead(rivals, own + k) <= k), math.inf)
+        others = None if self.neighbours == "add-remove" else len(people) - own
+        return plurality_level(own, rivals, others)
+
+
+def plurality_level(own: int, rivals: Sequence[int], others: int | None, reach: int | None = None) -> float:
+    """The level from the votes; `others` is how many people did not vote for it, or None under add-remove.
+
+    Of the rivals the strongest are enough, one more than `reach`, beyond which the level may be anything.
+    """
+    lead = own - max(rivals, default=0)
+    if others is None:
+        most = 1 - lead if reach is None else min(1 - lead, reach + 1)
+        return lead - 1 if lead > 0 else -min(s + _ahead(rivals, own + s) for s in range(most + 1))
+    if lead > 0:
+        return math.ceil(lead / 2) - 1
+    most = others if reach is None else min(others, reach + 1)
+    return -next((k for k in range(most + 1) if _ahead(rivals, own + k) <= k), math.inf)
 
 
 def _ahead(rivals: Sequence[int], own: int) -> int:

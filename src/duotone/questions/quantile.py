@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.number import Given, number
-from duotone.questions.protocol import Neighbours, check_neighbours
-from duotone.questions.threshold import Threshold
+from duotone.questions.protocol import Neighbours
+from duotone.questions.threshold import CROWD, Threshold
 
 
 def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "add-remove") -> Threshold:
@@ -26,33 +24,18 @@ def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "a
     """
     share = Fraction(number(q, "q"))
     if not 0 < share < 1:
-        raise DuotoneError("q must be between 0 and 1: for the smallest or largest value, ask for an Extreme")
+        raise DuotoneError("q must be between 0 and 1: for the smallest or largest value, ask for smallest")
     a, b = share.numerator, share.denominator
     return Threshold(lambda person: a if above(person) else a - b, a - b, a, 1, neighbours=neighbours)
 
 
-@dataclass(frozen=True)
-class Extreme:
+def smallest(above: Callable[[Any], bool], neighbours: Neighbours = "add-remove") -> Threshold:
     """Yes when every person is above a limit and there is somebody: is the smallest value above it?
 
-    The largest value, and "is there anyone", are counts: `Threshold` of those above, at least 1.
+    A person below outweighs any number of people above, so this is a sum over people too. The largest value, and "is there
+    anyone", are counts: `Threshold` of those above, at least 1.
+
+    >>> smallest(lambda age: age >= 18).level([30, 17, 45, 12])
+    -2
     """
-
-    above: Callable[[Any], bool]
-    neighbours: Neighbours = "add-remove"
-
-    def __post_init__(self) -> None:
-        check_neighbours(self.neighbours)
-
-    def truth(self, people: Sequence[Any]) -> bool:
-        """Whether everyone is above the limit, and someone is there."""
-        return bool(people) and all(map(self.above, people))
-
-    def level(self, people: Sequence[Any]) -> float:
-        """One newcomer below turns a yes; a no is turned by every person below leaving, and someone above staying."""
-        if self.truth(people):
-            return 0
-        below = sum(not self.above(person) for person in people)
-        if self.neighbours == "replace":
-            return -below if people else -math.inf
-        return -(below + (below == len(people)))
+    return Threshold(lambda person: 1 if above(person) else -CROWD, -CROWD, 1, 1, neighbours=neighbours)

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from duotone.errors import DuotoneError
 from duotone.questions.protocol import Neighbours, check_neighbours
+
+CROWD = 2**50
+"""More people than any table has."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a threshold needs to know of its people, for one table or for many at once: arrays have one entry per table.
+
+    `largest` and `smallest` are scores with the number of people who have them, from the far end inwards. They are all
+    the people there are, or, with a `reach`, at least that many from each end (or all of them).
+    """
+
+    total: NDArray[Any]
+    largest: Sequence[tuple[Any, NDArray[Any]]]
+    smallest: Sequence[tuple[Any, NDArray[Any]]]
+    reach: int | None = None
+
+
+def scores(values: Iterable[int]) -> Scores:
+    """The scores of all people of one table."""
+    tally = sorted(Counter(values).items(), reverse=True)
+    counts = [(value, np.array([n], dtype=object)) for value, n in tally]
+    return Scores(np.array([sum(v * n for v, n in tally)], dtype=object), counts, counts[::-1])
 
 
 @dataclass(frozen=True)
@@ -40,6 +68,8 @@ class Threshold:
         check_neighbours(self.neighbours)
         if not self.lowest <= self.highest:
             raise DuotoneError("a threshold needs lowest ≤ highest")
+        if self.somebody and not self.at_least >= 0:
+            raise DuotoneError("a threshold that needs somebody is at least 0 or more")
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether the sum is large enough."""
@@ -50,27 +80,16 @@ class Threshold:
 
     def level(self, people: Sequence[Any]) -> float:
         """Greedy: the changes that move the sum furthest, until it is on the other side."""
-        values = self._values(people)
-        surplus = sum(values) - self.at_least
-        if self.truth(people):
-            leaving = len(values) if self.somebody and self.neighbours == "add-remove" else math.inf
-            return min(fewest(values, surplus + 1, self.lowest, self.neighbours), leaving) - 1
-        mirrored = [-v for v in values]
-        steps = fewest(mirrored, -surplus, -self.highest, self.neighbours)
-        return -self._leaving_somebody(mirrored, steps, -surplus)
+        seen = somebody if self.somebody else int
+        given = scores(map(seen, self._values(people)))
+        found = levels(given, seen(self.lowest), seen(self.highest), seen(self.at_least), self.neighbours)[0]
+        return int(found) if math.isfinite(found) else float(found)
 
-    def _leaving_somebody(self, mirrored: list[int], steps: float, needed: int) -> float:
-        """One change more where the best ones would empty the table and that is a no."""
-        n = len(mirrored)
-        if not self.somebody or self.neighbours == "replace":
-            return steps if n or not self.somebody or self.neighbours == "add-remove" else math.inf
-        if n == 0:
-            joining = math.ceil(self.at_least / self.highest) if self.highest > 0 and self.at_least > 0 else 1
-            return max(joining, 1) if self.highest * max(joining, 1) >= self.at_least else math.inf
-        if steps != n or sum(v for v in mirrored) < needed or any(v <= 0 for v in mirrored):
-            return steps
-        kept = sum(mirrored) - min(mirrored) + self.highest  # all but one leave, and one joins
-        return n if kept >= needed else n + 1 if self.highest >= self.at_least else math.inf
+
+def somebody(score: int) -> int:
+    """The score that also counts people, but never so much that it outweighs 1: Σ somebody(s) ≥ somebody(c) exactly when
+    Σ s ≥ c and there is somebody, for c ≥ 0."""
+    return score * CROWD + 1
 
 
 def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
@@ -78,17 +97,44 @@ def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
     return [lowest if not v > lowest else min(int(v), highest) for v in values]
 
 
-def fewest(values: Sequence[int], excess: int, lowest: int, neighbours: Neighbours) -> float:
-    """The fewest changes that lower a sum of `values` by at least `excess`, when newcomers may be as low as `lowest`."""
-    if excess <= 0:
-        return 0
-    if neighbours == "replace":
-        gains, newcomer = (v - lowest for v in values), 0
-    else:
-        gains, newcomer = (v for v in values), max(-lowest, 0)
-    steps = 0
-    for gain in sorted((g for g in gains if g > newcomer), reverse=True):
-        excess, steps = excess - gain, steps + 1
-        if excess <= 0:
-            return steps
-    return steps + -(-excess // newcomer) if newcomer else math.inf
+def levels(given: Scores, lowest: int, highest: int, at_least: int, neighbours: Neighbours) -> NDArray[np.float64]:
+    """The level of every table: how many changes lower, or raise, the total to the other side.
+
+    >>> levels(scores([1, 1, 1, 0]), 0, 1, 2, "add-remove").tolist()
+    [1.0]
+    """
+    surplus = given.total - at_least
+    down = fewest(given.largest, surplus + 1, lowest, neighbours, given.reach)
+    mirrored = [(-value, n) for value, n in given.smallest]
+    up = fewest(mirrored, -surplus, -highest, neighbours, given.reach)
+    found: NDArray[np.float64] = np.where(np.asarray(surplus >= 0, dtype=bool), down - 1, -up)
+    return found
+
+
+def fewest(
+    scores: Sequence[tuple[Any, NDArray[Any]]],
+    excess: NDArray[Any],
+    lowest: int,
+    neighbours: Neighbours,
+    reach: int | None = None,
+) -> NDArray[np.float64]:
+    """The fewest changes that lower a total by at least `excess`, when newcomers may be as low as `lowest`.
+
+    `scores` come with the largest first. Those who are known to exist beyond `reach` are not among them: the answer is
+    then some number above `reach`.
+    """
+    newcomer = max(-lowest, 0) if neighbours == "add-remove" else 0
+    excess = np.maximum(excess, 0)
+    steps = np.zeros(excess.shape)
+    for score, people in scores:
+        gain = score - lowest if neighbours == "replace" else score
+        helpful = gain > newcomer
+        gain = np.where(helpful, gain, 1) if isinstance(gain, np.ndarray) else gain if helpful else 1
+        taken = np.where(helpful, np.minimum(-(-excess // gain), people), 0)
+        excess, steps = np.maximum(excess - taken * gain, 0), steps + taken.astype(float)
+    joining = (-(-excess // newcomer)).astype(float) if newcomer else np.where(np.asarray(excess > 0, dtype=bool), math.inf, 0)
+    total = steps + joining
+    if reach is None:
+        return np.asarray(total)
+    short = np.asarray(excess > 0, dtype=bool) & (steps >= reach)
+    return np.asarray(np.where(short, reach + 1, total))

@@ -1,0 +1,339 @@
+"""Asking: a question about a table, prepared without reading it, then answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duotone.engines import Source, open_source
+from duotone.engines.plan import Ends, Found, Gathered, People, Tally, Want, gather
+from duotone.engines.recipes import Reduction
+from duotone.errors import DuotoneError
+from duotone.line import balanced, partition_selection
+from duotone.measures import Declared, Measure, measure
+from duotone.notion import Array
+from duotone.number import Given
+from duotone.privacy import ApproxDP
+from duotone.questions.protocol import Neighbours, check_neighbours
+from duotone.release import Basis, Coin
+from duotone.sql.atoms import Asked, Both, Opposite, Tree
+from duotone.sql.question import read_question
+from duotone.sql.scoring import Bounds
+from duotone.table import LineTable
+
+Key = tuple[Any, ...]
+MOST = 2**31
+"""Rows or groups of one person, at most."""
+LISTED = 1000
+"""Public lists of up to so many groups are used to look only at rows that are in one of them."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Released answers: by group where the question is grouped, else under the empty key.
+
+    `share` is the budget of each single answer; `basis` whether levels were exact distances. Levels and truths are not in it.
+    """
+
+    answers: Mapping[Key, bool]
+    by: tuple[str, ...]
+    privacy: ApproxDP
+    share: ApproxDP
+    basis: Basis
+    person: str
+    grids: Mapping[str, str]
+    private: bool
+    table: LineTable = field(repr=False)
+
+    def __bool__(self) -> bool:
+        if self.by:
+            raise DuotoneError("a grouped question has many answers: look at .answers")
+        return self.answers[()]
+
+    def __str__(self) -> str:
+        told = "yes" if self else "no"
+        return told + ("" if self.private else " (NOT PRIVATE: test seed)")
+
+    def certificate(self) -> dict[str, Any]:
+        """What proves the mechanism behind each answer: see `duotone check`."""
+        return {**self.table.certificate(), "basis": self.basis}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question that has been checked against the table's columns and what was declared; no row has been read.
+
+    Without `asked`, the question is only which groups there are.
+    """
+
+    source: Source
+    asked: Asked | None
+    by: tuple[str, ...]
+    declared: Declared
+    privacy: ApproxDP
+    most: int
+    listed: tuple[Key, ...] | None
+
+    @property
+    def parts(self) -> int:
+        """Among how many answers about one person the budget is divided."""
+        return self.most * (2 if self.by and self.listed is None and self.asked is not None else 1)
+
+    @cached_property
+    def share(self) -> ApproxDP:
+        """The budget of one answer."""
+        return self.privacy.split(self.parts)
+
+    @cached_property
+    def coin(self) -> Coin:
+        """The mechanism of one answer: balanced, or which groups may be shown."""
+        chosen = balanced(self.share) if self.asked is not None else partition_selection(self.share)
+        return Coin(chosen, basis=self.basis)
+
+    @cached_property
+    def table(self) -> LineTable:
+        """The mechanism's probabilities."""
+        found = self.coin.table
+        assert isinstance(found, LineTable)
+        return found
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """What each comparison asks of the engine."""
+        reach = 1
+        if self.asked is not None:
+            made = Coin(balanced(self.share)).table
+            assert isinstance(made, LineTable)
+            reach = max(len(made.blue), len(made.red))
+        return tuple(measure(atom, self.declared, reach) for atom in (_atoms(self.asked.tree) if self.asked else ()))
+
+    @cached_property
+    def basis(self) -> Basis:
+        """Whether levels are exact distances."""
+        one = self.declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
+        exact = self.asked is None or _exact(self.asked.tree, iter(self.measures), one)
+        return "exact distance" if exact else "safe bound"
+
+    @property
+    def person(self) -> str:
+        """Who counts as a person, in words."""
+        if self.declared.unit is None:
+            return "each row is a person"
+        rows = "" if self.declared.max_rows == 1 else f", with at most {self.declared.max_rows} rows"
+        groups = f", in at most {self.most} groups" if self.by else ""
+        return f"a person is a {self.declared.unit}{rows}{groups}"
+
+    def error(self, margin: int) -> float:
+        """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
+        at = [self.table.blue, self.table.red]
+        return float(max(1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in at))
+
+    def release(self) -> Reply:
+        """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
+        gathered: Any = None
+        keys: Any = None
+        levels: Any = None
+        try:
+            where = self.asked.where if self.asked is not None and (self.by or not self.declared.replaced) else None
+            who = People(self._narrowed(), where, self.declared.unit, self.by, self.most)
+            gathered = gather(who, [(m.recipe, m.wants) for m in self.measures])
+            keys, levels = self._levels(gathered)
+            if self.by and self.listed is None:
+                shown = Coin(partition_selection(self.share)).answers(gathered.people - 1)
+                keys, levels = [key for key, kept in zip(keys, shown.tolist(), strict=True) if kept], levels[shown]
+            answers = self.coin.answers(levels) if self.asked is not None else np.ones(len(keys), dtype=bool)
+            found = dict(zip(keys, answers.tolist(), strict=True))
+            return self._reply({key: found[key] for key in (sorted(found) if self.listed is None else found)})
+        finally:
+            gathered = keys = levels = None  # no traceback may show them
+
+    def _reply(self, answers: Mapping[Key, bool]) -> Reply:
+        grids = {c: str(g.step) for m in self.measures for c, g in m.grids.items()}
+        told = self.privacy, self.share, self.basis, self.person, grids, self.coin.private, self.table
+        return Reply(answers, self.by, *told)
+
+    def _narrowed(self) -> Source:
+        if not self.listed or len(self.listed) > LISTED:
+            return self.source
+        table = self.source.table
+        for i, column in enumerate(self.by):
+            table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in self.listed})))
+        return Source(table, self.source.connection, self.source.name, self.source.untyped)
+
+    def _levels(self, gathered: Gathered) -> tuple[tuple[Key, ...], NDArray[np.int64]]:
+        """Levels of the groups that are asked about, no further than the mechanism tells them apart."""
+        if self.asked is None:
+            return gathered.keys, gathered.people - 1
+        found = [m.levels(results, gathered.people) for m, results in zip(self.measures, gathered.found, strict=True)]
+        keys, levels = gathered.keys, _combined(self.asked.tree, iter(found))
+        if self.listed is not None:
+            nobody = [
+                m.levels({n: _nothing(w) for n, w in m.wants.items()}, np.zeros(1, dtype=np.int64)) for m in self.measures
+            ]
+            place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
+            everyone = np.append(levels, _combined(self.asked.tree, iter(nobody)))
+            levels = everyone[[place.get(tuple(map(str, key)), -1) for key in self.listed]]
+            keys = self.listed
+        reach = max(len(self.table.blue), len(self.table.red))
+        return keys, np.clip(levels, -reach - 1, reach).astype(np.int64)
+
+
+class Options(TypedDict, total=False):
+    """What may be declared with a question.
+
+    `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
+    one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
+    high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
+    in at most `max_groups` of them. `name` is the table of a database.
+    """
+
+    unit: str | None
+    bounds: Mapping[str, Sequence[Given] | Bounds] | None
+    neighbours: Neighbours
+    max_rows: int
+    per_unit: Reduction | None
+    groups: Sequence[Sequence[Any]] | None
+    max_groups: int
+    name: str | None
+
+
+def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Reply:
+    """A private answer to a yes/no question about a table: a file, a data frame, or an open `Source`.
+
+    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. What may be
+    declared with it stands in `Options`.
+
+    Guarantee: the answers together satisfy `privacy` between tables that differ in one person, as `neighbours` says.
+
+    >>> import pyarrow as pa
+    >>> votes = pa.table({"vote": ["Y"] * 868 + ["N"] * 700})
+    >>> question = "count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')"
+    >>> print(ask(votes, question, ApproxDP(1, "1e-6")))
+    yes
+    """
+    return prepare(table, question, privacy, **options).release()
+
+
+def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Prepared:
+    """Check a question without reading any row: everything that can be wrong with it is said now."""
+    unit, neighbours, max_groups = options.get("unit"), options.get("neighbours", "add-remove"), options.get("max_groups", 1)
+    max_rows, per_unit, bounds = options.get("max_rows", 1), options.get("per_unit"), options.get("bounds") or {}
+    source = table if isinstance(table, Source) else open_source(table, name=options.get("name"))
+    check_neighbours(neighbours)
+    _check_unit(source, unit, max_rows, per_unit)
+    asked = read_question(question, source.columns, unit)
+    source.require(list(bounds))
+    given = {column: b if isinstance(b, Bounds) else Bounds.of(*b) for column, b in bounds.items()}
+    declared = Declared(unit, given, max_rows, per_unit, neighbours)
+    listed = _check_groups(source, asked.by, unit, options.get("groups"), max_groups)
+    if asked.by and declared.replaced:
+        raise DuotoneError("with group by, someone who changes may leave one group for another: use --neighbours add-remove")
+    if asked.by and listed is None and not privacy.delta > 0:
+        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups (--groups)")
+    prepared = Prepared(source, asked, asked.by, declared, privacy, max_groups if asked.by else 1, listed)
+    assert prepared.measures  # and with them everything that is checked on the way
+    return prepared
+
+
+def prepare_groups(
+    table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
+) -> Prepared:
+    """Prepare the question which groups there are."""
+    source = table if isinstance(table, Source) else open_source(table, name=name)
+    if not (by and len(set(by)) == len(by)):
+        raise DuotoneError("name at least one column to group by, each once")
+    _check_unit(source, unit, 1, None)
+    _check_groups(source, tuple(by), unit, None, max_groups)
+    if not privacy.delta > 0:
+        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
+    return Prepared(source, None, tuple(by), Declared(unit), privacy, max_groups, None)
+
+
+def select_groups(
+    table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
+) -> Reply:
+    """Release which keys occur, each with the largest probability that privacy allows for its number of people.
+
+    With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: of more, those with
+    the smallest MD5 of person and key, which looks at nobody else. Rows whose key or unit is null are nobody's.
+
+    Guarantee: one person joining or leaving changes the number of people of at most `max_groups` keys, each by 1, and a key
+    that nobody has is never shown. Keys come in their own order, not the engine's.
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"town": ["Ely"] * 40 + ["Wells"], "person": range(41)})
+    >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-6"), unit="person").answers)
+    [('Ely',)]
+    """
+    return prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name).release()
+
+
+def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str | None) -> None:
+    if type(max_rows) is not int or not 1 <= max_rows < MOST:
+        raise DuotoneError(f"the rows of one person that count must be a whole number from 1 to {MOST - 1}, got {max_rows}")
+    if per_unit not in (None, "avg", "sum", "min", "max"):
+        raise DuotoneError(f"a person's rows are reduced by avg, sum, min or max, got {per_unit}")
+    if unit is not None:
+        source.require_key(unit, "a person's name")
+    elif max_rows != 1 or per_unit is not None:
+        raise DuotoneError("without a unit each row is a person: name the column that tells persons apart (--unit)")
+
+
+def _check_groups(
+    source: Source, by: tuple[str, ...], unit: str | None, groups: Sequence[Sequence[Any]] | None, most: int
+) -> tuple[Key, ...] | None:
+    if type(most) is not int or not 1 <= most < MOST:
+        raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
+    if unit is None and most != 1:
+        raise DuotoneError("without a unit each row is a person, in one group: name the unit (--unit)")
+    for column in by:
+        source.require_key(column, "grouped by")
+    if unit in by:
+        raise DuotoneError("the unit cannot be a key too: its groups would be persons")
+    if groups is None:
+        return None
+    if not by:
+        raise DuotoneError("a list of groups is for a question with group by")
+    listed = tuple(tuple(key) for key in groups)
+    if not listed or any(len(key) != len(by) for key in listed) or len({tuple(map(str, k)) for k in listed}) != len(listed):
+        raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line, and no line twice")
+    return listed
+
+
+def _atoms(tree: Tree) -> list[Any]:
+    if isinstance(tree, Both):
+        return [atom for part in tree.parts for atom in _atoms(part)]
+    return _atoms(tree.part) if isinstance(tree, Opposite) else [tree]
+
+
+def _combined(tree: Tree, found: Any) -> Array:
+    """And is the least level, or the greatest, not the other side."""
+    if isinstance(tree, Both):
+        parts = [_combined(part, found) for part in tree.parts]
+        return np.asarray((np.minimum if tree.rule == "and" else np.maximum).reduce(parts))
+    if isinstance(tree, Opposite):
+        return np.asarray(-1 - _combined(tree.part, found))
+    return np.asarray(next(found))
+
+
+def _exact(tree: Tree, measures: Any, one: bool) -> bool:
+    if isinstance(tree, Both):
+        parts = [_exact(part, measures, one) for part in tree.parts]
+        return tree.exact and one and all(parts)
+    return _exact(tree.part, measures, one) if isinstance(tree, Opposite) else next(measures).exact
+
+
+def _nothing(want: Want) -> Found:
+    """What comes back of a group that nobody is in."""
+    zero = np.zeros(1, dtype=np.int64)
+    match want:
+        case Tally():
+            return Found(dict.fromkeys(want.values, zero), zero, zero)
+        case Ends():
+            return Found({}, zero.astype(object), zero, reach=want.reach)
+    return Found({}, zero, zero)

@@ -1,0 +1,107 @@
+"""Conditions and values of one row, as Ibis expressions that cannot fail on any row."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import ibis
+
+from duotone.sql.condition import Condition, IsNull, Joined, Kind, Like, Not, Operand, Value
+from duotone.sql.scoring import Grid
+
+OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+INT64 = 2**63 - 1
+
+
+def read(operand: Operand, table: Any) -> Any:
+    """A column in the reading that is asked for. What cannot be read so is null, and so is NaN."""
+    column = table[operand.column]
+    match operand.reading:
+        case "try":
+            column = column.try_cast({"float": "float64", "boolean": "boolean", "date": "date"}[operand.kind])
+        case "lower" | "upper" | "length":
+            column = getattr(column, operand.reading)()
+        case "trim":
+            column = column.strip()
+        case "year" | "month" | "day":
+            dates = column.try_cast("date") if column.type().is_string() else column
+            column = getattr(dates, operand.reading)()
+    if operand.kind == "decimal":
+        column = column.cast("float64")
+    if operand.kind in ("float", "decimal"):
+        column = column.cast("float64")
+        column = ibis.ifelse(column.isnan(), ibis.null("float64"), column)
+    return column
+
+
+def holds(condition: Condition, table: Any) -> Any:
+    """A condition as a Boolean that may be null."""
+    match condition:
+        case Joined():
+            parts = [holds(part, table) for part in condition.parts]
+            start = ibis.literal(condition.rule == "and")
+            return functools.reduce(operator.and_ if condition.rule == "and" else operator.or_, parts) if parts else start
+        case Not():
+            return ~holds(condition.part, table)
+        case IsNull():
+            return read(condition.operand, table).isnull()
+        case Like():
+            return read(condition.operand, table).like(condition.pattern)
+    left, right = read(condition.operand, table), condition.value
+    if isinstance(right, Operand):
+        return OPERATORS[condition.sign](left, read(right, table))
+    return compared(left, condition.operand.kind, condition.sign, right)
+
+
+def compared(left: Any, kind: Kind, sign: str, value: Value) -> Any:
+    """A value of this kind against a constant; numbers other than whole ones are compared as floats."""
+    if kind == "integer" and isinstance(value, Fraction):
+        return _whole(left, sign, value)
+    if isinstance(value, datetime.datetime):
+        return OPERATORS[sign](left, ibis.literal(value, type="timestamp"))
+    return OPERATORS[sign](left, ibis.literal(float(value) if isinstance(value, Fraction) else value))
+
+
+def _whole(column: Any, sign: str, value: Fraction) -> Any:
+    """An integer against any number, by an integer that fits: x > 5/2 is x ≥ 3."""
+    if sign in ("=", "<>"):
+        if value.denominator == 1 and abs(value) <= INT64:
+            return OPERATORS[sign](column, int(value))
+        return ibis.ifelse(column.isnull(), ibis.null("boolean"), sign == "<>")
+    upward = sign in (">", ">=")
+    bound = {">": math.floor(value) + 1, ">=": math.ceil(value), "<": math.ceil(value) - 1, "<=": math.floor(value)}[sign]
+    if abs(bound) > INT64:
+        return ibis.ifelse(column.isnull(), ibis.null("boolean"), (bound < 0) == upward)
+    return column >= bound if upward else column <= bound
+
+
+def indicator(condition: Condition, table: Any) -> Any:
+    """1 where a condition holds, else 0."""
+    if condition == Joined("and", ()):
+        return ibis.literal(1, type="int64")
+    return ibis.cases((holds(condition, table), ibis.literal(1, type="int64")), else_=ibis.literal(0, type="int64"))
+
+
+def steps(value: Operand, grid: Grid, table: Any) -> Any:
+    """A value clipped to its bounds, as whole steps of its grid; null where it is null."""
+    column, step = read(value, table), grid.step
+    low, high = (ibis.literal(bound, type="int64") for bound in (grid.low, grid.high))
+    if value.kind == "integer":
+        least, most = int(grid.low * step), int(grid.high * step)
+        inside = column if step == 1 else (column - least) // int(step) + grid.low
+        return ibis.cases((column.between(least, most), inside.cast("int64")), (column < least, low), (column > most, high))
+    floor, ceiling = float(grid.low * step), float(grid.high * step)
+    scaled = column * float(1 / step) if step < 1 else column / float(step)
+    inside = (scaled + 0.5).floor().cast("int64")
+    return ibis.cases((column.between(floor, ceiling), inside), (column < floor, low), (column > ceiling, high))
+
+
+def added(terms: Sequence[Any]) -> Any:
+    """The sum of expressions."""
+    return functools.reduce(operator.add, terms)

@@ -1,0 +1,180 @@
+"""Recipes: how a person's columns are made from rows, where a person is one row and where a person has several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import ibis
+
+from duotone.engines.expressions import added, compared, holds, indicator, read, steps
+from duotone.sql.atoms import Ranked
+from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
+from duotone.sql.scoring import Grid, Score
+
+Reduction = Literal["avg", "sum", "min", "max"]
+Expressions = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Expressions of one row that is a person; or of one row, of one person's rows, and of one person. The latter two get
+    the table and the prefix that its columns have."""
+
+    alone: Callable[[Any], Expressions]
+    rows: Callable[[Any], Expressions]
+    merged: Callable[[Any, str], Expressions]
+    person: Callable[[Any, str], Expressions]
+
+
+def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> Recipe:
+    """A person's rows add up, and are clipped to what one person may count for."""
+
+    def row(rows: Any) -> Expressions:
+        parts = [_term(weight, term.value, term.where, grids, rows) for weight, term in score.terms]
+        whole = added(parts) if parts else ibis.literal(0, type="int64")
+        return {"s": whole if present in (None, ALWAYS) else ibis.cases((holds(present, rows), whole))}
+
+    return Recipe(
+        row, row, lambda rows, name: {"s": rows[f"{name}s"].sum()}, lambda p, name: {"s": clipped(p[f"{name}s"], low, high)}
+    )
+
+
+def counted(score: Score) -> Recipe:
+    """People, each once: a person has what any of its rows has."""
+    weights = [weight for weight, _ in score.terms]
+
+    def rows(rows: Any) -> Expressions:
+        return {f"c{i}": indicator(term.where, rows) for i, (_, term) in enumerate(score.terms)}
+
+    def merged(rows: Any, name: str) -> Expressions:
+        return {f"c{i}": rows[f"{name}c{i}"].max() for i in range(len(weights))}
+
+    def person(people: Any, name: str) -> Expressions:
+        return {"s": added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])}
+
+    return Recipe(lambda table: person(table, ""), rows, merged, person)
+
+
+def averaged(weight: int, shift: int, value: Operand, where: Condition, grid: Grid, how: Reduction) -> Recipe:
+    """One value per person, by a reduction, and its score."""
+
+    def person(people: Any, name: str) -> Expressions:
+        return {"s": _weighted(weight, _reduced(people, f"{name}v", how, grid)) + shift}
+
+    return Recipe(lambda _: {}, _values({"v": (value, where)}, grid), lambda rows, name: _merged(rows, name, "v", how), person)
+
+
+def ranked(atom: Ranked, how: Reduction | None, grid: Grid | None) -> Recipe:
+    """1 for a value that meets the limit, 0 for one that does not, null for none."""
+    there = both(atom.where, Not(IsNull(atom.value)))
+
+    def alone(rows: Any) -> Expressions:
+        met = indicator(Compare(atom.value, atom.sign, atom.limit), rows)
+        return {"s": ibis.cases((holds(there, rows), met))}
+
+    def rows(rows: Any) -> Expressions:
+        if grid is not None:
+            return _values({"v": (atom.value, atom.where)}, grid)(rows)
+        return {"v": ibis.cases((holds(there, rows), read(atom.value, rows)))}
+
+    def person(people: Any, name: str) -> Expressions:
+        if grid is None:
+            met = compared(people[f"{name}v"], atom.value.kind, atom.sign, atom.limit)
+        else:
+            assert how is not None
+            limit = atom.limit / grid.step  # type: ignore[operator]
+            met = compared(_reduced(people, f"{name}v", how, grid), "integer", atom.sign, limit)
+        return {"s": ibis.cases((met, 1), (~met, 0))}  # null for who has no value
+
+    return Recipe(alone, rows, lambda table, name: _merged(table, name, "v", how or "min"), person)
+
+
+def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Grid, how: Reduction | None) -> Recipe:
+    """Values on two sides; whoever has rows on both is on neither."""
+    values = _values(sides, grid)
+
+    def merged(rows: Any, name: str) -> Expressions:
+        return {n: e for side in sides for n, e in _merged(rows, name, side, how or "max").items()}
+
+    def person(people: Any, name: str) -> Expressions:
+        reduced = {side: _reduced(people, f"{name}{side}", how or "max", grid) for side in sides}
+        a, b = reduced.values()
+        first, second = reduced
+        return {first: ibis.cases((b.isnull(), a)), second: ibis.cases((a.isnull(), b))}
+
+    return Recipe(values, values, merged, person)
+
+
+def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> Recipe:
+    """A vote, null for none, and whether it is the one asked about."""
+
+    def row(rows: Any) -> Expressions:
+        return {"v": ibis.cases((holds(where, rows), read(value, rows)))}
+
+    def person(people: Any, name: str) -> Expressions:
+        vote = people[f"{name}v"]
+        return {"v": vote, "vown": compared(vote, value.kind, "=", winner)}
+
+    def alone(rows: Any) -> Expressions:
+        vote = row(rows)["v"]
+        return {"v": vote, "vown": compared(vote, value.kind, "=", winner)}
+
+    return Recipe(alone, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
+
+
+def clipped(column: Any, low: int, high: int) -> Any:
+    """A number between two whole numbers; null where it is null."""
+    return ibis.cases((column.between(low, high), column), (column < low, low), (column > high, high))
+
+
+def _weighted(weight: int, column: Any) -> Any:
+    return column if weight == 1 else column * ibis.literal(weight, type="int64")
+
+
+def _term(weight: int, value: Operand | None, where: Condition, grids: Mapping[str, Grid], rows: Any) -> Any:
+    if value is None:
+        return _weighted(weight, indicator(where, rows))
+    inside = _weighted(weight, steps(value, grids[value.column], rows))
+    if where == ALWAYS:
+        return inside.fill_null(0)
+    return ibis.cases((holds(where, rows), inside)).fill_null(0)
+
+
+def _values(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Grid) -> Callable[[Any], Expressions]:
+    """Values as grid steps where a condition holds; a condition's value is 1 or 0."""
+
+    def rows(table: Any) -> Expressions:
+        found = {}
+        for name, (value, where) in sides.items():
+            inside = steps(value, grid, table) if isinstance(value, Operand) else indicator(value, table)
+            found[name] = ibis.cases((holds(where, table), inside))
+        return found
+
+    return rows
+
+
+def _merged(rows: Any, name: str, column: str, how: Reduction) -> Expressions:
+    """What a person's value is reduced from."""
+    given = rows[f"{name}{column}"]
+    match how:
+        case "min":
+            return {column: given.min()}
+        case "max":
+            return {column: given.max()}
+        case "sum":
+            return {column: given.sum()}
+    return {column: given.sum(), f"{column}n": given.count()}
+
+
+def _reduced(people: Any, column: str, how: Reduction, grid: Grid) -> Any:
+    """A person's value in grid steps: a sum is clipped to the bounds, an average is rounded down to the grid."""
+    value = people[column]
+    if how == "sum":
+        return clipped(value, grid.low, grid.high)
+    if how != "avg":
+        return value
+    n = people[f"{column}n"]
+    some = ibis.cases((n > 0, n), else_=1)
+    return ibis.cases((n > 0, (value - n * grid.low) // some + grid.low))

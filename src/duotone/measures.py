@@ -1,0 +1,216 @@
+"""Measures: what each comparison asks of the engine, and the levels that follow from what comes back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duotone.engines.plan import Ends, Found, Tally, Votes, Want
+from duotone.engines.recipes import Recipe, Reduction, added_up, averaged, counted, dueling, ranked, voting
+from duotone.errors import DuotoneError
+from duotone.questions.difference import Side, difference_level
+from duotone.questions.plurality import plurality_level
+from duotone.questions.protocol import Neighbours
+from duotone.questions.threshold import Scores, levels, somebody
+from duotone.sql.atoms import Atom, Duel, Ranked, Total, Winner
+from duotone.sql.condition import Operand, combinations
+from duotone.sql.scoring import Bounds, Grid, grid_of, score
+
+Array = NDArray[Any]
+Results = Mapping[str, Found]
+MOST_VALUES = 64
+"""Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
+TINY = Fraction(1, 2**400)
+"""Less than any difference of two averages can be from a limit that it does not meet."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is declared about people: which column names a person, how much one may count for, and who neighbours are."""
+
+    unit: str | None = None
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    max_rows: int = 1
+    per_unit: Reduction | None = None
+    neighbours: Neighbours = "add-remove"
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbours differ by one person's data."""
+        return self.neighbours == "replace"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A comparison on the engine: how a person's columns are made, what is wanted of them, and the levels that follow, from
+    what was found and how many people there are. `exact` tells whether these are distances."""
+
+    recipe: Recipe
+    wants: Mapping[str, Want]
+    levels: Callable[[Results, Array], NDArray[np.float64]]
+    exact: bool
+    grids: Mapping[str, Grid] = field(default_factory=dict)
+
+
+def measure(atom: Atom, declared: Declared, reach: int) -> Measure:
+    """What an atom asks of the engine, with `reach` as the mechanism's last level."""
+    match atom:
+        case Total():
+            return _total(atom, declared, reach)
+        case Ranked():
+            return _ranked(atom, declared)
+        case Duel():
+            return _duel(atom, declared, reach)
+    return _winner(atom, declared, reach)
+
+
+def _total(atom: Total, declared: Declared, reach: int) -> Measure:
+    values = [t.value for t in atom.terms if t.value is not None]
+    grids = {v.column: grid_of(v, declared.bounds, "sum or average") for v in values}
+    rule = score(atom, grids)
+    low, high = rule.lowest, rule.highest
+    recipe, possible = None, rule.possible
+    if declared.unit is not None and atom.people:
+        recipe = counted(rule)
+    elif declared.unit is not None and declared.per_unit and atom.present is not None and values:
+        (weight, term), *rest = rule.terms
+        assert term.value is not None
+        recipe = averaged(weight, sum(w for w, _ in rest), term.value, term.where, grids[term.value.column], declared.per_unit)
+    elif declared.unit is not None:
+        low, high = (low * declared.max_rows if low < 0 else low), (high * declared.max_rows if high > 0 else high)
+        possible = tuple(range(low, high + 1)) if high - low < MOST_VALUES and not values else None
+    recipe = recipe or added_up(rule, atom.present, grids, low, high)
+    final = somebody if atom.present is not None and not atom.strict else int
+    # Scores outside an average are absent; of sums and counts they are 0.
+    tallied = possible is not None and len(possible) <= MOST_VALUES
+    asked: Tally | Ends = Tally(tuple(s for s in possible or () if s or atom.present is not None)) if tallied else Ends(reach)
+    absent = atom.present is not None and rule.absent
+    where_from = _threshold(final, (final(low), final(high)), final(rule.at_least), declared, absent)
+    return Measure(recipe, {"s": asked}, where_from, rule.exact, grids)
+
+
+def _threshold(
+    final: Callable[[int], int], bounds: tuple[int, int], at_least: int, declared: Declared, absent: bool
+) -> Callable[[Results, Array], NDArray[np.float64]]:
+    """Levels of a sum of final scores; `absent` tells whether someone can be there with no score at all."""
+
+    def found_levels(found: Results, people: Array) -> NDArray[np.float64]:
+        got = found["s"]
+        low, high = (min(bounds[0], 0), max(bounds[1], 0)) if declared.replaced and absent else bounds
+        missing = people - got.people if declared.replaced else np.zeros_like(people)
+        scores = _tallied(got, missing, final, at_least) if got.counts else _ended(got, missing, final)
+        return levels(scores, low, high, at_least, declared.neighbours)
+
+    return found_levels
+
+
+def _tallied(got: Found, missing: Array, final: Callable[[int], int], at_least: int) -> Scores:
+    pairs = [(final(value), count) for value, count in got.counts.items()] + [(0, missing)]
+    heaviest = (abs(at_least) + max(abs(v) for v, _ in pairs) + 1) * (int(got.people.max(initial=0)) + 1)
+    kind: type = np.int64 if heaviest < 2**60 else object
+    pairs = sorted(((v, n.astype(kind)) for v, n in pairs), key=lambda pair: -pair[0])
+    return Scores(sum((v * n for v, n in pairs), np.zeros(len(missing), dtype=kind)), pairs, pairs[::-1])
+
+
+def _ended(got: Found, missing: Array, final: Callable[[int], int]) -> Scores:
+    """Final scores are linear in what came back, so that totals follow from totals."""
+    shift = final(0)
+    scale = final(1) - shift
+    ends = []
+    for side, way in ((got.largest, 1), (got.smallest, -1)):
+        scored = [(np.where(n == 1, scale * v + shift, 0), n) for v, n in side]
+        ends.append(_with_absent(scored, missing.tolist(), way) if missing.any() else scored)
+    return Scores(scale * got.total + shift * got.people.astype(object), ends[0], ends[1], got.reach)
+
+
+def _with_absent(scored: Sequence[tuple[Array, Array]], missing: Sequence[int], way: int) -> list[tuple[Array, Array]]:
+    """Those without a score take their place at 0."""
+    whole = [[(v[g], n[g]) for v, n in scored if n[g]] + [(0, m)] for g, m in enumerate(missing)]
+    for pairs in whole:
+        pairs.sort(key=lambda pair: -way * pair[0])
+    longest = max(map(len, whole))
+    padded = [pairs + [(0, 0)] * (longest - len(pairs)) for pairs in whole]
+    places = [list(zip(*place, strict=True)) for place in zip(*padded, strict=True)]
+    return [(np.array(values, dtype=object), np.array(counts, dtype=object)) for values, counts in places]
+
+
+def _ranked(atom: Ranked, declared: Declared) -> Measure:
+    grids: dict[str, Grid] = {}
+    if declared.unit is not None and declared.per_unit is None:
+        raise DuotoneError("with a unit, a median, quantile, min or max needs one value per person: --per-unit avg|sum|min|max")
+    if declared.unit is not None and declared.per_unit in ("avg", "sum"):
+        _require_number(atom.value)
+        grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
+    recipe = ranked(atom, declared.per_unit, grids.get(atom.value.column))
+    scale = math.lcm(atom.met.denominator, atom.missed.denominator)
+    scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
+    final = {s: v if atom.strict else somebody(v) for s, v in scores.items()}
+    least = 1 if atom.strict else somebody(0)
+    bounds = min(final.values()), max(final.values())
+    return Measure(recipe, {"s": Tally((1, 0))}, _threshold(final.__getitem__, bounds, least, declared, True), True, grids)
+
+
+def _require_number(value: Operand) -> None:
+    if value.kind not in ("integer", "float", "decimal"):
+        raise DuotoneError(f"column {value.column} does not hold numbers: reduce it by --per-unit min or max")
+
+
+def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
+    first, second = atom.first, atom.second
+    values = [side.value for side in (first, second)]
+    if not all(isinstance(v, Operand) for v in values) and any(isinstance(v, Operand) for v in values):
+        raise DuotoneError("compare two averages of values, or two shares, not one with the other")
+    if isinstance(values[0], Operand) and values[0] != values[1]:
+        raise DuotoneError("two averages are compared of the same column: it has one pair of bounds")
+    if any(all(row) for row in combinations([first.where, second.where])[0]):
+        raise DuotoneError("the two averages must be over different rows: filter one by arm = 'A', the other by arm = 'B'")
+    if declared.unit is not None and declared.per_unit is None:
+        raise DuotoneError("with a unit, a difference needs one value per person: --per-unit avg|sum|min|max")
+    if declared.unit is not None and not isinstance(values[0], Operand) and declared.per_unit == "avg":
+        raise DuotoneError("with a unit, a person has a share's condition by any row or by all: --per-unit max or min")
+    grids = {}
+    grid = Grid(0, 1, Fraction(1))
+    if isinstance(values[0], Operand):
+        grid = grids[values[0].column] = grid_of(values[0], declared.bounds, "sum or average")
+    limit = atom.limit / grid.step - (0 if atom.strict else TINY)
+    exact = combinations([first.where, second.where])[1]
+
+    def found_levels(found: Results, people: Array) -> NDArray[np.float64]:
+        sides = zip(_sides(found["a"]), _sides(found["b"]), people.tolist(), strict=True)
+        bounds = (grid.low, grid.high)
+        neither = ((a, b, n - a.people - b.people if declared.replaced else None) for a, b, n in sides)
+        return np.array([difference_level(a, b, bounds, limit, reach, n) for a, b, n in neither], dtype=float)
+
+    both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
+    return Measure(dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach)), found_levels, exact, grids)
+
+
+def _sides(found: Found) -> Sequence[Side]:
+    def values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
+        return [int(v[group]) for v, n in end if n[group]]
+
+    groups = range(len(found.people))
+    return [
+        Side(int(found.people[g]), int(found.total[g]), values(found.largest, g), values(found.smallest, g)) for g in groups
+    ]
+
+
+def _winner(atom: Winner, declared: Declared, reach: int) -> Measure:
+    if declared.unit is not None and declared.per_unit not in ("min", "max"):
+        raise DuotoneError("with a unit, a mode needs one value per person: --per-unit min or max")
+    recipe = voting(atom.value, atom.where, atom.winner, declared.per_unit)
+
+    def found_levels(found: Results, people: Array) -> NDArray[np.float64]:
+        got = found["v"]
+        others = (people - got.total).tolist() if declared.replaced else [None] * len(people)
+        rivals = [[int(v[g]) for v, n in got.largest if n[g]] for g in range(len(people))]
+        votes = zip(got.total.tolist(), rivals, others, strict=True)
+        return np.array([plurality_level(own, rest, n, reach) for own, rest, n in votes], dtype=float)
+
+    return Measure(recipe, {"v": Votes(reach)}, found_levels, True)

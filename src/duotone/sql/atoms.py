@@ -1,0 +1,106 @@
+"""Atoms: the kinds of comparisons that a question is made of, and how they are put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from duotone.sql.condition import Condition, Operand, Value
+
+
+@dataclass(frozen=True)
+class Term:
+    """A weight for each row that satisfies a condition, times the row's value if one is named."""
+
+    weight: Fraction
+    value: Operand | None
+    where: Condition
+
+
+@dataclass(frozen=True)
+class Total:
+    """Σ terms > limit, or ≥ where not `strict`: counts, majorities, sums; and shares and averages, with limit 0.
+
+    `present` tells the rows that an average is over: without any, the answer is no. `people` counts people, not rows.
+    """
+
+    terms: tuple[Term, ...]
+    limit: Fraction
+    strict: bool
+    present: Condition | None = None
+    people: bool = False
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A quantile, the smallest or the largest value against a limit: a weight for each value that satisfies
+    `value sign limit`, another for each that does not; their sum > 0, or ≥ 0 and somebody there where not `strict`."""
+
+    value: Operand
+    where: Condition
+    sign: str
+    limit: Value
+    met: Fraction
+    missed: Fraction
+    strict: bool
+
+
+@dataclass(frozen=True)
+class Mean:
+    """An average over rows, of a value or of a condition: a share."""
+
+    value: Operand | Condition
+    where: Condition
+
+
+@dataclass(frozen=True)
+class Duel:
+    """first − second > limit, or ≥ where not `strict`."""
+
+    first: Mean
+    second: Mean
+    limit: Fraction
+    strict: bool
+
+
+@dataclass(frozen=True)
+class Winner:
+    """Whether `winner` is strictly the most frequent value."""
+
+    value: Operand
+    where: Condition
+    winner: Value
+
+
+Atom = Total | Ranked | Duel | Winner
+
+
+@dataclass(frozen=True)
+class Both:
+    """And, or; `exact` where the least of the parts' levels is known to be the distance."""
+
+    rule: Literal["and", "or"]
+    parts: tuple[Tree, ...]
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Opposite:
+    """Not."""
+
+    part: Tree
+
+
+Tree = Atom | Both | Opposite
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that can be answered: its comparisons, the columns it is grouped by, which rows take part at all, and its
+    normal form, in which two ways to write it look the same."""
+
+    tree: Tree
+    by: tuple[str, ...]
+    where: Condition
+    normal: str

@@ -1,0 +1,337 @@
+"""Questions from SQL: one Boolean expression over aggregates, or a select with one."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from duotone.errors import DuotoneError
+from duotone.questions.threshold import CROWD
+from duotone.sql.atoms import Asked, Both, Duel, Mean, Opposite, Ranked, Term, Total, Tree, Winner
+from duotone.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, Value, both
+from duotone.sql.reading import MIRRORED, NUMERIC, SIGNS, column_name, compare, constant, read_condition, read_operand
+
+Columns = Mapping[str, Kind]
+RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
+LONGEST = 10_000
+"""Characters of a question, at most."""
+CLAUSES = {"joins": "join", "having": "having", "order": "order by", "limit": "limit", "distinct": "distinct", "with_": "with",
+           "qualify": "qualify", "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of the question, as text and as what it is."""
+
+    text: str
+    kind: Literal["count", "people", "sum", "mean", "quantile", "min", "max", "mode"]
+    where: Condition
+    value: Operand | Condition | None = None
+    q: Fraction | None = None
+
+
+def read_question(text: str, columns: Columns, unit: str | None = None) -> Asked:
+    """Parse a question, or say what is wrong with it.
+
+    >>> read_question("count(*) > 5", {"x": "integer"}).tree
+    Total(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), limit=Fraction(5, 1), \
+strict=True, present=None, people=False)
+    """
+    select = _parse(text)
+    for name, clause in CLAUSES.items():
+        if select.args.get(name):
+            raise DuotoneError(f"a question has no {clause}: it is one select with where and group by, over one table")
+    source = select.args.get("from_")
+    if source is not None and not isinstance(source.this, exp.Table):
+        raise DuotoneError("a question is about one table: leave out the query after from")
+    where = select.args.get("where")
+    rows = read_condition(where.this, columns) if where is not None else ALWAYS
+    by = _group_columns(select, columns)
+    answers = [e.unalias() for e in select.expressions]
+    answers = [e for e in answers if not (isinstance(e, exp.Column) and column_name(e, columns) in by)]
+    if len(answers) != 1:
+        raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
+    tree = _Reader(columns, rows, unit).tree(answers[0])
+    for comment in select.find_all(exp.Expression):
+        comment.comments = None
+    return Asked(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
+
+
+def _parse(text: str) -> exp.Select:
+    if len(text) > LONGEST:
+        raise DuotoneError(f"a question has at most {LONGEST} characters")
+    whole = text if text.strip().lower().startswith(("select", "with", "(")) else f"select {text}"
+    try:
+        found = sqlglot.parse(whole if not text.strip().startswith("(") else f"select {text}", dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        raise DuotoneError("the question is not SQL that can be read: check its brackets and quotes") from None
+    statements = [s for s in found if s is not None]
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise DuotoneError("a question is one select, or one yes/no expression")
+    return statements[0]
+
+
+def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
+    group = select.args.get("group")
+    if group is None:
+        return ()
+    if any(value for name, value in group.args.items() if name != "expressions"):
+        raise DuotoneError("group by takes columns, not rollup, cube or all")
+    for key in group.expressions:
+        if not isinstance(key, exp.Column):
+            raise DuotoneError(f"group by {key.sql()}: group by columns themselves")
+    return tuple(dict.fromkeys(column_name(key, columns) for key in group.expressions))
+
+
+class _Reader:
+    """Reads expressions over aggregates, all within the same rows."""
+
+    def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
+        self.columns, self.rows, self.unit = columns, rows, unit
+
+    def tree(self, node: exp.Expression) -> Tree:
+        match node:
+            case exp.Paren():
+                return self.tree(node.this)
+            case exp.And() | exp.Or():
+                rule: Literal["and", "or"] = "and" if isinstance(node, exp.And) else "or"
+                return Both(rule, (self.tree(node.this), self.tree(node.expression)))
+            case exp.Not():
+                return Opposite(self.tree(node.this))
+            case exp.LogicalOr() | exp.LogicalAnd() | exp.Filter() if isinstance(
+                node if not isinstance(node, exp.Filter) else node.this, exp.LogicalOr | exp.LogicalAnd
+            ):
+                return self.any_or_all(node)
+            case exp.Between():
+                low, high = (
+                    exp.GTE(this=node.this, expression=node.args["low"]),
+                    exp.LTE(this=node.this, expression=node.args["high"]),
+                )
+                return Both("and", (self.tree(low), self.tree(high)))
+        if type(node) not in SIGNS:
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something")
+        return self.comparison(node)
+
+    def any_or_all(self, node: exp.Expression) -> Tree:
+        inner, where = self.filtered(node)
+        condition = read_condition(inner.this, self.columns)
+        if isinstance(inner, exp.LogicalOr):
+            return Total((Term(Fraction(1), None, both(where, condition)),), Fraction(0), strict=True)
+        known = (Term(Fraction(1), None, both(where, condition)), Term(Fraction(-CROWD), None, both(where, Not(condition))))
+        return Total(known, Fraction(0), strict=True)
+
+    def comparison(self, node: exp.Expression) -> Tree:
+        sign, text = SIGNS[type(node)], node.sql(dialect="duckdb")
+        if isinstance(_bare(node.expression), exp.Mode):
+            node, sign = type(node)(this=node.expression, expression=node.this), MIRRORED[sign]
+        if isinstance(_bare(node.this), exp.Mode):
+            return self.winner(node, sign, text)
+        if isinstance(constant(node.this), str | datetime.date):
+            node, sign = type(node)(this=node.expression, expression=node.this), MIRRORED[sign]
+        fixed = constant(node.expression)
+        if isinstance(fixed, str | datetime.date) and isinstance(_bare(node.this), RANKED) and sign not in ("=", "<>"):
+            return _ranked(self.aggregate(node.this), sign, fixed, text)
+        found, rest = self.linear(node.this)
+        other, other_rest = self.linear(node.expression)
+        weights: dict[Aggregate, Fraction] = {}
+        for aggregate, weight in [*found, *((a, -w) for a, w in other)]:
+            weights[aggregate] = weights.get(aggregate, Fraction(0)) + weight
+        weights, limit = {a: w for a, w in weights.items() if w}, other_rest - rest
+        if not weights:
+            raise DuotoneError(f"{text} has no aggregate in it: compare a count, sum, avg, median, quantile, min, max or mode")
+        if sign not in ("=", "<>"):
+            return self.ordered(weights, sign, limit, text)
+        if any(a.kind not in ("count", "people") for a in weights):
+            raise DuotoneError(f"{text}: only counts can be asked for equality; ask with >= or <= instead")
+        steps = len(weights) == 1 and set(map(abs, weights.values())) == {1} and limit.denominator == 1
+        equal = Both("and", tuple(self.ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
+        return equal if sign == "=" else Opposite(equal)
+
+    def ordered(self, weights: dict[Aggregate, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
+        """Σ weights · aggregates, compared with a limit by <, <=, > or >=."""
+        kinds = {a.kind for a in weights}
+        if kinds <= {"count", "sum"} or kinds == {"people"}:
+            return _total(weights, sign, limit, people=kinds == {"people"})
+        if len(weights) == 1:
+            ((aggregate, weight),) = weights.items()
+            sign = sign if weight > 0 else MIRRORED[sign]
+            return (
+                _mean(aggregate, sign, limit / weight) if kinds == {"mean"} else _ranked(aggregate, sign, limit / weight, text)
+            )
+        if kinds == {"mean"} and len(weights) == 2 and sum(weights.values()) == 0:
+            if sign in ("<", "<="):
+                weights, sign, limit = {a: -w for a, w in weights.items()}, MIRRORED[sign], -limit
+            (first, weight), (second, _) = sorted(weights.items(), key=lambda item: -item[1])
+            assert first.value is not None
+            assert second.value is not None
+            sides = Mean(first.value, first.where), Mean(second.value, second.where)
+            return Duel(*sides, limit / weight, strict=sign == ">")
+        raise DuotoneError(
+            f"{text} mixes aggregates: compare counts and sums with each other, or one average with another or with a number"
+        )
+
+    def winner(self, node: exp.Expression, sign: str, text: str) -> Tree:
+        fixed = constant(node.expression)
+        if sign not in ("=", "<>") or fixed is None:
+            raise DuotoneError(f"{text}: write mode(x) = 'a' or mode(x) <> 'a', with the value that may win")
+        inner, where = self.filtered(node.this)
+        test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
+        chosen = Winner(test.operand, where, fixed)
+        return chosen if sign == "=" else Opposite(chosen)
+
+    def linear(self, node: exp.Expression) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
+        """Aggregates with weights, and what is left over."""
+        fixed = constant(node)
+        if isinstance(fixed, Fraction):
+            return [], fixed
+        if fixed is not None:
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a number, and only mode is compared with text")
+        match node:
+            case exp.Paren():
+                return self.linear(node.this)
+            case exp.Neg():
+                found, rest = self.linear(node.this)
+                return [(a, -w) for a, w in found], -rest
+            case exp.Add() | exp.Sub():
+                way = 1 if isinstance(node, exp.Add) else -1
+                (left, a), (right, b) = self.linear(node.this), self.linear(node.expression)
+                return [*left, *((r, way * w) for r, w in right)], a + way * b
+            case exp.Mul() | exp.Div() if isinstance(factor := constant(node.expression), Fraction):
+                if isinstance(node, exp.Div) and factor == 0:
+                    raise DuotoneError(f"{node.sql()} divides by zero")
+                return self.scaled(node.this, factor if isinstance(node, exp.Mul) else 1 / factor)
+            case exp.Mul() if isinstance(factor := constant(node.this), Fraction):
+                return self.scaled(node.expression, factor)
+            case exp.Div():
+                return [(self.share(node), Fraction(1))], Fraction(0)
+        return [(self.aggregate(node), Fraction(1))], Fraction(0)
+
+    def scaled(self, node: exp.Expression, factor: Fraction) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
+        found, rest = self.linear(node)
+        return [(a, w * factor) for a, w in found], rest * factor
+
+    def share(self, node: exp.Div) -> Aggregate:
+        text, (some, every) = node.sql(dialect="duckdb"), [self.linear(side) for side in (node.this, node.expression)]
+        of = [found[0] for found, rest in (some, every) if len(found) == 1 and not rest and found[0][0].kind == "count"]
+        if len(of) != 2 or of[1][1] != 1 or of[0][1] != 1:
+            raise DuotoneError(f"{text}: a share is one count divided by another")
+        return Aggregate(text, "mean", of[1][0].where, of[0][0].where)
+
+    def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
+        if not isinstance(node, exp.Filter):
+            return node, self.rows
+        return node.this, both(self.rows, read_condition(node.expression.this, self.columns))
+
+    def aggregate(self, node: exp.Expression) -> Aggregate:
+        inner, where = self.filtered(node)
+        text = node.sql(dialect="duckdb")
+        chosen = _chosen(inner.this) if isinstance(inner, exp.Count | exp.Sum | exp.Avg) else None
+        match inner:
+            case exp.Count() if isinstance(inner.this, exp.Star):
+                return Aggregate(text, "count", where)
+            case exp.Count() if isinstance(inner.this, exp.Distinct):
+                return self.people(inner.this, where, text)
+            case exp.Count() | exp.Sum() if chosen is not None and not (isinstance(inner, exp.Count) and chosen[1]):
+                return Aggregate(text, "count", both(where, read_condition(chosen[0], self.columns)))
+            case exp.Avg() if chosen is not None and chosen[1]:
+                return Aggregate(text, "mean", where, read_condition(chosen[0], self.columns))
+            case exp.Count():
+                return Aggregate(text, "count", both(where, Not(IsNull(read_operand(inner.this, self.columns)))))
+            case exp.Avg() if not isinstance(inner.this, exp.Column) or self.kind(inner.this) == "boolean":
+                condition = read_condition(inner.this, self.columns)
+                return Aggregate(text, "mean", both(where, Joined("or", (condition, Not(condition)))), condition)
+            case exp.Sum() | exp.Avg():
+                return Aggregate(text, "sum" if isinstance(inner, exp.Sum) else "mean", where, self.number(inner, text))
+            case exp.Median():
+                return Aggregate(text, "quantile", where, read_operand(inner.this, self.columns), Fraction(1, 2))
+            case exp.Quantile() | exp.PercentileDisc():
+                return self.quantile(inner, where, text)
+            case exp.Min() | exp.Max() if not inner.expressions:
+                kind: Literal["min", "max"] = "min" if isinstance(inner, exp.Min) else "max"
+                return Aggregate(text, kind, where, read_operand(inner.this, self.columns))
+            case exp.PercentileCont() | exp.WithinGroup():
+                raise DuotoneError(f"{text}: write quantile(x, q), which is a value of the table and not between two")
+            case exp.Window():
+                raise DuotoneError(f"{text} is a window: ask about the whole table, or group by")
+            case exp.Column():
+                raise DuotoneError(f"{text} is a column: ask for count, sum, avg, median, quantile, min, max or mode of it")
+        raise DuotoneError(f"{text} is not an aggregate that is known: use count, sum, avg, median, quantile, min, max or mode")
+
+    def kind(self, node: exp.Column) -> Kind:
+        return self.columns[column_name(node, self.columns)]
+
+    def number(self, node: exp.Expression, text: str) -> Operand:
+        if not isinstance(node.this, exp.Column):
+            raise DuotoneError(f"{text}: {node.key} is of a column itself")
+        value = read_operand(node.this, self.columns)
+        if value.kind not in NUMERIC:
+            raise DuotoneError(f"{text}: column {value.column} does not hold numbers")
+        return replace(value, kind="float", reading="try") if value.kind == "untyped" else value
+
+    def people(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
+        named = [column_name(e, self.columns) for e in node.expressions if isinstance(e, exp.Column)]
+        if self.unit is None or named != [self.unit] or len(node.expressions) != 1:
+            raise DuotoneError(f"{text}: only the column that names a person can be counted distinct (--unit)")
+        return Aggregate(text, "people", where)
+
+    def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
+        q = constant(node.args.get("quantile") or node.expression or exp.Null())
+        if not (isinstance(q, Fraction) and 0 < q < 1):
+            raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
+        return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)
+
+
+def _bare(node: exp.Expression) -> exp.Expression:
+    return node.this if isinstance(node, exp.Filter) else node
+
+
+def _chosen(node: exp.Expression) -> tuple[exp.Expression, bool] | None:
+    """The condition of `case when c then 1 [else 0] end`, and whether there is an else; None for anything else."""
+    if not isinstance(node, exp.Case) or node.this is not None or len(node.args["ifs"]) != 1:
+        return None
+    only, other = node.args["ifs"][0], node.args.get("default")
+    if constant(only.args["true"]) != 1 or not (other is None or constant(other) == 0):
+        return None
+    return only.this, other is not None
+
+
+def _total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction, *, people: bool) -> Total:
+    way = 1 if sign in (">", ">=") else -1
+    terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
+    return Total(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
+
+
+def _mean(aggregate: Aggregate, sign: str, limit: Fraction) -> Total:
+    """An average against a limit is a sum against 0: each row counts by how far it is above the limit."""
+    way, where, value = (1 if sign in (">", ">=") else -1), aggregate.where, aggregate.value
+    if isinstance(value, Operand):
+        there = both(where, Not(IsNull(value)))
+        terms = (Term(Fraction(way), value, where), Term(-way * limit, None, there))
+    else:
+        assert value is not None
+        there = where
+        terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
+    return Total(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
+
+
+def _ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> Ranked:
+    assert isinstance(aggregate.value, Operand)
+    test = compare(aggregate.value, sign, limit, text)
+    assert not isinstance(test.value, Operand)
+    upward, outweighed, one = sign in (">", ">="), Fraction(-CROWD), Fraction(1)
+    match aggregate.kind:
+        case "min":
+            met, missed, strict = one, outweighed if upward else Fraction(0), True
+        case "max":
+            met, missed, strict = one, Fraction(0) if upward else outweighed, True
+        case _:
+            assert aggregate.q is not None
+            met, missed, strict = (aggregate.q, aggregate.q - 1, True) if upward else (1 - aggregate.q, -aggregate.q, False)
+    return Ranked(test.operand, aggregate.where, sign, test.value, met, missed, strict)

@@ -1,0 +1,144 @@
+"""Scoring: each comparison as whole numbers per row, whose sum over people decides it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from duotone.errors import DuotoneError
+from duotone.number import Given, number, show
+from duotone.sql.atoms import Term, Total
+from duotone.sql.condition import IsNull, Kind, Not, Operand, both, combinations
+
+FLOAT_STEPS, INTEGER_STEPS = 2**53, 2**62
+"""How many grid steps a bound may be from zero: integers of these sizes are exact as floats, and cannot overflow."""
+FINE = 10**6
+"""A grid that is not stated has at least so many steps between the bounds."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a column's values are clipped to, and the grid on which they are then put: multiples of `grid`."""
+
+    low: Fraction
+    high: Fraction
+    grid: Fraction | None = None
+
+    @staticmethod
+    def of(low: Given, high: Given, grid: Given | None = None) -> Bounds:
+        """Bounds from numbers as they are written."""
+        least, most = (Fraction(number(bound, "a bound")) for bound in (low, high))
+        step = None if grid is None else Fraction(number(grid, "the grid"))
+        if not least < most:
+            raise DuotoneError(f"bounds must be LO:HI with LO < HI, got {show(least)}:{show(most)}")
+        if step is not None and not (step > 0 and 1 in (step.numerator, step.denominator)):
+            raise DuotoneError(f"a grid is a whole number or one over a whole number, as 100 or 0.01, got {show(step)}")
+        return Bounds(least, most, step)
+
+    def on(self, column: str, kind: Kind) -> Grid:
+        """The bounds as grid steps, for a column of this kind."""
+        step = self.grid or (Fraction(1) if kind == "integer" else self._fine())
+        if kind == "integer" and step.denominator != 1:
+            raise DuotoneError(f"column {column} holds whole numbers: its grid must be one too, got {show(step)}")
+        low, high = self.low / step, self.high / step
+        if low.denominator != 1 or high.denominator != 1:
+            raise DuotoneError(
+                f"the bounds of {column} must be multiples of its grid, {show(step)}: write --bounds COL=LO:HI:GRID"
+            )
+        if not max(abs(low), abs(high)) <= (INTEGER_STEPS if kind == "integer" else FLOAT_STEPS):
+            raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
+        return Grid(int(low), int(high), step)
+
+    def _fine(self) -> Fraction:
+        step = Fraction(10) ** math.floor(math.log10((self.high - self.low) / FINE))
+        while any((bound / step).denominator != 1 for bound in (self.low, self.high)) and step > Fraction(1, 10**18):
+            step /= 10
+        return step
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A column's values as whole numbers of steps, from `low` to `high`."""
+
+    low: int
+    high: int
+    step: Fraction
+
+
+@dataclass(frozen=True)
+class Score:
+    """A comparison as a sum over rows: Σ weight·(value in grid steps, or 1) ≥ `at_least`.
+
+    `lowest` and `highest` are the least and the greatest that one row can score, and `possible` all of it where that is
+    little; `absent` tells whether a row can be outside what an average is over. `exact` tells whether rows that score so are
+    known to be possible.
+    """
+
+    terms: tuple[tuple[int, Term], ...]
+    at_least: int
+    lowest: int
+    highest: int
+    possible: tuple[int, ...] | None
+    absent: bool
+    exact: bool
+
+
+def score(total: Total, grids: Mapping[str, Grid]) -> Score:
+    """Weights become integers over their common denominator; the limit becomes the least sum that is a yes."""
+    steps = [t.weight * (grids[t.value.column].step if t.value else 1) for t in total.terms]
+    scale = math.lcm(*(step.denominator for step in steps), 1)
+    terms = tuple((int(step * scale), term) for step, term in zip(steps, total.terms, strict=True))
+    limit = total.limit * scale
+    cases, absent, exact = _cases(terms, total, grids)
+    lowest, highest = min(low for low, _ in cases), max(high for _, high in cases)
+    if not max(abs(lowest), abs(highest)) <= INTEGER_STEPS:
+        raise DuotoneError("the limit is too fine for these bounds: round it, or give a coarser grid")
+    sure = all(low == high for low, high in cases)
+    possible = tuple(sorted({low for low, _ in cases})) if sure else None
+    least = math.floor(limit) + 1 if total.strict else math.ceil(limit)
+    return Score(terms, least, lowest, highest, possible, absent, exact)
+
+
+def _cases(
+    terms: Sequence[tuple[int, Term]], total: Total, grids: Mapping[str, Grid]
+) -> tuple[list[tuple[int, int]], bool, bool]:
+    """What a row can score, from where to where, in each combination of conditions that can occur; and whether one can be
+    outside the average, and whether all of this is known exactly."""
+    conditions = [both(t.where, Not(IsNull(t.value))) if t.value else t.where for _, t in terms]
+    found, exact = combinations([*conditions, *([total.present] if total.present is not None else [])])
+    if total.people:
+        found = _unions(found)
+    there = [row for row in found if total.present is None or row[-1]]
+    cases = []
+    for row in there:
+        ranges = [_range(weight, term, grids) for (weight, term), true in zip(terms, row, strict=False) if true]
+        cases.append((sum(low for low, _ in ranges), sum(high for _, high in ranges)))
+    columns = [t.value.column for _, t in terms if t.value]
+    return cases or [(0, 0)], len(there) < len(found), exact and len(columns) == len(set(columns))
+
+
+def _range(weight: int, term: Term, grids: Mapping[str, Grid]) -> tuple[int, int]:
+    if term.value is None:
+        return weight, weight
+    grid = grids[term.value.column]
+    low, high = sorted((weight * grid.low, weight * grid.high))
+    return low, high
+
+
+def _unions(found: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
+    """What a person with several rows can have: any of its rows' conditions."""
+    while True:
+        more = {tuple(a or b for a, b in zip(x, y, strict=True)) for x in found for y in found}
+        if more <= found:
+            return found
+        found = found | more
+
+
+def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "reduction"]) -> Grid:
+    """The grid of a column that is added up, which needs bounds."""
+    if value.column not in bounds:
+        raise DuotoneError(f"a {what} of {value.column} needs bounds: --bounds {value.column}=LO:HI")
+    return bounds[value.column].on(value.column, value.kind)

@@ -1,0 +1,192 @@
+"""The commands about tables: ask, groups."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from duotone.errors import DuotoneError
+from duotone.terminal import (
+    AsJson,
+    CertificateFile,
+    Delta,
+    Draw,
+    Epsilon,
+    Ratio,
+    budget,
+    listed,
+    print_table,
+    write_json,
+    wrote,
+)
+
+if TYPE_CHECKING:
+    from duotone.asking import Prepared, Reply
+
+MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file, or a DuckDB file with --table.")]
+Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
+MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
+Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a DuckDB file.")]
+
+
+def ask(
+    table: Table,
+    question: Annotated[str, typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one.")],
+    epsilon: Epsilon = None,
+    ratio: Ratio = None,
+    delta: Delta = "0",
+    unit: Unit = None,
+    bounds: Annotated[
+        list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
+    ] = None,
+    neighbours: Annotated[
+        Literal["add-remove", "replace"], typer.Option(help="How neighbouring tables differ.")
+    ] = "add-remove",
+    max_rows: Annotated[int, typer.Option(metavar="M", help="As how many rows a person counts at most.")] = 1,
+    per_unit: Annotated[
+        Literal["avg", "sum", "min", "max"] | None, typer.Option(help="How a person's values become one.")
+    ] = None,
+    groups: Annotated[
+        Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
+    ] = None,
+    max_groups: MaxGroups = 1,
+    name: Name = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Show how accurate the answer will be; read and spend nothing.")
+    ] = False,
+    as_json: AsJson = False,
+    draw: Draw = None,
+    certificate: CertificateFile = None,
+) -> None:
+    """A private answer to a yes/no question about a table."""
+    from duotone.asking import prepare
+
+    privacy = budget(epsilon, ratio, delta)
+    prepared = prepare(
+        table,
+        question,
+        privacy,
+        unit=unit,
+        bounds=_bounds(bounds or []),
+        neighbours=neighbours,
+        max_rows=max_rows,
+        per_unit=per_unit,
+        groups=None if groups is None else _keys(groups),
+        max_groups=max_groups,
+        name=name,
+    )
+    if draw is not None:
+        from duotone import draw as pictures
+
+        wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
+    reply = None if preview else prepared.release()
+    if certificate is not None and reply is not None:
+        write_json(certificate, reply.certificate())
+    if as_json:
+        print(json.dumps(_document(prepared, reply)))
+        return
+    if reply is not None:
+        _print_answers(reply)
+    print(f"{privacy}; {prepared.person}; {prepared.basis}")
+    _print_accuracy(prepared)
+
+
+def groups(
+    table: Table,
+    by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns whose values are the groups' keys.")],
+    epsilon: Epsilon = None,
+    ratio: Ratio = None,
+    delta: Delta = "0",
+    unit: Unit = None,
+    max_groups: MaxGroups = 1,
+    name: Name = None,
+    as_json: AsJson = False,
+    certificate: CertificateFile = None,
+) -> None:
+    """Which groups may be shown: each with the largest probability that privacy allows for its size."""
+    from duotone.asking import prepare_groups
+
+    privacy = budget(epsilon, ratio, delta)
+    prepared = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    reply = prepared.release()
+    if certificate is not None:
+        write_json(certificate, reply.certificate())
+    if as_json:
+        keys = [dict(zip(reply.by, key, strict=True)) for key in reply.answers]
+        print(json.dumps({"privacy": _budget(prepared), "person": prepared.person, "groups": keys}))
+        return
+    print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
+    print(f"{len(reply.answers)} groups may be shown under {privacy}; {prepared.person}")
+
+
+def _bounds(given: list[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        column, _, limits = text.rpartition("=")
+        parts = tuple(part.strip() for part in limits.split(":"))
+        if not column or len(parts) not in (2, 3) or column in found:
+            raise DuotoneError(f"bounds are COL=LO:HI or COL=LO:HI:GRID, once for each column, got {text}")
+        found[column] = parts
+    return found
+
+
+def _keys(path: Path) -> list[list[str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
+
+
+def _print_answers(reply: Reply) -> None:
+    if not reply.by:
+        print(reply)
+        return
+    told = ["yes" if answer else "no" for answer in reply.answers.values()]
+    print_table((*reply.by, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, told, strict=True)])
+
+
+def _certain(prepared: Prepared) -> float:
+    from duotone.line import balanced
+
+    return max(balanced(prepared.share).certain) + 1
+
+
+def _print_accuracy(prepared: Prepared) -> None:
+    certain = _certain(prepared)
+    shown = [m for m in MARGINS if m < certain and prepared.error(m) > 1e-12]
+    print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in shown])
+    print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
+
+
+def _budget(prepared: Prepared) -> dict[str, Any]:
+    from duotone.number import show
+
+    return {
+        "ratio": show(prepared.privacy.ratio),
+        "epsilon": prepared.privacy.epsilon,
+        "delta": show(prepared.privacy.delta),
+        "parts": prepared.parts,
+    }
+
+
+def _document(prepared: Prepared, reply: Reply | None) -> dict[str, Any]:
+    certain = _certain(prepared)
+    told: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
+    told["grids"] = {c: str(g.step) for m in prepared.measures for c, g in m.grids.items()}
+    told["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
+    told["certain_from"] = int(certain) if math.isfinite(certain) else None
+    if reply is None:
+        return told
+    if not reply.by:
+        return {"answer": "yes" if reply else "no", "private": reply.private, **told}
+    rows = [dict(zip((*reply.by, "answer"), (*k, "yes" if a else "no"), strict=True)) for k, a in reply.answers.items()]
+    return {"answers": rows, "private": reply.private, **told}

@@ -1,0 +1,78 @@
+"""The terminal: options that several commands share, and how results are printed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from duotone.errors import DuotoneError
+
+if TYPE_CHECKING:
+    from duotone.privacy import ApproxDP
+
+Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget ε: a decimal or a fraction.")]
+Ratio = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
+Delta = Annotated[str, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+CertificateFile = Annotated[
+    Path | None, typer.Option(metavar="F.json", help="Write the exact table to release from, with its proof.")
+]
+Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
+
+
+def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
+    """The budget as it was given."""
+    from duotone.privacy import ApproxDP
+
+    if (epsilon is None) == (ratio is None):
+        raise DuotoneError("give --epsilon E or --ratio R (which is e^E), one of the two")
+    return ApproxDP(epsilon, delta, ratio=ratio)
+
+
+def listed(text: str) -> list[str]:
+    """Names between commas; one with a comma in it stands in double quotes."""
+    return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
+
+
+def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows under their headings."""
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(*(Column(Text(name)) for name in head))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(width=None if sys.stdout.isatty() else 110).print(table)
+
+
+def brief(value: str | float | Fraction) -> str:
+    """A number to read: a fraction with its decimal value, if it is short."""
+    from duotone.number import number, show
+
+    exact = number(value)
+    decimal = f"{float(exact):.6g}"
+    if isinstance(exact, float) or exact.denominator == 1:
+        return decimal
+    return f"{show(exact)} = {decimal}" if exact.denominator < 10**6 else f"≈ {decimal}"
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """Write one JSON object to a file."""
+    try:
+        path.write_text(json.dumps(data) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DuotoneError(f"cannot write {path}: {error.strerror}") from None
+    wrote(path)
+
+
+def wrote(path: Path) -> None:
+    """Say on standard error that a file is there."""
+    print(f"wrote {path}", file=sys.stderr)
