@@ -22,6 +22,7 @@ from duotone.privacy import ApproxDP
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.release import Basis, Coin
 from duotone.sql.atoms import Asked, Both, Opposite, Tree
+from duotone.sql.condition import ALWAYS, Condition
 from duotone.sql.question import read_question
 from duotone.sql.scoring import Bounds
 from duotone.table import LineTable
@@ -110,7 +111,13 @@ class Prepared:
             made = Coin(balanced(self.share)).table
             assert isinstance(made, LineTable)
             reach = max(len(made.blue), len(made.red))
-        return tuple(measure(atom, self.declared, reach) for atom in (_atoms(self.asked.tree) if self.asked else ()))
+        atoms = _atoms(self.asked.tree) if self.asked is not None else ()
+        return tuple(measure(atom, self.declared, reach, self.rows or ALWAYS) for atom in atoms)
+
+    @property
+    def rows(self) -> Condition | None:
+        """The rows that are looked at; under replace all of them, since everybody may change."""
+        return self.asked.where if self.asked is not None and (self.by or not self.declared.replaced) else None
 
     @cached_property
     def basis(self) -> Basis:
@@ -139,8 +146,7 @@ class Prepared:
         keys: Any = None
         levels: Any = None
         try:
-            where = self.asked.where if self.asked is not None and (self.by or not self.declared.replaced) else None
-            who = People(self._narrowed(), where, self.declared.unit, self.by, self.most)
+            who = People(self._narrowed(), self.rows, self.declared.unit, self.by, self.most)
             gathered = gather(who, [(m.recipe, m.wants) for m in self.measures])
             keys, levels = self._levels(gathered)
             if self.by and self.listed is None:

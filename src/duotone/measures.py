@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.engines.plan import Ends, Found, Tally, Votes, Want
-from duotone.engines.recipes import Recipe, Reduction, added_up, averaged, counted, dueling, ranked, voting
+from duotone.engines.recipes import Recipe, Reduction, added_up, averaged, counted, dueling, flagged, ranked, valued, voting
 from duotone.errors import DuotoneError
 from duotone.questions.difference import Side, difference_level
 from duotone.questions.plurality import plurality_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
 from duotone.sql.atoms import Atom, Duel, Ranked, Total, Winner
-from duotone.sql.condition import Operand, combinations
-from duotone.sql.scoring import Bounds, Grid, grid_of, score
+from duotone.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both, combinations
+from duotone.sql.scoring import Bounds, Grid, Score, grid_of, score
 
 Array = NDArray[Any]
 Results = Mapping[str, Found]
@@ -58,11 +58,12 @@ class Measure:
     grids: Mapping[str, Grid] = field(default_factory=dict)
 
 
-def measure(atom: Atom, declared: Declared, reach: int) -> Measure:
-    """What an atom asks of the engine, with `reach` as the mechanism's last level."""
+def measure(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> Measure:
+    """What an atom asks of the engine, with `reach` as the mechanism's last level; all `rows` that are looked at satisfy a
+    condition already."""
     match atom:
         case Total():
-            return _total(atom, declared, reach)
+            return _total(atom, declared, reach, rows)
         case Ranked():
             return _ranked(atom, declared)
         case Duel():
@@ -70,7 +71,7 @@ def measure(atom: Atom, declared: Declared, reach: int) -> Measure:
     return _winner(atom, declared, reach)
 
 
-def _total(atom: Total, declared: Declared, reach: int) -> Measure:
+def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Measure:
     values = [t.value for t in atom.terms if t.value is not None]
     grids = {v.column: grid_of(v, declared.bounds, "sum or average") for v in values}
     rule = score(atom, grids)
@@ -86,13 +87,33 @@ def _total(atom: Total, declared: Declared, reach: int) -> Measure:
         low, high = (low * declared.max_rows if low < 0 else low), (high * declared.max_rows if high > 0 else high)
         possible = tuple(range(low, high + 1)) if high - low < MOST_VALUES and not values else None
     recipe = recipe or added_up(rule, atom.present, grids, low, high)
-    final = somebody if atom.present is not None and not atom.strict else int
+    final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
     # Scores outside an average are absent; of sums and counts they are 0.
     tallied = possible is not None and len(possible) <= MOST_VALUES
     asked: Tally | Ends = Tally(tuple(s for s in possible or () if s or atom.present is not None)) if tallied else Ends(reach)
+    told = final
+    if declared.unit is None and (simple := _simple(atom, rule, grids, rows)) is not None:
+        recipe, weight, shift, everyone = simple
+        asked = Tally((1,), everyone) if tallied else asked
+        told = lambda s: final(weight * s + shift)  # noqa: E731
     absent = atom.present is not None and rule.absent
-    where_from = _threshold(final, (final(low), final(high)), final(rule.at_least), declared, absent)
+    where_from = _threshold(told, (final(low), final(high)), final(rule.at_least), declared, absent)
     return Measure(recipe, {"s": asked}, where_from, rule.exact, grids)
+
+
+def _simple(atom: Total, rule: Score, grids: Mapping[str, Grid], rows: Condition) -> tuple[Recipe, int, int, bool] | None:
+    """One count, one sum or one average of rows that are people: the engine need not reckon, only count or add; with what a
+    row's value is then to be multiplied by, what is to be added, and whether every row has it."""
+    (weight, term), *rest = rule.terms or ((0, None),)
+    if term is None or atom.people:
+        return None
+    if term.value is None:
+        return None if rest or atom.present is not None else (flagged(term.where), weight, 0, term.where == rows)
+    there = both(term.where, Not(IsNull(term.value)))
+    if [t.where for _, t in rest] not in ([], [there]) or any(t.value for _, t in rest):
+        return None
+    where = ALWAYS if term.where == rows else term.where
+    return valued(term.value, where, grids[term.value.column]), weight, sum(w for w, _ in rest), False
 
 
 def _threshold(
@@ -123,7 +144,8 @@ def _ended(got: Found, missing: Array, final: Callable[[int], int]) -> Scores:
     shift = final(0)
     scale = final(1) - shift
     ends = []
-    for side, way in ((got.largest, 1), (got.smallest, -1)):
+    largest, smallest = (got.largest, got.smallest) if scale > 0 else (got.smallest, got.largest)
+    for side, way in ((largest, 1), (smallest, -1)):
         scored = [(np.where(n == 1, scale * v + shift, 0), n) for v, n in side]
         ends.append(_with_absent(scored, missing.tolist(), way) if missing.any() else scored)
     return Scores(scale * got.total + shift * got.people.astype(object), ends[0], ends[1], got.reach)

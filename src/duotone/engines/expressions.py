@@ -21,10 +21,13 @@ INT64 = 2**63 - 1
 
 def read(operand: Operand, table: Any) -> Any:
     """A column in the reading that is asked for. What cannot be read so is null, and so is NaN."""
+    if operand.kind in ("float", "decimal"):
+        column = _number(operand, table)
+        return ibis.ifelse(column.isnan(), ibis.null("float64"), column)
     column = table[operand.column]
     match operand.reading:
         case "try":
-            column = column.try_cast({"float": "float64", "boolean": "boolean", "date": "date"}[operand.kind])
+            column = column.try_cast({"boolean": "boolean", "date": "date"}[operand.kind])
         case "lower" | "upper" | "length":
             column = getattr(column, operand.reading)()
         case "trim":
@@ -32,12 +35,12 @@ def read(operand: Operand, table: Any) -> Any:
         case "year" | "month" | "day":
             dates = column.try_cast("date") if column.type().is_string() else column
             column = getattr(dates, operand.reading)()
-    if operand.kind == "decimal":
-        column = column.cast("float64")
-    if operand.kind in ("float", "decimal"):
-        column = column.cast("float64")
-        column = ibis.ifelse(column.isnan(), ibis.null("float64"), column)
     return column
+
+
+def _number(operand: Operand, table: Any) -> Any:
+    column = table[operand.column]
+    return column.try_cast("float64") if operand.reading == "try" else column.cast("float64")
 
 
 def holds(condition: Condition, table: Any) -> Any:
@@ -90,16 +93,17 @@ def indicator(condition: Condition, table: Any) -> Any:
 
 def steps(value: Operand, grid: Grid, table: Any) -> Any:
     """A value clipped to its bounds, as whole steps of its grid; null where it is null."""
-    column, step = read(value, table), grid.step
-    low, high = (ibis.literal(bound, type="int64") for bound in (grid.low, grid.high))
+    step = grid.step
     if value.kind == "integer":
-        least, most = int(grid.low * step), int(grid.high * step)
-        inside = column if step == 1 else (column - least) // int(step) + grid.low
-        return ibis.cases((column.between(least, most), inside.cast("int64")), (column < least, low), (column > most, high))
+        column, least, most = table[value.column], int(grid.low * step), int(grid.high * step)
+        inside = column if step == 1 else (column.cast("int64") - least) // int(step) + grid.low
+        return ibis.cases((column.between(least, most), inside), (column < least, grid.low), (column > most, grid.high))
+    column = _number(value, table)  # NaN lies above every number, and between none
     floor, ceiling = float(grid.low * step), float(grid.high * step)
     scaled = column * float(1 / step) if step < 1 else column / float(step)
     inside = (scaled + 0.5).floor().cast("int64")
-    return ibis.cases((column.between(floor, ceiling), inside), (column < floor, low), (column > ceiling, high))
+    above = (column > ceiling) & ~column.isnan()
+    return ibis.cases((column.between(floor, ceiling), inside), (column < floor, grid.low), (above, grid.high))
 
 
 def added(terms: Sequence[Any]) -> Any:

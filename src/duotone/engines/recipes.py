@@ -28,6 +28,25 @@ class Recipe:
     person: Callable[[Any, str], Expressions]
 
 
+def flagged(condition: Condition) -> Recipe:
+    """Whether a row that is a person satisfies a condition: what a plain count asks, without arithmetic."""
+    return _of_rows(lambda rows: {"s": holds(condition, rows)})
+
+
+def valued(value: Operand, where: Condition, grid: Grid) -> Recipe:
+    """The value of a row that is a person, in grid steps."""
+
+    def row(rows: Any) -> Expressions:
+        found = steps(value, grid, rows)
+        return {"s": found if where == ALWAYS else ibis.cases((holds(where, rows), found))}
+
+    return _of_rows(row)
+
+
+def _of_rows(alone: Callable[[Any], Expressions]) -> Recipe:
+    return Recipe(alone, lambda _: {}, lambda _, name: {}, lambda _, name: {})  # noqa: ARG005
+
+
 def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> Recipe:
     """A person's rows add up, and are clipped to what one person may count for."""
 

@@ -28,6 +28,8 @@ class Source:
     name: str
     untyped: bool = False
     """Whether text may be read as numbers and dates, as in a CSV file."""
+    embedded: bool = True
+    """Whether the engine is DuckDB, inside the process."""
 
     @cached_property
     def columns(self) -> Mapping[str, Kind]:

@@ -186,7 +186,7 @@ def constant(node: exp.Expression) -> Value | None:
         case exp.Div() | exp.Mul() | exp.Add() | exp.Sub():
             return _reckoned(node)
         case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
-            if node.to.this.name in ("DATE", "TIMESTAMP"):
+            if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"):
                 found = _instant(node.this.this, node.sql(dialect="duckdb"))
                 return found if node.to.this.name == "DATE" or isinstance(found, datetime.datetime) else None
     return None

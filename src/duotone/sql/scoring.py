@@ -13,7 +13,7 @@ from duotone.number import Given, number, show
 from duotone.sql.atoms import Term, Total
 from duotone.sql.condition import IsNull, Kind, Not, Operand, both, combinations
 
-FLOAT_STEPS, INTEGER_STEPS = 2**53, 2**62
+FLOAT_STEPS, INTEGER_STEPS = 2**53, 2**62 - 1
 """How many grid steps a bound may be from zero: integers of these sizes are exact as floats, and cannot overflow."""
 FINE = 10**6
 """A grid that is not stated has at least so many steps between the bounds."""
@@ -48,7 +48,8 @@ class Bounds:
             raise DuotoneError(
                 f"the bounds of {column} must be multiples of its grid, {show(step)}: write --bounds COL=LO:HI:GRID"
             )
-        if not max(abs(low), abs(high)) <= (INTEGER_STEPS if kind == "integer" else FLOAT_STEPS):
+        largest = max(abs(self.low), abs(self.high)) if kind == "integer" else max(abs(low), abs(high))
+        if not largest <= (INTEGER_STEPS if kind == "integer" else FLOAT_STEPS):
             raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
         return Grid(int(low), int(high), step)
 
@@ -94,7 +95,8 @@ def score(total: Total, grids: Mapping[str, Grid]) -> Score:
     limit = total.limit * scale
     cases, absent, exact = _cases(terms, total, grids)
     lowest, highest = min(low for low, _ in cases), max(high for _, high in cases)
-    if not max(abs(lowest), abs(highest)) <= INTEGER_STEPS:
+    parts = [_range(weight, term, grids) for weight, term in terms]
+    if not sum(max(abs(low), abs(high)) for low, high in parts) <= INTEGER_STEPS:
         raise DuotoneError("the limit is too fine for these bounds: round it, or give a coarser grid")
     sure = all(low == high for low, high in cases)
     possible = tuple(sorted({low for low, _ in cases})) if sure else None
