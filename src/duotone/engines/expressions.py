@@ -17,6 +17,10 @@ from duotone.sql.scoring import Grid
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 INT64 = 2**63 - 1
+LONG = 16
+"""From so many digits on a decimal need not be exact as a float."""
+EXACT = 2**51
+"""Below it, a quotient of whole numbers in floats is less than a half off."""
 
 
 def read(operand: Operand, table: Any) -> Any:
@@ -40,7 +44,11 @@ def read(operand: Operand, table: Any) -> Any:
 
 def _number(operand: Operand, table: Any) -> Any:
     column = table[operand.column]
-    return column.try_cast("float64") if operand.reading == "try" else column.cast("float64")
+    if operand.reading == "try":
+        return column.try_cast("float64")
+    if column.type().is_decimal() and not (column.type().precision or LONG) < LONG:
+        column = column.cast("string")  # engines round long decimals differently, and long texts alike
+    return column.cast("float64")
 
 
 def holds(condition: Condition, table: Any) -> Any:
@@ -87,8 +95,32 @@ def _whole(column: Any, sign: str, value: Fraction) -> Any:
 def indicator(condition: Condition, table: Any) -> Any:
     """1 where a condition holds, else 0."""
     if condition == Joined("and", ()):
-        return ibis.literal(1, type="int64")
-    return ibis.cases((holds(condition, table), ibis.literal(1, type="int64")), else_=ibis.literal(0, type="int64"))
+        return wide(1)
+    return ibis.cases((holds(condition, table), wide(1)), else_=wide(0))
+
+
+def wide(number: int) -> Any:
+    """A whole number of 64 bits: engines take a small one for 32 bits, and reckoning with those could overflow."""
+    return ibis.literal(number, type="int64" if abs(number) >= 2**31 else "int8").cast("int64")
+
+
+def quotient(whole: Any, by: Any, most: int) -> Any:
+    """⌊whole / by⌋ for by > 0, where it is at most `most` from zero.
+
+    Engines divide in floats, each in its own way; remainders they have exactly. So a multiple of `by` is divided and the
+    result put on the nearest whole number; where that may be a little off, what is then left is divided once more.
+    """
+    rest = whole % by
+    multiple = whole - rest
+    found = _nearest(multiple, by)
+    if not most < EXACT:
+        found = found.cast("decimal(38, 0)")
+        found = (found + _nearest(multiple - found * by, by)).cast("int64")
+    return found - ibis.cases((rest < 0, wide(1)), else_=wide(0))
+
+
+def _nearest(multiple: Any, by: Any) -> Any:
+    return (multiple.cast("float64") / by.cast("float64") + 0.5).floor().cast("int64")
 
 
 def steps(value: Operand, grid: Grid, table: Any) -> Any:
@@ -96,12 +128,15 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
     step = grid.step
     if value.kind == "integer":
         column, least, most = table[value.column], int(grid.low * step), int(grid.high * step)
-        inside = column if step == 1 else (column.cast("int64") - least) // int(step) + grid.low
+        whole = column.cast("int64")
+        inside = whole if step == 1 else quotient(whole, wide(int(step)), max(-grid.low, grid.high))
         return ibis.cases((column.between(least, most), inside), (column < least, grid.low), (column > most, grid.high))
     column = _number(value, table)  # NaN lies above every number, and between none
     floor, ceiling = float(grid.low * step), float(grid.high * step)
     scaled = column * float(1 / step) if step < 1 else column / float(step)
     inside = (scaled + 0.5).floor().cast("int64")
+    if step > 1:  # the smallest floats divided are an underflow, which is an error on some engines
+        inside = ibis.cases((column.between(float(-step / 4), float(step / 4)), wide(0)), else_=inside)
     above = (column > ceiling) & ~column.isnan()
     return ibis.cases((column.between(floor, ceiling), inside), (column < floor, grid.low), (above, grid.high))
 

@@ -90,9 +90,13 @@ class People:
 
     def _bounded(self, people: Any, keys: list[str]) -> Any:
         text = ibis.literal("\x1f").join([people[column].cast("string") for column in ("unit", *keys)])
-        ordered = people.mutate(order_=text.hexdigest("md5"))
+        ordered = people.mutate(order_=_md5(text))
         window = ibis.window(group_by="unit", order_by=["order_", *keys])
         return ordered.mutate(rank_=ibis.row_number().over(window)).filter(lambda t: t.rank_ < self.most)
+
+
+@ibis.udf.scalar.builtin(name="md5", signature=(("string",), "string"))
+def _md5(text): ...  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True)
@@ -203,10 +207,15 @@ def _end(people: Any, keys: list[str], name: str, reach: int, way: str) -> Any:
     order = ibis.desc("value") if way == "largest" else ibis.asc("value")
     if not keys:
         some = there.order_by(order).limit(reach)
-        return some.agg(**{f"{name}_{way}": some.value.cast("string").collect()})
+        return some.agg(**{f"{name}_{way}": _list(some.value)})
     ranked = there.mutate(rank_=ibis.row_number().over(ibis.window(group_by=keys, order_by=order)))
     some = ranked.filter(ranked.rank_ < reach)
-    return some.group_by(keys).agg(**{f"{name}_{way}": some.value.cast("string").collect()})
+    return some.group_by(keys).agg(**{f"{name}_{way}": _list(some.value)})
+
+
+def _list(column: Any) -> Any:
+    """Numbers as text with commas: what every engine can gather and send."""
+    return column.cast("string").group_concat(",")
 
 
 def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
@@ -217,11 +226,11 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     rivals = counted.filter(~counted[f"{name}own"])
     if not keys:
         some = rivals.order_by(ibis.desc("votes")).limit(reach + 2)
-        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": some.votes.collect()}))
+        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": _list(some.votes)}))
     window = ibis.window(group_by=keys, order_by=ibis.desc("votes"))
     ranked = rivals.mutate(rank_=ibis.row_number().over(window))
     some = ranked.filter(ranked.rank_ < reach + 2)
-    collected = some.group_by(keys).agg(**{f"{name}_rivals": some.votes.collect()})
+    collected = some.group_by(keys).agg(**{f"{name}_rivals": _list(some.votes)})
     return _joined(counted.group_by(keys).agg(**own), collected, keys)
 
 
@@ -266,9 +275,10 @@ def _complete(lists: Sequence[Sequence[Any] | None], people: Array, reach: int) 
         raise DuotoneError(UNREADABLE)
 
 
-def _ends(lists: Sequence[Sequence[Any] | None], descending: bool) -> list[tuple[Array, Array]]:
+def _ends(lists: Sequence[Sequence[Any] | str | None], descending: bool) -> list[tuple[Array, Array]]:
     """The i-th from the end, for every group at once."""
-    whole = [sorted(map(int, values or ()), reverse=descending) for values in lists]
+    split = [values.split(",") if isinstance(values, str) else values or () for values in lists]
+    whole = [sorted(map(int, values), reverse=descending) for values in split]
     longest = max(map(len, whole), default=0)
     return [
         (

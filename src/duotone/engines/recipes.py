@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import ibis
 
-from duotone.engines.expressions import added, compared, holds, indicator, read, steps
+from duotone.engines.expressions import added, compared, holds, indicator, quotient, read, steps, wide
 from duotone.sql.atoms import Ranked
 from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
 from duotone.sql.scoring import Grid, Score
@@ -149,7 +149,7 @@ def clipped(column: Any, low: int, high: int) -> Any:
 
 
 def _weighted(weight: int, column: Any) -> Any:
-    return column if weight == 1 else column * ibis.literal(weight, type="int64")
+    return column if weight == 1 else column * wide(weight)
 
 
 def _term(weight: int, value: Operand | None, where: Condition, grids: Mapping[str, Grid], rows: Any) -> Any:
@@ -195,5 +195,5 @@ def _reduced(people: Any, column: str, how: Reduction, grid: Grid) -> Any:
     if how != "avg":
         return value
     n = people[f"{column}n"]
-    some = ibis.cases((n > 0, n), else_=1)
-    return ibis.cases((n > 0, (value - n * grid.low) // some + grid.low))
+    some = ibis.cases((n > 0, n), else_=wide(1))
+    return ibis.cases((n > 0, quotient(value, some, max(abs(grid.low), abs(grid.high)))))

@@ -49,6 +49,8 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
             operand = read_operand(node.this, columns)
             if operand.kind not in ("text", "untyped"):
                 raise DuotoneError(f"{node.sql()}: like is for text, and {operand.column} holds none")
+            if "\\" in node.expression.this:
+                raise DuotoneError(f"{node.sql()}: engines read a backslash in a pattern differently; compare with = instead")
             return Like(_as(operand, "text"), node.expression.this)
         case exp.Column():
             operand = read_operand(node, columns)
