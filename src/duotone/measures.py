@@ -20,7 +20,7 @@ from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
 from duotone.sql.atoms import Atom, Duel, Ranked, Total, Winner
 from duotone.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both, combinations
-from duotone.sql.scoring import Bounds, Grid, Score, grid_of, score
+from duotone.sql.scoring import INTEGER_STEPS, Bounds, Grid, Score, grid_of, score
 
 Array = NDArray[Any]
 Results = Mapping[str, Found]
@@ -85,6 +85,8 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
         recipe = averaged(weight, sum(w for w, _ in rest), term.value, term.where, grids[term.value.column], declared.per_unit)
     elif declared.unit is not None:
         low, high = (low * declared.max_rows if low < 0 else low), (high * declared.max_rows if high > 0 else high)
+        if not max(abs(low), abs(high)) <= INTEGER_STEPS:
+            raise DuotoneError("so many rows of one person, within these bounds, cannot be added up: lower max_rows")
         possible = tuple(range(low, high + 1)) if high - low < MOST_VALUES and not values else None
     recipe = recipe or added_up(rule, atom.present, grids, low, high)
     final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int

@@ -101,7 +101,7 @@ def indicator(condition: Condition, table: Any) -> Any:
 
 def wide(number: int) -> Any:
     """A whole number of 64 bits: engines take a small one for 32 bits, and reckoning with those could overflow."""
-    return ibis.literal(number, type="int64" if abs(number) >= 2**31 else "int8").cast("int64")
+    return ibis.literal(number).cast("int64")
 
 
 def quotient(whole: Any, by: Any, most: int) -> Any:

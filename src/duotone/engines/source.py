@@ -1,4 +1,4 @@
-"""Tables in files and data frames, read by DuckDB inside the process."""
+"""A table and its engine; and tables in files and data frames, read by DuckDB inside the process."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class Source:
     """Whether text may be read as numbers and dates, as in a CSV file."""
     embedded: bool = True
     """Whether the engine is DuckDB, inside the process."""
+    proven: bool = True
+    """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
 
     @cached_property
     def columns(self) -> Mapping[str, Kind]:
@@ -56,21 +58,10 @@ class Source:
         return quietly(lambda: self.connection.to_pyarrow(plan), UNREADABLE)
 
 
-def open_source(table: Any, *, name: str | None = None) -> Source:
-    """A CSV or Parquet file, a table of a DuckDB file, or a pandas, Polars or Arrow table.
-
-    A CSV file has a header, commas and double quotes, and is read as text throughout: nothing is guessed from the rows.
-    """
+def open_local(table: Any, name: str | None) -> Source:
+    """A table in a file or a data frame, read by DuckDB inside the process."""
     import ibis
 
-    source = _opened(table, name, ibis)
-    names = [column.lower() for column in source.table.columns]
-    if len(set(names)) != len(names):
-        raise DuotoneError("two columns of the table have the same name but for upper and lower case: rename one")
-    return source
-
-
-def _opened(table: Any, name: str | None, ibis: Any) -> Source:
     if not isinstance(table, str | Path):
         connection, refusal = ibis.duckdb.connect(), "that is not a table: give a file or a data frame"
         return Source(quietly(lambda: ibis.memtable(_declared(table)), refusal), connection, "the table")
@@ -78,7 +69,8 @@ def _opened(table: Any, name: str | None, ibis: Any) -> Source:
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
     if path.suffix in (".duckdb", ".db"):
-        return _database(path, name, ibis)
+        connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), f"{path} is not a DuckDB file, or is in use")
+        return of_duckdb(connection, name, str(path))
     connection = ibis.duckdb.connect()
     match path.suffix:
         case ".csv":
@@ -93,11 +85,11 @@ def _opened(table: Any, name: str | None, ibis: Any) -> Source:
     raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
 
 
-def _database(path: Path, name: str | None, ibis: Any) -> Source:
+def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB database") -> Source:
+    """A table of a DuckDB database that Ibis is connected to."""
     if name is None:
         raise DuotoneError("a DuckDB file may hold many tables: say which (--table)")
-    connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), f"{path} is not a DuckDB file, or is in use")
-    table = quietly(lambda: connection.table(name), f"{path} has no table {name}")
+    table = quietly(lambda: connection.table(name), f"{place} has no table {name}")
     query = "select sql from duckdb_tables() where table_name = ? union all select sql from duckdb_views() where view_name = ?"
     made = quietly(lambda: connection.con.execute(query, [name, name]).fetchall(), UNREADABLE)
     if any("collate" in (sql or "").lower() for (sql,) in made):
@@ -130,6 +122,8 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     try:
         with warnings.catch_warnings(action="ignore"):
             return work()
+    except DuotoneError:
+        raise
     except Exception:
         raise DuotoneError(failure) from None
 

@@ -1,0 +1,69 @@
+"""Opening: from what a person calls a table to a table and its engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duotone.engines.postgres import of_database, open_postgres
+from duotone.engines.source import Source, of_duckdb, open_local, quietly
+from duotone.engines.spark import of_frame, of_session, open_spark
+from duotone.errors import DuotoneError
+
+
+def open_source(table: Any, *, name: str | None = None) -> Source:
+    """A CSV or Parquet file, a table of a DuckDB file, a pandas, Polars or Arrow table; or a table beyond this machine, by a
+    URL (postgres://…, spark://…), an Ibis connection or a table of one, or a Spark session or data frame.
+
+    A CSV file has a header, commas and double quotes, and is read as text throughout: nothing is guessed from the rows.
+    """
+    source = _opened(table, name)
+    names = [column.lower() for column in source.table.columns]
+    if len(set(names)) != len(names):
+        raise DuotoneError("two columns of the table have the same name but for upper and lower case: rename one")
+    return source
+
+
+def _opened(table: Any, name: str | None) -> Source:
+    if isinstance(table, str) and "://" in table:
+        return _located(table, name)
+    home = type(table).__module__.partition(".")[0]
+    if home == "pyspark":
+        return of_session(table, name) if hasattr(table, "createDataFrame") else of_frame(table)
+    return _of_ibis(table, name) if home == "ibis" else open_local(table, name)
+
+
+def _located(url: str, name: str | None) -> Source:
+    """The URL may hold a password: no sentence repeats it."""
+    match url.partition("://")[0]:
+        case "postgres" | "postgresql":
+            return open_postgres(url, name)
+        case "spark":
+            return open_spark(url, name)
+        case scheme:
+            raise DuotoneError(
+                f"a table's URL begins with postgres:// or spark://, not {scheme}://: for another engine, connect with Ibis in Python"
+            )
+
+
+def _of_ibis(given: Any, name: str | None) -> Source:
+    """A connection and the name of a table, or a table of a connection; not a query, in which people could be mixed up."""
+    import ibis.expr.operations as ops
+    from ibis.expr.types import Table
+
+    backend = given
+    if isinstance(given, Table):
+        node = given.op()
+        if not isinstance(node, ops.DatabaseTable):
+            raise DuotoneError("that is an Ibis query, not a table: give the table, and put conditions into the question")
+        backend, name = node.source, ".".join(filter(None, (node.namespace.database, node.name)))
+    match getattr(backend, "name", None):
+        case "duckdb":
+            return of_duckdb(backend, name)
+        case "postgres":
+            return of_database(backend, name)
+        case "pyspark":
+            return of_session(backend._session, name)
+    if name is None:
+        raise DuotoneError("a database may hold many tables: say which (name)")
+    table = given if isinstance(given, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
+    return Source(table, backend, name, embedded=False, proven=False)

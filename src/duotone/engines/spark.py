@@ -1,0 +1,113 @@
+"""Tables in Spark: a plan runs as one job on the cluster, and groups are drawn where they are counted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from duotone.engines.source import Source, quietly
+from duotone.errors import DuotoneError, MissingExtra
+from duotone.release import Coin
+
+UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
+WIDE = "DECIMAL(28, 0)"
+"""What is added up: any integer of 64 bits. A sum of them has 38 digits, which no table is long enough to exceed."""
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+"""What Spark logs may quote rows."""
+
+
+class Spark:
+    """What runs plans: a Spark session.
+
+    Guarantee: every sum is exact, and nothing that the cluster says is passed on.
+    """
+
+    def __init__(self, session: Any, backend: Any) -> None:
+        self._session, self._backend = session, backend
+
+    def to_pyarrow(self, plan: Any) -> Any:
+        """Run a plan; its result comes as an Arrow table."""
+        return self._session.sql(self._statement(plan)).toArrow()
+
+    def kept(self, plan: Any, keys: Sequence[str], coin: Coin) -> Any:
+        """The keys that a coin keeps, of a plan that counts the `people` of each: drawn by the workers that counted them.
+
+        Guarantee: every key is decided by one toss of Duotone's own coin, from the operating system's randomness of the
+        worker it is on. The tosses are the last thing a task does before its result goes to the driver, and nothing is
+        stored or computed from them on the cluster. A task that is run again, because its worker died or was slow, tosses
+        anew, but the driver takes one result for each task and drops the others unseen: no key is ever decided twice.
+        """
+        counted = self._session.sql(self._statement(plan))
+        return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
+
+    def _statement(self, plan: Any) -> str:
+        """A sum of integers of 64 bits would overflow: they are added up as decimals. Counts cannot."""
+        import sqlglot.expressions as sge
+
+        tree = self._backend.compiler.to_sqlglot(plan)
+        for total in list(tree.find_all(sge.Sum)):
+            if not isinstance(total.this, sge.Cast):
+                total.set("this", sge.Cast(this=total.this, to=sge.DataType.build(WIDE, dialect="spark")))
+        return str(tree.sql(self._backend.dialect))
+
+
+def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """In a worker: the keys of the groups that may be shown."""
+    import pyarrow as pa
+
+    for batch in batches:
+        shown = coin.answers(batch.column("people").to_numpy(zero_copy_only=False) - 1)
+        yield batch.select(keys).filter(pa.array(shown))
+
+
+def open_spark(url: str, name: str | None) -> Source:
+    """A table of the cluster that a URL names: of its catalogue, or Parquet files by their path."""
+    _pyspark()
+    from pyspark.sql import SparkSession
+
+    if name is None:
+        raise DuotoneError("a Spark cluster may hold many tables: say which (--table), by name or by the path of Parquet files")
+    rest = url.removeprefix("spark://")
+    builder = SparkSession.builder.master(rest if rest.startswith("local") else url).appName("duotone")
+    if "PYSPARK_PYTHON" not in os.environ:
+        builder = builder.config("spark.pyspark.python", sys.executable)
+    for setting, value in QUIET.items():
+        builder = builder.config(setting, value)
+    return of_session(quietly(builder.getOrCreate, UNREACHABLE), name)
+
+
+def of_session(session: Any, name: str | None) -> Source:
+    """A table of a session: of its catalogue, or Parquet files by their path."""
+    if name is None:
+        raise DuotoneError("a Spark session may hold many tables: say which (name)")
+    reader = session.read.parquet if "/" in name else session.table
+    return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name)
+
+
+def of_frame(frame: Any, name: str = "the table") -> Source:
+    """A Spark data frame. Its rows must be the same each time it is computed."""
+    import ibis
+
+    session = frame.sparkSession
+    for column in frame.schema.fields:
+        if getattr(column.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+            raise DuotoneError(f"column {column.name} compares text by a collation under which different texts are equal")
+    if hasattr(frame, "_jdf") and not frame._jdf.queryExecution().analyzed().deterministic():
+        raise DuotoneError("the data frame draws at random, so its rows differ each time: write it out first")
+    if session.conf.get("spark.sql.parser.escapedStringLiterals", "false") != "false":
+        raise DuotoneError("the session reads text in SQL by old rules: set spark.sql.parser.escapedStringLiterals to false")
+    backend = quietly(lambda: ibis.pyspark.connect(session), UNREACHABLE)
+    view = ibis.util.gen_name("duotone")
+    frame.createOrReplaceTempView(view)
+    table = quietly(lambda: backend.table(view), "a column of the table has a type that cannot be read: leave it out")
+    return Source(table, Spark(session, backend), name, embedded=False)
+
+
+def _pyspark() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise MissingExtra("a table in Spark", "spark") from None

@@ -1,0 +1,136 @@
+"""What every engine is asked: a table with a column of every kind and its worst values, and a question of every kind."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from duotone import ApproxDP, prepare
+from duotone.asking import Prepared, _combined
+from duotone.engines import Source
+from duotone.engines.plan import People, gather
+
+P = ApproxDP(1, "1e-6")
+EDGE = 2**63 - 1
+ODD = ["", " ", "Y", "N", "y", "n", "Z", "é", "É", "it's", 'a"b', "back\\slash", "per%cent", "under_score", "new\nline", "tab\t",
+       "comma,comma", "NULL", "\\N", "語", "🙂", "a\x1fb", "‮", "--", "$1", "%s", "{}"]  # fmt: skip
+KINDS = {
+    "u": pa.int64(), "g": pa.string(), "v": pa.string(), "x": pa.int64(), "i": pa.int32(), "big": pa.int64(), "f": pa.float64(),
+    "r": pa.float32(), "m": pa.decimal128(12, 2), "w": pa.decimal128(30, 10), "b": pa.bool_(), "day": pa.date32(),
+    "at": pa.timestamp("us"),
+}  # fmt: skip
+TYPES = {
+    "u": "bigint", "g": "varchar(30)", "v": "text", "x": "bigint", "i": "integer", "big": "bigint", "f": "double precision",
+    "r": "real", "m": "numeric(12, 2)", "w": "numeric(30, 10)", "b": "boolean", "day": "date", "at": "timestamp",
+}  # fmt: skip
+"""The same kinds as Postgres calls them."""
+
+
+def table(rows: int = 300, seed: int = 7) -> pa.Table:
+    """Every kind of value, nulls among them, in ten groups, of people with several rows."""
+    draw = random.Random(seed)
+
+    def some(*values: Any) -> Any:
+        return None if draw.random() < 0.1 else draw.choice(values)
+
+    def row() -> tuple[Any, ...]:
+        return (
+            some(*range(40)), some("A", "B", "C", "D", *ODD[:6]), some("Y", "N", *ODD) if draw.random() < 0.5 else some("Y", "N"),
+            some(*range(-3, 12)), some(0, 5, -7, 2**31 - 1, -(2**31)), some(0, 1, -1, EDGE, -EDGE, 2**53 + 1, 10**15 + 999),
+            some(0.1, 2.5, -3.75, 9.999999, float("nan"), float("inf"), float("-inf"), 5e-324, -5e-324, 1e308, -0.0, 7.0),
+            some(0.1, 2.5, -3.75, float("nan"), float("inf")), some(*map(Decimal, ("0.00", "12.35", "-0.01", "9999999999.99"))),
+            some(*map(Decimal, ("0.1", "123456789.0123456789", "-5.5", "99999999999999999999.9999999999"))), some(True, False),
+            some(datetime.date(2025, 1, 1), datetime.date(1969, 12, 31), datetime.date(1, 1, 1), datetime.date(9999, 12, 31)),
+            some(datetime.datetime(2025, 6, 1, 12, 30, 0, 1), datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)),
+        )  # fmt: skip
+
+    columns = zip(*(row() for _ in range(rows)), strict=True) if rows else [()] * len(KINDS)
+    return pa.table({n: pa.array(list(c), kind) for (n, kind), c in zip(KINDS.items(), columns, strict=True)})
+
+
+BOUNDS: Mapping[str, tuple[Any, ...]] = {
+    "x": (0, 8), "i": (-(2**31), 2**31 - 1), "big": (-(2**60), 2**60), "f": (-5, 10), "r": ("-3.5", 3),
+    "m": (0, 1000, "0.01"), "w": (0, "1000"),
+}  # fmt: skip
+COUNTS = [
+    "count(*) > 150", "count(*) = 28", "count(v) >= 20", "count(*) filter (where v = 'Y') > count(*) filter (where v = 'N')",
+    "count(*) filter (where v = 'Y') / count(*) > 0.25", "avg(v = 'Y') >= 2/5", "bool_or(v = 'é')", "bool_and(x < 12)",
+    "2147483647 * count(*) filter (where b) + 2147483647 * count(*) filter (where not b) > 5",
+]  # fmt: skip
+CONDITIONS = [
+    "v > 'Y'", "v <= 'é'", "v = 'back\\slash'", "v = 'it''s'", "v = 'new\nline'", "v = ''", "v = '🙂'", "v in ('a\x1fb', '%s', '語')",
+    "v like '%n_e%'", "v like '%%'", "lower(v) = 'y'", "upper(v) = 'Y'", "trim(v) = ''",
+    "length(v) = 1", "length(v) > 5", "g = v", "g < v", "x > 2.5", "x <> 1/3", "i < x", "big > 9007199254740992", "big = 9223372036854775807",
+    "big < -9223372036854775807", "f = 0.1", "f > 0", "f is null", "f >= 9.999999", "r = 0.1", "r > 2", "m > 12.34", "m = 12.35",
+    "w > 123456789", "w = 0.1", "b", "not b", "b is null", "day > date '2000-01-01'", "day = date '0001-01-01'", "year(day) = 9999",
+    "at >= timestamp '2025-06-01 12:30:00.000001'", "at < timestamp '1970-01-01 00:00:00'", "year(at) = 2025", "month(day) = 12", "day(at) = 31",
+    "not (v = 'Y' or x > 3) and f < 5", "v is not null and b is not null",
+]  # fmt: skip
+SUMS = [
+    "sum(x) > 100", "sum(x) <= count(*)", "avg(x) > 9/4", "avg(x) < 5/2", "sum(i) > 0", "sum(big) > 1000", "avg(f) > 1.5",
+    "sum(f) <= 99.5", "avg(r) > 0.1", "avg(m) > 300.5", "sum(w) > 12345.678", "avg(w) < 400",
+]  # fmt: skip
+RANKS = [
+    "median(x) > 3", "quantile(x, 0.25) <= 0", "median(f) > 0.1", "max(f) < 5", "min(x) >= -3", "max(v) > 'Z'", "min(v) < 'N'",
+    "median(day) > date '2000-01-01'", "max(at) > timestamp '2025-06-01 00:00:00'", "median(m) >= 12.35",
+]  # fmt: skip
+VOTES = ["mode(v) = 'Y'", "mode(v) = 'new\nline'", "mode(x) <> 3", "mode(b) = true"]
+DUELS = [
+    "avg(x) filter (where v = 'Y') > avg(x) filter (where v = 'N')", "avg(f) filter (where b) >= avg(f) filter (where not b) + 1/7",
+    "avg(x > 3) filter (where b) - avg(x > 3) filter (where not b) > 1/100",
+]  # fmt: skip
+CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
+EVERY = [*COUNTS, *SUMS, *RANKS, *VOTES, *DUELS]
+PER_UNIT = {"avg": "x", "sum": "x", "min": "x", "max": "x"}
+
+
+def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), most: int = 2**31 - 1, bounds: Any = BOUNDS,
+           **options: Any) -> dict[Any, Any]:  # fmt: skip
+    """The levels of many questions at once, by group: every comparison's measure in one plan."""
+    asked = [prepare(source, question, P, bounds=bounds, **options) for question in questions]
+    declared = asked[0].declared
+    gathered = gather(People(source, None, declared.unit, by, most), [(m.recipe, m.wants) for p in asked for m in p.measures])
+    found = iter([m.levels(r, gathered.people) for m, r in zip((m for p in asked for m in p.measures), gathered.found, strict=True)])
+    told = [_told(prepared, found) for prepared in asked]
+    return {key: [float(t[i]) for t in told] for i, key in enumerate(gathered.keys)} | {"people": sorted(gathered.people.tolist())}
+
+
+def _told(prepared: Prepared, found: Any) -> Any:
+    assert prepared.asked is not None
+    return _combined(prepared.asked.tree, found)
+
+
+def chunks(questions: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [questions[i : i + size] for i in range(0, len(questions), size)]
+
+
+def everything(source: Source) -> dict[str, Any]:
+    """What the engines must agree on, in as few plans as possible."""
+    grid = {"x": (0, 8), "big": (-(10**18), 10**18, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
+    found: dict[str, Any] = {}
+    for neighbours in ("add-remove", "replace"):
+        for part in (COUNTS, SUMS, [*RANKS, *VOTES], DUELS):
+            found[f"{neighbours} {part[0]}"] = levels(source, part, neighbours=neighbours)
+        people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
+        found[f"{neighbours} big"] = levels(source, ["avg(big) >= -1/3"], neighbours=neighbours)
+        found[f"{neighbours} people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
+        for how in PER_UNIT:
+            asked = ["avg(x) > 2", "median(x) > 2", "avg(big) >= -1/3", "max(f) < 5", DUELS[0]]
+            asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
+            found[f"{neighbours} {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
+    found["conditions"] = levels(source, CONDITIONAL)
+    found["groups"] = levels(source, [*COUNTS, "avg(x) > 9/4", "sum(big) > 7", *VOTES, DUELS[0]], ("g",), unit="u", per_unit="max", most=2)
+    found["rows by group"] = levels(source, ["avg(f) > 1.5", "median(x) > 3", "mode(b) = true"], ("g", "day"))
+    edges = {"big": (-(2**62 - 1), 2**62 - 1), "x": (0, 1)}
+    found["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)
+    found["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u")
+    found["edges, averages"] = levels(source, ["median(big) > 1000"], bounds=edges, unit="u", per_unit="avg")
+    coarse = ["avg(x) > 2", "avg(big) >= -1/3", "sum(big) > 5", "avg(f) > 1", "avg(i) > 100000"]
+    found["coarse"] = levels(source, coarse, bounds=grid)
+    found["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")
+    return found
