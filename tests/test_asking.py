@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from duotone import ApproxDP
+from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.asking import Prepared, _combined, _nothing, prepare
+from duotone.cli import main
 from duotone.engines.plan import People, gather
 from duotone.questions import Neighbours, verify
 
@@ -36,8 +44,7 @@ def table(datasets: Sequence[Sequence[Person]]) -> pa.Table:
 def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[float]:
     """Levels of all datasets at once: the engine groups by dataset."""
     assert prepared.asked is not None
-    where = None if prepared.declared.replaced else prepared.asked.where
-    who = People(prepared.source, where, prepared.declared.unit, (by,) if by else (), 2**31)
+    who = People(prepared.source, prepared.rows, prepared.declared.unit, (by,) if by else (), 2**31)
     gathered = gather(who, [(m.recipe, m.wants) for m in prepared.measures])
     found = [m.levels(r, gathered.people) for m, r in zip(prepared.measures, gathered.found, strict=True)]
     told = _combined(prepared.asked.tree, iter(found)).tolist()
@@ -268,3 +275,263 @@ def test_every_atom_with_units_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], neighbours: Neighbours
 ) -> None:
     check(sql, reference, domain, neighbours, people=2 if len(domain) > 6 else 3, reach=2, unit="u", **options)
+
+
+people = st.lists(
+    st.tuples(st.tuples(st.sampled_from(["A", "B", "Y", "N", None]), st.one_of(st.none(), st.integers(-9, 9)))), max_size=25
+)
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("count(*) filter (where v = 'Y') > count(*) filter (where v = 'N')", {}),
+    ("avg(x) > 1/3", {"bounds": {"x": (-4, 6)}}),
+    ("sum(x) <= 7", {"bounds": {"x": (-4, 6)}}),
+    ("avg(x) filter (where v = 'A') - avg(x) filter (where v = 'B') >= 1", {"bounds": {"x": (-4, 6)}}),
+    ("mode(v) = 'A'", {}),
+    ("2 * sum(x) - 3 * count(*) filter (where v = 'Y') > 1", {"bounds": {"x": (-4, 6)}}),
+    ("quantile(x, 0.8) >= 2 and not bool_or(v = 'N')", {}),
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(people, st.sampled_from(ASKED), st.sampled_from(BOTH), st.booleans())
+def test_one_table_and_many_have_the_same_levels(
+    rows: list[Person], asked: tuple[str, dict[str, Any]], neighbours: Neighbours, units: bool
+) -> None:
+    """The plan for a whole table against the plan by group, which brute force has checked; and against other engines' plan."""
+    sql, options = asked
+    options = options | ({"unit": "u", "per_unit": "max"} if units else {})
+    for privacy in (P, ApproxDP(2, "1e-2")):  # the latter fetches no more than 5 from each end
+        prepared = prepare(table([rows]), sql, privacy, neighbours=neighbours, **options)
+        alone = levels(prepared, 1, by=None)
+        portable = dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, embedded=False))
+        assert levels(portable, 1, by=None) == alone
+        if rows:
+            assert alone == levels(prepared, 1) == levels(portable, 1)
+
+
+@given(people, st.sampled_from(["avg(x) > 1/3", "sum(x) > 2", "count(*) >= 3", "median(x) < 2"]), st.sampled_from(BOTH))
+@settings(max_examples=30, deadline=None)
+def test_only_the_mechanisms_levels_are_looked_at(rows: list[Person], sql: str, neighbours: Neighbours) -> None:
+    """Levels from few fetched people agree with those from many, as far as the mechanism tells them apart."""
+    told = []
+    for privacy in (ApproxDP(2, "1e-1"), ApproxDP("0.5", "1e-9")):
+        prepared = prepare(table([rows]), sql, privacy, neighbours=neighbours, bounds={"x": (-4, 6)})
+        told.append(levels(prepared, 1, by=None)[0])
+    reach = len(prepare(table([rows]), sql, ApproxDP(2, "1e-1"), bounds={"x": (-4, 6)}).table.blue)
+    assert np.clip(told[0], -reach - 1, reach) == np.clip(told[1], -reach - 1, reach)
+
+
+def level(content: pa.Table, sql: str, **options: Any) -> float:
+    return levels(prepare(content, sql, P, **options), 1, by=None)[0]
+
+
+def test_edges_of_numbers() -> None:
+    big, least = 2**63 - 1, -(2**63)
+    ints = pa.table({"x": pa.array([big] * 3 + [least] * 3 + [None, 0], pa.int64())})
+    wide = {"x": (-(2**62) + 1, 2**62 - 1)}
+    assert level(ints, "sum(x) >= 0", bounds=wide) == 0
+    assert level(ints, "sum(x) > 0", bounds=wide) == -1
+    assert level(ints, "avg(x) >= 0", bounds=wide) == 0
+    assert level(ints, f"count(*) filter (where x = {big}) >= 3") == 0
+    assert level(ints, f"count(*) filter (where x > {big * 10}) >= 1") == -1
+    assert level(ints, f"count(*) filter (where x > -{big * 10}) >= 7") == 0
+    assert level(ints, "count(*) filter (where x <> 1/2) >= 7") == 0
+    assert level(ints, "count(*) filter (where x < 1/2) = 4") == 0
+    grouped = pa.table({"x": pa.array([big] * 3 + [least] * 2, pa.int64()), "u": [1] * 5})
+    assert level(grouped, "sum(x) > 0", bounds=wide, unit="u") == 0
+    floats = pa.table({"x": [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, None, 0.3]})
+    assert level(floats, "count(x) = 7") == -1  # NaN counts as null
+    assert level(floats, "count(x) = 6") == 0
+    assert level(floats, "sum(x) > 0", bounds={"x": (-1, 1)}) == 0
+    assert level(floats, "max(x) > 1e300") == 1
+    assert level(floats, "min(x) < -1e300") == 1
+    small = pa.table({"x": pa.array([100] * 9, pa.int8()), "d": pa.array([Decimal("9.99")] * 9, pa.decimal128(38, 2))})
+    assert level(small, "sum(x) >= 900", bounds={"x": (-1000, 1000)}) == 0
+    assert level(small, "sum(x) >= 90", bounds={"x": (0, 1000, 100)}) == 8
+    assert level(small, "avg(d) >= 9.99", bounds={"d": (0, 100, "0.01")}) == 0
+    assert level(small, "avg(d) > 9.99", bounds={"d": (0, 100, "0.01")}) == -1
+
+
+@pytest.mark.parametrize("sql", [case[0] for case in CASES if "from t" not in case[0]])
+def test_every_question_has_an_answer_on_every_table(sql: str) -> None:
+    empty = table([[]])
+    for content in (empty, table([[((None, None),)]]), table([[((None, None),)] * 30]), table([[(("A", 1),)]])):
+        for neighbours in BOTH:
+            reply = prepare(content, sql, P, bounds={"x": (0, 3)}, neighbours=neighbours).release()
+            assert reply.answers.keys() == {()}
+
+
+def test_csv_columns_are_read_by_stated_rules(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(
+        'name,age,born,ok\n"Ann, B.",30,2000-01-02,true\nBob,x,never,false\nÇ\'é,,,\n# no remark,41.5,1980-12-31,true\nshort\n'
+        'Dee,50,1970-01-01,false,too,many\n"qu""ote",inf,nan,maybe\n'
+    )
+    for sql, told in [
+        ("count(*) = 7", 0), ("count(age) = 5", 0), ("count(*) filter (where age > 35) = 3", 0), ("avg(age) > 40", 1),
+        ("count(*) filter (where year(born) = 1980) = 1", 0), ("count(*) filter (where born < date '1990-01-01') = 2", 0),
+        ("count(*) filter (where ok = true) = 2", 0), ("mode(name) = 'Bob'", -1),
+        ("count(*) filter (where name like 'A%') = 1", 0),
+        ("count(*) filter (where lower(name) = 'bob' or length(name) = 5) = 2", 0),
+    ]:  # fmt: skip
+        prepared = prepare(file, sql, P, bounds={"age": (0, 100)})
+        assert levels(prepared, 1, by=None) == [told], sql
+
+
+def test_dates_times_and_booleans() -> None:
+    when = [datetime.datetime(2025, 1, 1, 12, 30), datetime.datetime(2024, 12, 31), None]
+    content = pa.table({"ts": when, "d": [w and w.date() for w in when], "b": [True, False, None], "v": [" Ab", "ab", ""]})
+    for sql in [
+        "count(*) filter (where ts >= timestamp '2025-01-01 12:30:00') = 1",
+        "count(*) filter (where ts > date '2025-01-01') = 1",
+        "count(*) filter (where ts < '2025-01-01') = 1", "count(*) filter (where d = '2024-12-31') = 1",
+        "max(d) > '2024-06-01'", "count(*) filter (where b) = 1", "count(*) filter (where not b) = 1", "avg(b) >= 1/2",
+        "count(*) filter (where extract(month from ts) = 12 and day(d) = 31) = 1", "count(*) filter (where trim(v) = 'Ab') = 1",
+        "count(*) filter (where upper(v) = 'AB') = 1", "count(*) filter (where v = '') = 1", "bool_or(b)",
+        "min(ts) < '2025-01-01'",
+        "count(*) filter (where b is null and ts is null) = 1", "count(*) filter (where v in ('ab', '')) = 2",
+    ]:  # fmt: skip
+        assert level(content, sql) >= 0, sql
+
+
+def test_the_whole_path_passes_the_audit() -> None:
+    """Black box: 10^5 releases from each of two neighbouring tables, for a few questions; false alarms below 10^-6 in all."""
+    near = [(("Y", 3),)] * 4 + [(("N", 0),)] * 4
+    asked: list[tuple[str, dict[str, Any]]] = [ASKED[0], ("avg(x) > 1", {"bounds": {"x": (0, 3)}}), ("median(x) > 1", {})]
+    for sql, options in asked:
+        for other in (near[1:], near[:-1], [*near, (("Y", 3),)]):
+            pair = [prepare(table([rows]), sql, ApproxDP(1, "1e-2"), **options) for rows in (near, other)]
+            # One release reads the table; the coins of many are tossed from the level that it then has.
+            drawn = [np.clip(levels(p, 1, by=None), -99, 99).astype(int)[0] for p in pair]
+
+            def releases(i: int, n: int, pair: Any = pair, drawn: Any = drawn) -> Any:
+                return pair[i].coin.answers(np.full(n, drawn[i]))
+
+            assert not audit_answers(releases, 0, 1, ApproxDP(1, "1e-2"), draws=10**5, confidence=1 - 1e-7).caught
+    repeated = prepare(table([near]), ASKED[0][0], ApproxDP(1, "1e-2"))
+    yes = sum(bool(repeated.release()) for _ in range(300))
+    expected = 300 * (1 - repeated.error(1))
+    assert abs(yes - (300 - expected)) < 6 * math.sqrt(300) / 2  # a tie is a no: 5.2 standard deviations or more
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("vote,age,town\n" + "Y,30,Ely\n" * 60 + "N,20,Wells\n" * 30)
+    (tmp_path / "towns.csv").write_text("Ely\nYork\n")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["ask", str(file), *arguments, "--epsilon", "1", "--delta", "1e-6"])
+        out = capsys.readouterr()
+        return int(ended.value.code or 0), out.out, out.err
+
+    code, out, _ = run("count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')")
+    assert code == 0
+    assert out.startswith("yes\n")
+    assert "each row is a person; exact distance" in out
+    assert "never wrong from 15 people on" in out
+    told = json.loads(run("avg(age) > 25", "--bounds", "age=0:120:1", "--json", "--certificate", str(tmp_path / "c.json"))[1])
+    assert (told["answer"], told["grids"], told["certain_from"]) == ("yes", {"age": "1"}, 15)
+    assert prove(json.loads((tmp_path / "c.json").read_text()))
+    preview = json.loads(
+        run("avg(age) > 25", "--bounds", "age=0:120:1", "--preview", "--json", "--draw", str(tmp_path / "p.svg"))[1]
+    )
+    assert "answer" not in preview
+    assert (tmp_path / "p.svg").exists()
+    grouped = "select town, count(*) >= 45 from t group by town"
+    assert "Ely" in run(grouped)[1]
+    listed = json.loads(run(grouped, "--groups", str(tmp_path / "towns.csv"), "--json")[1])
+    assert listed["answers"] == [{"town": "Ely", "answer": "yes"}, {"town": "York", "answer": "no"}]
+    for arguments, says in [
+        (["avg(age) > 25"], "needs bounds"), (["avg(age) > 25", "--bounds", "age"], "bounds are COL=LO:HI"),
+        (["count(*) > 1", "--groups", str(tmp_path / "none.csv")], "cannot be read: it must be a CSV file"),
+    ]:  # fmt: skip
+        code, _, err = run(*arguments)
+        assert code == 2
+        assert says in err
+        assert err.count("\n") == 1
+
+
+def test_no_error_holds_private_values() -> None:
+    source = prepare(table([[(("secret4711", 1),)]]), "count(*) > 0", P)
+    broken = dataclasses.replace(source, source=dataclasses.replace(source.source, connection=None))
+    with pytest.raises(DuotoneError, match="might quote rows") as caught:
+        broken.release()
+    frame = caught.value.__traceback__
+    while frame is not None:
+        assert "4711" not in str({k: v for k, v in frame.tb_frame.f_locals.items() if k in ("gathered", "levels", "keys")})
+        frame = frame.tb_next
+
+
+@pytest.mark.parametrize(
+    "line", ['"q', '"q\\nz",1', "q\\rz,1", '"q,1', 'q,"1', ' "q,1', "\\xff\\xfe,1", "\\x00,\\x01,5", "a" * 10**5, ""]
+)
+@pytest.mark.parametrize("place", [0, 5, 40])
+def test_a_line_of_a_csv_file_changes_no_other(tmp_path: Path, line: str, place: int) -> None:
+    """A line that is broken in any way is at most as many rows as it has line ends, wherever it stands."""
+    lines = [f"p{i},{i}".encode() for i in range(40)]
+    broken = line.encode().decode("unicode_escape").encode("latin-1")
+    without, file = tmp_path / "a.csv", tmp_path / "b.csv"
+    without.write_bytes(b"u,x\n" + b"\n".join(lines) + b"\n")
+    file.write_bytes(b"u,x\n" + b"\n".join([*lines[:place], broken, *lines[place:]]) + b"\n")
+    most = len(broken.splitlines()) or 1
+    for sql in ("count(*) >= 30", "sum(x) >= 400", "count(*) filter (where u = 'p7') >= 1"):
+        first, second = (levels(prepare(f, sql, P, bounds={"x": (0, 40, 1)}), 1, by=None)[0] for f in (without, file))
+        assert abs(first - second) <= most
+
+
+def test_values_never_leave_their_bounds() -> None:
+    """What floats, narrow integers and averages of a person round to stays within what a newcomer could have."""
+    edge = 2**51
+    floats = pa.table({"x": [float(edge - 1), edge - 0.5, float(edge), 1e300]})
+    assert level(floats, f"sum(x) > {4 * edge}", bounds={"x": (0, edge, 1)}) == -1
+    assert level(floats, f"sum(x) > {4 * edge - 2}", bounds={"x": (0, edge, 1)}) == 0
+    narrow = pa.table({"x": pa.array([100, -100, 4, 5], pa.int8())})
+    assert level(narrow, "sum(x) >= 10", bounds={"x": (-100, 100, 10)}) == 0  # 5 is rounded up to 10
+    many = pa.table({"x": pa.array([2**51] * 9, pa.int64()), "u": [1] * 9})
+    assert level(many, f"avg(x) >= {2**51}", bounds={"x": (-(2**51), 2**51)}, unit="u", per_unit="avg") == 0
+    sides = "avg(x) filter (where d > '9999-12-30') > avg(x) filter (where d < '9999-12-31')"
+    with pytest.raises(DuotoneError, match="must be over different rows"):
+        level(pa.table({"x": [1], "d": pa.array([0], pa.date32())}), sides.replace("<", "<="), bounds={"x": (0, 1)})
+    far = pa.table({"t": pa.array([2**62, -(2**62), 0, None], pa.timestamp("ms")), "x": [1] * 4})
+    assert level(far, "count(*) filter (where t < '2020-01-01 00:00:00') = 1") == 0  # those out of range are null
+    assert level(far, "count(*) filter (where year(t) = 1970) = 1") == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind", "value"),
+    [
+        ("y = 0.1", "y = 0.10000000000000000001", pa.float64(), 0.1),
+        ("y > 1e-300", "y < 2e-300", pa.float64(), 1.5e-300),
+        ("y > '9999-12-31'", "y > '9999-12-30'", pa.date32(), 10**8),
+        ("y > '2020-01-01 00:00:00'", "y < '2020-01-01 00:00:00.000001'", pa.timestamp("ns"), 1577836800000000500),
+    ],
+)
+def test_a_row_never_scores_more_than_it_is_thought_to(first: str, second: str, kind: Any, value: Any) -> None:
+    sql = f"1000 * count(*) filter (where {first}) + 1000 * count(*) filter (where {second}) + sum(x) >= 2000"
+    empty, one = (pa.table({"y": pa.array(rows, kind), "x": np.zeros(len(rows))}) for rows in ([], [value]))
+    assert abs(level(empty, sql, bounds={"x": (0, 100)}) - level(one, sql, bounds={"x": (0, 100)})) <= 1
+
+
+def test_what_stands_in_a_condition_too_is_a_safe_bound() -> None:
+    content = pa.table({"x": [10, 10, 10, 10], "v": ["A"] * 4, "u": list("abcd")})
+    for sql, told in [
+        ("avg(x) filter (where x > 5) > 6", "safe bound"), ("min(x) filter (where x > 5) > 3", "safe bound"),
+        ("mode(v) filter (where v = 'A') = 'A'", "safe bound"),
+        ("count(*) filter (where v = 'a' and v like 'b%') > 1", "safe bound"),
+        ("avg(x) filter (where v = 'A') > 6", "exact distance"),
+        ("count(*) filter (where x > 5 and x < 9) > 6", "exact distance"),
+        ("avg(x) filter (where x is not null) > 6", "exact distance"),
+    ]:  # fmt: skip
+        assert prepare(content, sql, P, bounds={"x": (0, 10)}).basis == told, sql
+    assert prepare(content, "count(*) filter (where u = 'bob') >= 2", P, unit="u").basis == "safe bound"
+
+
+def test_listed_keys_of_every_kind() -> None:
+    days = [datetime.date(2025, 1, 1), datetime.date(2025, 1, 2)]
+    kinds: dict[str, list[Any]] = {"b": [True, False], "i": [7, 8], "d": days, "s": ["x", "y"]}
+    content = pa.table({column: [first] * 40 + [second] for column, (first, second) in kinds.items()})
+    for column, keys in kinds.items():
+        question = f"select {column}, count(*) > 20 from t group by {column}"
+        for groups in ([[key] for key in keys], None):
+            reply = prepare(content, question, ApproxDP(40, "1e-6"), groups=groups).release()
+            assert list(reply.answers.values())[:1] == [True]

@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 from duotone.engines.expressions import holds
 from duotone.engines.recipes import Recipe
-from duotone.engines.source import Source
-from duotone.sql.condition import Condition
+from duotone.engines.source import UNREADABLE, Source
+from duotone.errors import DuotoneError
+from duotone.sql.condition import ALWAYS, Condition
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people have each of these scores."""
+    """How many people have each of these scores; where it is the same for `everyone`, they are counted already."""
 
     values: tuple[int, ...]
+    everyone: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class People:
         """
         rows = self.source.table
         named = [rows[column].notnull() for column in (*self.by, *([self.unit] if self.unit else []))]
-        conditions = named + ([holds(self.where, rows)] if self.where is not None else [])
+        conditions = named + ([holds(self.where, rows)] if self.where not in (None, ALWAYS) else [])
         rows = rows.filter(conditions) if conditions else rows
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
         if self.unit is None:
@@ -109,7 +111,8 @@ def gather(who: People, asked: Sequence[tuple[Recipe, Mapping[str, Want]]]) -> G
     keys = [f"k{i}" for i in range(len(who.by))]
     wants = [wanted for _, wanted in asked]
     named = {f"m{i}{n}": want for i, wanted in enumerate(wants) for n, want in wanted.items()}
-    return _read(who.source.run(_plan(people, keys, named)), who, keys, wants)
+    plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named)
+    return _read(who.source.run(plan), who, keys, wants)
 
 
 def _plan(people: Any, keys: list[str], wants: Mapping[str, Want]) -> Any:
@@ -119,7 +122,7 @@ def _plan(people: Any, keys: list[str], wants: Mapping[str, Want]) -> Any:
         column = people[name]
         match want:
             case Tally():
-                simple |= {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(want.values)}
+                simple |= _tallies(people, name, want)
             case Ends():
                 simple |= {f"{name}_n": column.count(), f"{name}_sum": column.sum().cast("string")}
                 parts += [_end(people, keys, name, want.reach, way) for way in ("largest", "smallest")]
@@ -129,6 +132,61 @@ def _plan(people: Any, keys: list[str], wants: Mapping[str, Want]) -> Any:
     for part in parts:
         main = _joined(main, part, keys)
     return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
+
+
+def _tallies(people: Any, name: str, want: Tally) -> dict[str, Any]:
+    """How many have each score; where a score is only whether a condition holds, how many it holds for."""
+    column = people[name]
+    if want.everyone:
+        return {}
+    if column.type().is_boolean():
+        return {f"{name}_0": people.count(where=column)}
+    return {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(want.values)}
+
+
+@ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<int64>"))
+def _largest(value, n): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.agg.builtin(name="min", signature=(("int64", "int64"), "array<int64>"))
+def _smallest(value, n): ...  # type: ignore[no-untyped-def]
+
+
+def _one_pass(people: Any, keys: list[str], wants: Mapping[str, Want], who: People) -> Any:
+    """The plan where the engine can keep the largest and the smallest while it adds up.
+
+    Of a long table, the first rows tell from where on a value can be among them, and the rest is passed over quickly.
+    """
+    simple: dict[str, Any] = {"people": people.count()}
+    votes = [_votes(people, keys, name, want.reach) for name, want in wants.items() if isinstance(want, Votes)]
+    for name, want in wants.items():
+        column = people[name]
+        if isinstance(want, Tally):
+            simple |= _tallies(people, name, want)
+        elif isinstance(want, Ends):
+            simple |= {f"{name}_n": column.count(), f"{name}_sum": column.sum().cast("string")}
+            high, low = (None, None) if keys or who.unit else _hints(people, name, want.reach, who.source)
+            ends = (
+                ("largest", _largest(column, want.reach, where=None if high is None else column >= high)),
+                ("smallest", _smallest(column, want.reach, where=None if low is None else column <= low)),
+            )
+            simple |= {f"{name}_{way}": end.cast("array<string>") for way, end in ends}
+    main = people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
+    for part in votes:
+        main = _joined(main, part, keys)
+    return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
+
+
+def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int | None, int | None]:
+    """Values that at least `reach` people reach from above and from below, or None: they are among the first rows."""
+    first = people.limit(HINT)
+    found = source.run(first.agg(high=_largest(first[name], reach), low=_smallest(first[name], reach))).to_pylist()[0]
+    high, low = (ends[-1] if ends is not None and len(ends) == reach else None for ends in (found["high"], found["low"]))
+    return high, low
+
+
+HINT = 100_000
+"""Rows at the beginning of a table that are looked at for hints."""
 
 
 def _joined(main: Any, part: Any, keys: list[str]) -> Any:
@@ -187,15 +245,25 @@ def _counts(column: Any) -> Array:
 def _found(columns: Mapping[str, Any], name: str, want: Want, size: int) -> Found:
     match want:
         case Tally():
-            counts = {value: columns[f"{name}_{i}"] for i, value in enumerate(want.values)}
+            names = ["people"] if want.everyone else [f"{name}_{i}" for i in range(len(want.values))]
+            counts = {value: columns[column] for value, column in zip(want.values, names, strict=True)}
             zero = np.zeros(size, dtype=np.int64)
             return Found(counts, zero, sum(counts.values(), zero))
         case Ends():
             total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
-            largest, smallest = (_ends(columns[f"{name}_{way}"], way == "largest") for way in ("largest", "smallest"))
+            lists = [columns[f"{name}_{way}"] for way in ("largest", "smallest")]
+            for values in lists:
+                _complete(values, columns[f"{name}_n"], want.reach)
+            largest, smallest = _ends(lists[0], True), _ends(lists[1], False)
             return Found({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
     rivals = _ends(columns[f"{name}_rivals"], True)
     return Found({}, columns[f"{name}_own"], columns["people"], rivals)
+
+
+def _complete(lists: Sequence[Sequence[Any] | None], people: Array, reach: int) -> None:
+    """A table that changed while it was read could give too few; the answer would then be another table's."""
+    if any(len(values or ()) < min(reach, n) for values, n in zip(lists, people.tolist(), strict=True)):
+        raise DuotoneError(UNREADABLE)
 
 
 def _ends(lists: Sequence[Sequence[Any] | None], descending: bool) -> list[tuple[Array, Array]]:

@@ -28,12 +28,33 @@ class Recipe:
     person: Callable[[Any, str], Expressions]
 
 
+def flagged(condition: Condition) -> Recipe:
+    """Whether a row that is a person satisfies a condition: what a plain count asks, without arithmetic."""
+    return _of_rows(lambda rows: {"s": holds(condition, rows)})
+
+
+def valued(value: Operand, where: Condition, grid: Grid) -> Recipe:
+    """The value of a row that is a person, in grid steps."""
+
+    def row(rows: Any) -> Expressions:
+        found = steps(value, grid, rows)
+        return {"s": found if where == ALWAYS else ibis.cases((holds(where, rows), found))}
+
+    return _of_rows(row)
+
+
+def _of_rows(alone: Callable[[Any], Expressions]) -> Recipe:
+    return Recipe(alone, lambda _: {}, lambda _, name: {}, lambda _, name: {})  # noqa: ARG005
+
+
 def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> Recipe:
     """A person's rows add up, and are clipped to what one person may count for."""
 
     def row(rows: Any) -> Expressions:
         parts = [_term(weight, term.value, term.where, grids, rows) for weight, term in score.terms]
         whole = added(parts) if parts else ibis.literal(0, type="int64")
+        if len(parts) > 1:  # no row scores more than it is known to be able to, whatever its conditions do
+            whole = clipped(whole, score.lowest, score.highest)
         return {"s": whole if present in (None, ALWAYS) else ibis.cases((holds(present, rows), whole))}
 
     return Recipe(
@@ -95,6 +116,11 @@ def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
     """Values on two sides; whoever has rows on both is on neither."""
     values = _values(sides, grid)
 
+    def alone(rows: Any) -> Expressions:
+        found, (first, second) = values(rows), sides
+        on_both = holds(both(sides[first][1], sides[second][1]), rows)
+        return {side: ibis.cases((on_both, ibis.null("int64")), else_=found[side]) for side in sides}
+
     def merged(rows: Any, name: str) -> Expressions:
         return {n: e for side in sides for n, e in _merged(rows, name, side, how or "max").items()}
 
@@ -104,7 +130,7 @@ def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
         first, second = reduced
         return {first: ibis.cases((b.isnull(), a)), second: ibis.cases((a.isnull(), b))}
 
-    return Recipe(values, values, merged, person)
+    return Recipe(alone, values, merged, person)
 
 
 def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> Recipe:
@@ -175,6 +201,6 @@ def _reduced(people: Any, column: str, how: Reduction, grid: Grid) -> Any:
         return clipped(value, grid.low, grid.high)
     if how != "avg":
         return value
-    n = people[f"{column}n"]
-    some = ibis.cases((n > 0, n), else_=1)
-    return ibis.cases((n > 0, (value - n * grid.low) // some + grid.low))
+    n = people[f"{column}n"].cast("float64")
+    some = ibis.cases((n > 0, n), else_=1.0)
+    return ibis.cases((n > 0, clipped((value.cast("float64") / some).floor(), grid.low, grid.high).cast("int64")))

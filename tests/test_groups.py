@@ -1,0 +1,202 @@
+"""Which groups may be shown: on the engine, one person changes few counts by one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
+from duotone.cli import main
+from duotone.engines import open_source
+from duotone.engines.plan import People, gather
+
+SURE = ApproxDP(50, "0.9")  # a group of two is certain
+rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, None]), st.sampled_from(["a", "b", "c", None])), max_size=12)
+
+
+def table(content: list[tuple[Any, Any]]) -> pa.Table:
+    return pa.table(
+        {"person": pa.array([r[0] for r in content], pa.int64()), "key": pa.array([r[1] for r in content], pa.string())}
+    )
+
+
+def people(content: list[tuple[Any, Any]], unit: str | None, most: int) -> dict[str, int]:
+    found = gather(People(open_source(table(content)), None, unit, ("key",), most), [])
+    return {key: n for (key,), n in zip(found.keys, found.people.tolist(), strict=True)}
+
+
+@settings(max_examples=60)
+@given(rows, st.integers(1, 3), st.integers(1, 4))
+def test_one_person_changes_few_counts_by_one(content: list[tuple[Any, Any]], most: int, person: int) -> None:
+    """The ±1 rule, on the engine itself: with and without a person, at most `most` keys differ, each by 1."""
+    whole = people(content, "person", most)
+    without = people([r for r in content if r[0] != person], "person", most)
+    changed = {key: whole.get(key, 0) - without.get(key, 0) for key in whole.keys() | without.keys()}
+    assert sum(v != 0 for v in changed.values()) <= most
+    assert set(changed.values()) <= {0, 1}
+    for key, n in people(content, "person", 3).items():
+        assert n == len({r[0] for r in content if r[1] == key and r[0] is not None})
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_without_a_unit_rows_are_people(content: list[tuple[Any, Any]]) -> None:
+    assert people(content, None, 1) == {k: sum(r[1] == k for r in content) for k in {r[1] for r in content} - {None}}
+
+
+def test_every_kind_of_table(tmp_path: Path) -> None:
+    content = [(i, "common") for i in range(40)] + [(99, "rare")] + [(7, "common")] * 50
+    arrow = table(content)
+    pq.write_table(arrow, tmp_path / "t.parquet")
+    arrow.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.register("given", arrow)
+        connection.execute("create table visits as select * from given")
+    privacy = ApproxDP(1, "1e-9")
+    sources: list[tuple[Any, str | None]] = [
+        (arrow, None),
+        (pd.DataFrame(arrow.to_pydict()), None),
+        (pl.DataFrame(arrow.to_pydict()), None),
+        (tmp_path / "t.parquet", None),
+        (str(tmp_path / "t.csv"), None),
+        (tmp_path / "t.duckdb", "visits"),
+    ]
+    for source, name in sources:
+        chosen = select_groups(source, ["key"], privacy, unit="person", name=name)
+        assert list(chosen.answers) == [("common",)]
+        assert ask(source, "count(distinct person) >= 25", privacy, unit="person", name=name)
+        assert not ask(source, "sum(person) > 2000", privacy, bounds={"person": (0, 10)}, name=name)
+    assert prove(chosen.certificate()).startswith("private and optimal")
+
+
+def test_keys_come_in_their_own_order_and_shares_are_even() -> None:
+    content = pa.table({"a": ["z", "y", "z", "y", "x"] * 9, "b": [2, 1, 1, 2, 1] * 9, "u": range(45)})
+    chosen = select_groups(content, ["a", "b"], ApproxDP(ratio=2**60, delta="0.9"), unit="u", max_groups=3)
+    assert list(chosen.answers) == [("x", 1), ("y", 1), ("y", 2), ("z", 1), ("z", 2)]
+    assert chosen.share == ApproxDP(ratio=2**20, delta="0.3")
+    assert select_groups(content.slice(0, 0), ["a"], SURE).answers == {}
+
+
+def test_columns_may_be_called_anything() -> None:
+    """Names that the plan uses itself, and odd ones, change nothing."""
+    names = ["unit", "k0", "order_", "rank_", "m0s", "people", "value", "one", "k0_", "a b", 'q"x', "ü"]
+    content = pa.table({name: [0, 0, 1] * 30 for name in names} | {"who": list(range(30)) * 3})
+    for name in names:
+        chosen = select_groups(content, [name], ApproxDP(ratio=2**60, delta="0.9"), unit="who", max_groups=2)
+        assert list(chosen.answers) == [(0,), (1,)]
+        quoted = '"' + name.replace('"', '""') + '"'
+        question = f"select {quoted}, avg({quoted}) > 1/2 from t group by {quoted}"
+        reply = ask(content, question, ApproxDP(ratio=2**60, delta="0.9"), unit="who", max_groups=2, bounds={name: (0, 1)})
+        assert reply.answers == {(0,): False, (1,): True}
+
+
+def test_a_question_by_group_from_a_list_or_selected() -> None:
+    content = pa.table({"town": ["Ely"] * 60 + ["Wells"] * 30 + ["Bath"], "x": [1.0] * 91})
+    question = "select town, count(*) >= 45 from t group by town"
+    assert ask(content, question, ApproxDP(2, "1e-6")).answers == {("Ely",): True, ("Wells",): False}
+    listed = [("Wells",), ("Ely",), ("Nowhere",)]
+    reply = ask(content, question, ApproxDP(4), groups=listed)
+    assert list(reply.answers) == listed
+    assert not reply.answers[("Nowhere",)]
+    assert prepare(content, question, ApproxDP(2, "1e-6")).parts == 2
+    assert prepare(content, question, ApproxDP(2), groups=listed).parts == 1
+    with pytest.raises(DuotoneError, match=r"look at \.answers"):
+        bool(reply)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"by": []}, "at least one column"),
+        ({"by": ["key", "key"]}, "each once"),
+        ({"by": ["none"]}, "the table has no column none; it has person, key"),
+        ({"unit": "none"}, "the table has no column none"),
+        ({"unit": "key"}, "the unit cannot be a key"),
+        ({"max_groups": 0}, "must be a whole number from 1"),
+        ({"max_groups": True}, "must be a whole number from 1"),
+        ({"max_groups": 2**40}, "must be a whole number from 1"),
+        ({"unit": None, "max_groups": 2}, "name the unit"),
+        ({"privacy": ApproxDP(1)}, "with delta 0 no group may ever be shown"),
+    ],
+)
+def test_bad_requests(arguments: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"by": ["key"], "privacy": SURE, "unit": "person"} | arguments
+    with pytest.raises(DuotoneError, match=says):
+        select_groups(table([(1, "a")]), given.pop("by"), given.pop("privacy"), **given)
+
+
+def test_keys_must_be_equal_exactly_when_they_look_so() -> None:
+    odd = pa.table({"a": [[1], [2]], "f": [0.0, -0.0], "u": [1, 2]})
+    for column in ("a", "f"):
+        with pytest.raises(DuotoneError, match=f"column {column} cannot be grouped by"):
+            select_groups(odd, [column], SURE, unit="u")
+        with pytest.raises(DuotoneError, match=f"column {column} cannot be a person's name"):
+            select_groups(odd, ["u"], SURE, unit=column)
+    with pytest.raises(DuotoneError, match="same name but for upper and lower case"):
+        select_groups(pa.table({"a": [1], "A": [2]}), ["a"], SURE)
+
+
+def test_bad_sources(tmp_path: Path) -> None:
+    for ending in ("parquet", "duckdb"):
+        (tmp_path / f"t.{ending}").write_text("secret 4711")
+    (tmp_path / "t.xls").write_text("")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "twice.csv").write_text("a,a\n4711,4711\n")
+    (tmp_path / "latin.csv").write_bytes("näme,x\n4711,1\n".encode("latin-1"))
+    for source, name, says in [
+        (tmp_path / "none.csv", None, "there is no file"),
+        (tmp_path / "t.xls", None, r"must end in .csv, .parquet or .duckdb"),
+        (tmp_path / "t.parquet", None, "is not a Parquet file"),
+        (tmp_path / "t.duckdb", None, "say which"),
+        (tmp_path / "t.duckdb", "visits", "is not a DuckDB file"),
+        (tmp_path / "empty.csv", None, "must name every column"),
+        (tmp_path / "twice.csv", None, "must name every column, each differently"),
+        (tmp_path / "latin.csv", None, "cannot be read as column names"),
+        (4711, None, "that is not a table"),
+    ]:
+        with pytest.raises(DuotoneError, match=says) as caught:
+            open_source(source, name=name)
+        assert "4711" not in str(caught.value)
+    with duckdb.connect(str(tmp_path / "good.duckdb")) as connection:
+        connection.execute("create table t (a int); create table c (a varchar collate nocase); create view w as select 1")
+    with pytest.raises(DuotoneError, match="has no table visits"):
+        open_source(tmp_path / "good.duckdb", name="visits")
+    with pytest.raises(DuotoneError, match="has a collation"):
+        open_source(tmp_path / "good.duckdb", name="c")
+    with pytest.raises(DuotoneError, match="w is a view"):
+        open_source(tmp_path / "good.duckdb", name="w")
+    source = open_source(table([(1, "a")]))
+    with pytest.raises(DuotoneError, match="might quote rows") as hidden:
+        source.run(source.table.mutate(x=source.table.key.cast("int64")))
+    assert hidden.value.__cause__ is hidden.value.__context__ is None
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("person,town\n" + "".join(f"{i},Ely\n" for i in range(40)) + "1,Wells\n")
+    budget = ["--epsilon", "1", "--delta", "1e-9"]
+    with pytest.raises(SystemExit) as ended:
+        main(["groups", str(file), "--by", "town", "--unit", "person", *budget, "--json"])
+    assert not ended.value.code
+    assert json.loads(capsys.readouterr().out)["groups"] == [{"town": "Ely"}]
+    proof = tmp_path / "proof.json"
+    with pytest.raises(SystemExit) as ended:
+        main(["groups", str(file), "--by", "town", *budget, "--certificate", str(proof)])
+    assert not ended.value.code
+    assert "1 groups may be shown" in (out := capsys.readouterr().out)
+    assert "each row is a person" in out
+    assert prove(json.loads(proof.read_text()))
+    with pytest.raises(SystemExit) as ended:
+        main(["groups", str(file), "--by", "city", *budget])
+    assert ended.value.code == 2
+    assert "no column city" in capsys.readouterr().err
