@@ -30,6 +30,7 @@ bench: setup
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits
+	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
