@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duotone import draw, families, questions
+    from duotone.account import Receipt, Statement
     from duotone.audit import Audit, audit_answers, one_by_one
+    from duotone.budget import Sale
     from duotone.certificate import Unproved, prove
-    from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
+    from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graph import ColouredGraph
+    from duotone.ledger import Ledger, open_ledger
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
     from duotone.morphism import Morphism, boundary_morphism
@@ -43,7 +46,10 @@ _ROOMS = {
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
     "audit": ("audit_answers", "Audit", "one_by_one"),
-    "errors": ("DuotoneError", "Infeasible", "MissingExtra", "NotAMorphism"),
+    "budget": ("Sale",),
+    "account": ("Receipt", "Statement"),
+    "ledger": ("open_ledger", "Ledger"),
+    "errors": ("DuotoneError", "Infeasible", "LedgerBusy", "LedgerError", "MissingExtra", "NotAMorphism", "OverBudget"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -57,6 +63,9 @@ __all__ = [
     "DuotoneError",
     "GraphTable",
     "Infeasible",
+    "Ledger",
+    "LedgerBusy",
+    "LedgerError",
     "LineMechanism",
     "LineTable",
     "Mechanism",
@@ -64,6 +73,10 @@ __all__ = [
     "Morphism",
     "NotAMorphism",
     "Notion",
+    "OverBudget",
+    "Receipt",
+    "Sale",
+    "Statement",
     "Unproved",
     "audit_answers",
     "balanced",
@@ -74,6 +87,7 @@ __all__ = [
     "graph_table",
     "line_table",
     "one_by_one",
+    "open_ledger",
     "partition_selection",
     "prove",
     "questions",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.errors import DuotoneError
+from duotone.ledger_cli import ledgers
 
 if TYPE_CHECKING:
     from duotone.mechanism import Mechanism
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(ledgers, name="ledger")
 
 Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget ε: a decimal or a fraction.")]
 Ratio = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]

@@ -1,0 +1,353 @@
+"""Budgets: whether what has been charged, and one answer more, stays within what a dataset may spend.
+
+Who asks may choose the next question, and the notion it is sold at, after seeing the last answer. Each rule is a privacy
+filter that is proved for that; which one a dataset has is fixed when it is registered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Literal, Protocol
+
+import gmpy2
+
+from duotone.composition import MOST, TAIL, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
+from duotone.errors import DuotoneError
+from duotone.line import Boundary, LineMechanism, on_line
+from duotone.number import exp_below, float_below, probability, show
+from duotone.privacy import ApproxDP
+from duotone.table import LineTable, line_table
+
+LONGEST = 2**20
+"""The bits up to which a product of ratios is written out; beyond, it is added up by logarithms rounded up."""
+
+RuleName = Literal["sum", "advanced", "plan"]
+Tally = Mapping[ApproxDP, int]
+"""How many answers have been charged at each notion."""
+
+
+@dataclass(frozen=True)
+class Sale:
+    """What is sold: answers of one mechanism on a line.
+
+    `answers` is how many of them one person can take part in: 1 for a question, n for a batch of n, and for groups the
+    most groups that a person may be in, since groups that share nobody compose in parallel.
+    """
+
+    mechanism: LineMechanism
+    answers: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism.privacy, ApproxDP):
+            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
+        if not (type(self.answers) is int and 1 <= self.answers <= MOST):
+            raise DuotoneError(f"a sale has from 1 to {MOST} answers, got {self.answers}")
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """The notion that each answer is sold at."""
+        assert isinstance(self.mechanism.privacy, ApproxDP)
+        return self.mechanism.privacy
+
+    @property
+    def boundary(self) -> str:
+        """What is fixed at the boundary, as a ledger records it."""
+        return boundary_text(self.mechanism.boundary)
+
+    @cached_property
+    def table(self) -> LineTable:
+        """The integers that the answers are released from."""
+        return line_table(self.mechanism)
+
+
+class Rule(Protocol):
+    """A privacy filter: whether a tally stays within the budget, whatever was chosen after seeing what."""
+
+    @property
+    def name(self) -> RuleName:
+        """As it is recorded."""
+        ...
+
+    def accepts(self, sale: Sale) -> None:
+        """Raise where this budget has no price for such a sale."""
+        ...
+
+    def fits(self, tally: Tally) -> bool:
+        """Whether the tally is within the budget."""
+        ...
+
+    def spent(self, tally: Tally) -> tuple[float, float]:
+        """(ε, δ) of the tally, to be read; decisions are by `fits`."""
+        ...
+
+    def left(self, tally: Tally) -> str:
+        """What may still be spent, in words."""
+        ...
+
+    def written(self) -> dict[str, Any]:
+        """What a ledger records of it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Sums of ε and of δ, exactly: a filter for any mix of notions.
+
+    Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/ledger.md has the proof).
+
+    >>> rule = Sum(ApproxDP(1, "1e-6"))
+    >>> rule.fits({ApproxDP("0.1", "1e-7"): 10}), rule.fits({ApproxDP("0.1", "1e-7"): 10, ApproxDP("1e-9"): 1})
+    (True, False)
+    """
+
+    budget: ApproxDP
+    name: RuleName = "sum"
+
+    def accepts(self, sale: Sale) -> None:
+        """Any sale has a price."""
+
+    def fits(self, tally: Tally) -> bool:
+        """Σε ≤ ε and Σδ ≤ δ, in exact arithmetic; where ratios were given, their product counts."""
+        delta, exponent, ratio = Fraction(0), Fraction(0), Fraction(1)
+        for notion, n in tally.items():
+            delta += n * Fraction(notion.delta)
+            if notion.exponent is not None:
+                exponent += n * notion.exponent
+            elif n * notion.ratio.numerator.bit_length() <= LONGEST:
+                ratio *= notion.ratio**n
+            else:
+                exponent += n * log_above(notion.ratio)
+        if not delta <= Fraction(self.budget.delta):
+            return False
+        if self.budget.exponent is None:
+            return ratio * exp_above(exponent) <= self.budget.ratio
+        room = self.budget.exponent - exponent
+        return room >= 0 and (ratio == 1 or ratio <= exp_below(room))
+
+    def spent(self, tally: Tally) -> tuple[float, float]:
+        """The two sums."""
+        return _sums(tally)
+
+    def left(self, tally: Tally) -> str:
+        """The rest of ε and of δ."""
+        epsilon, delta = self.spent(tally)
+        return f"epsilon {max(0.0, self.budget.epsilon - epsilon):.6g}, delta {max(0.0, float(self.budget.delta) - delta):.6g}"
+
+    def written(self) -> dict[str, Any]:
+        """What a ledger records of it."""
+        return {"rule": self.name}
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """Squares of ε add up: a filter for any mix of notions, better than `Sum` for many small answers.
+
+    A part `slack` of the budget's δ is set aside; the rest pays for the δs.
+
+    Guarantee: what fits is (ε, δ)-private (Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1): with S = Σε², it holds
+    that √(2·S·ln(1/slack)) + S/2 ≤ ε. Exact, but for logarithms rounded up.
+
+    >>> rule = Advanced(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6))
+    >>> rule.fits({ApproxDP("0.01"): 330}), rule.fits({ApproxDP("0.01"): 340})
+    (True, False)
+    """
+
+    budget: ApproxDP
+    slack: Fraction
+    name: RuleName = "advanced"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.slack <= Fraction(self.budget.delta):
+            raise DuotoneError("advanced composition needs a budget with delta above 0")
+
+    def accepts(self, sale: Sale) -> None:
+        """Any sale has a price."""
+
+    def fits(self, tally: Tally) -> bool:
+        """2·S·ln(1/slack) ≤ (ε − S/2)² and Σδ ≤ δ − slack."""
+        squares = sum((n * _epsilon_above(notion) ** 2 for notion, n in tally.items()), Fraction(0))
+        delta = sum((n * Fraction(notion.delta) for notion, n in tally.items()), Fraction(0))
+        room = _epsilon_below(self.budget) - squares / 2
+        return (
+            delta <= Fraction(self.budget.delta) - self.slack
+            and room >= 0
+            and 2 * squares * log_above(1 / self.slack) <= room**2
+        )
+
+    def spent(self, tally: Tally) -> tuple[float, float]:
+        """The bound of the theorem, and the slack with the sum of δ."""
+        squares = sum(n * notion.epsilon**2 for notion, n in tally.items())
+        epsilon = math.sqrt(2 * squares * float(log_above(1 / self.slack))) + squares / 2
+        return epsilon, (float(self.slack) + _sums(tally)[1]) if tally else 0.0
+
+    def left(self, tally: Tally) -> str:
+        """The rest of the bound and of δ."""
+        epsilon, delta = self.spent(tally)
+        delta = delta or float(self.slack)
+        return f"epsilon {max(0.0, self.budget.epsilon - epsilon):.6g}, delta {max(0.0, float(self.budget.delta) - delta):.6g}"
+
+    def written(self) -> dict[str, Any]:
+        """What a ledger records of it."""
+        return {"rule": self.name, "slack": show(self.slack)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A number of answers fixed beforehand, each at one notion or less: counted by privacy-loss distributions.
+
+    `boundaries` names the mechanisms that may be sold, and each answer is entered by the least pair above all their
+    edges; without them by φ, the least pair above every mechanism at the notion.
+
+    Guarantee: what fits is (ε, δ)-private whatever was chosen after seeing what. `count` answers dominated by one pair
+    each compose to its `count`-fold product (Zhu, Dong and Wang 2022, Theorem 10), however questions are chosen.
+
+    >>> plan = Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
+    >>> plan.count, plan.fits({plan.answers_at: 562}), plan.fits({plan.answers_at: 563})
+    (562, True, False)
+    """
+
+    budget: ApproxDP
+    answers_at: ApproxDP
+    boundaries: tuple[Boundary, ...]
+    count: int
+    name: RuleName = "plan"
+
+    @classmethod
+    def most(cls, budget: ApproxDP, answers_at: ApproxDP, boundaries: tuple[Boundary, ...] = ()) -> Plan:
+        """The plan with as many answers as the budget admits, by the better of distributions and plain sums."""
+        plan = cls(budget, answers_at, boundaries, 0)
+        low, high = 0, MOST + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if Sum(budget).fits({answers_at: middle}) else (low, middle)
+        by_losses = (capacity(one, _epsilon_below(budget), Fraction(budget.delta)) for one in plan.losses)
+        count = max(low, *by_losses)
+        if count == 0:
+            raise DuotoneError(f"a budget of {budget} does not admit one answer at {answers_at}")
+        return replace(plan, count=count)
+
+    @property
+    def pair(self) -> Pair:
+        """What each answer is entered by."""
+        return _entered(self.answers_at, self.boundaries)
+
+    @cached_property
+    def losses(self) -> tuple[Losses, ...]:
+        """One answer's privacy loss; each of these is an upper bound, and so is the least of them."""
+        whole = losses(pair_of_notion(self.answers_at), self.answers_at.epsilon, fine=1)
+        return (whole, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (whole,)
+
+    def accepts(self, sale: Sale) -> None:
+        """Refuse a mechanism that could tell more than the plan's answers do."""
+        if not (self.pair.covers(pair_of_notion(sale.privacy)) or self.pair.covers(pair_of(sale.table))):
+            kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
+            raise DuotoneError(
+                f"this dataset's plan is for answers at {self.answers_at}{kinds} or less telling ones, got one at "
+                f"{sale.privacy} with boundary {sale.boundary}"
+            )
+
+    def fits(self, tally: Tally) -> bool:
+        """Whether no more answers than planned were charged."""
+        return sum(tally.values()) <= self.count
+
+    def spent(self, tally: Tally) -> tuple[float, float]:
+        """The least ε at the budget's δ that is proved for the tally."""
+        answers, delta = sum(tally.values()), float_below(self.budget.delta)
+        summed = answers * self.answers_at.epsilon, answers * float(self.answers_at.delta)
+        if answers == 0 or delta == 0:
+            return summed
+        best = self._by_losses(answers, delta)
+        return min(best, summed) if summed[1] <= delta else best
+
+    def _by_losses(self, answers: int, delta: float) -> tuple[float, float]:
+        return min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
+
+    def left(self, tally: Tally) -> str:
+        """The answers that are left."""
+        return f"{self.count - sum(tally.values())} of {self.count} answers at {self.answers_at}"
+
+    def written(self) -> dict[str, Any]:
+        """What a ledger records of it."""
+        named = {"boundaries": list(map(boundary_text, self.boundaries))}
+        return {"rule": self.name, "answers_at": write(self.answers_at), **named, "count": self.count}
+
+
+@lru_cache(maxsize=64)
+def _entered(answers_at: ApproxDP, boundaries: tuple[Boundary, ...]) -> Pair:
+    if not boundaries:
+        return pair_of_notion(answers_at)
+    return pair_of(*(line_table(on_line(answers_at, boundary)) for boundary in boundaries))
+
+
+def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> Rule:
+    """The rule of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
+    if name == "plan":
+        if answers_at is None:
+            raise DuotoneError("a plan needs the notion that its answers are sold at")
+        return Plan.most(budget, read(write(answers_at)), tuple(map(boundary_text, boundaries)))
+    if answers_at is not None or boundaries:
+        raise DuotoneError("only a plan has answers at one notion")
+    return rule_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
+
+
+def rule_of(budget: ApproxDP, written: Mapping[str, Any]) -> Rule:
+    """The rule that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
+    if written["rule"] == "sum":
+        return Sum(budget)
+    if written["rule"] == "advanced":
+        return Advanced(budget, Fraction(written["slack"]))
+    if written["rule"] == "plan":
+        return Plan(budget, read(written["answers_at"]), tuple(written["boundaries"]), int(written["count"]))
+    raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']}")
+
+
+def write(privacy: ApproxDP) -> str:
+    """A notion as a ledger records it: what was given, exactly.
+
+    >>> write(ApproxDP("0.1", "1e-6")), read(write(ApproxDP(ratio=2))) == ApproxDP(ratio=2)
+    ('epsilon=1/10 delta=1/1000000', True)
+    """
+    first = f"ratio={show(privacy.ratio)}" if privacy.exponent is None else f"epsilon={show(privacy.exponent)}"
+    return f"{first} delta={show(Fraction(privacy.delta))}"
+
+
+def boundary_text(boundary: Boundary) -> str:
+    """A boundary as a ledger records it: a word, or an exact number."""
+    return boundary if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))  # type: ignore[return-value]
+
+
+def read(text: str) -> ApproxDP:
+    """What `write` wrote."""
+    return ApproxDP(**dict(part.split("=", 1) for part in text.split(" ")))
+
+
+def _sums(tally: Tally) -> tuple[float, float]:
+    return sum(n * p.epsilon for p, n in tally.items()), float(sum(n * Fraction(p.delta) for p, n in tally.items()))
+
+
+def log_above(x: Fraction) -> Fraction:
+    """A rational at least ln x."""
+    return _log(x, gmpy2.RoundUp)
+
+
+def exp_above(x: Fraction) -> Fraction:
+    """A rational at least e^x, and exactly 1 for 0."""
+    return Fraction(1) if x == 0 else exp_below(x) * (1 + Fraction(1, 2**100))
+
+
+def _log(x: Fraction, direction: int) -> Fraction:
+    with gmpy2.context(precision=192, round=direction):
+        top, bottom = gmpy2.log(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
+def _epsilon_above(privacy: ApproxDP) -> Fraction:
+    return log_above(privacy.ratio) if privacy.exponent is None else privacy.exponent
+
+
+def _epsilon_below(privacy: ApproxDP) -> Fraction:
+    return _log(privacy.ratio, gmpy2.RoundDown) if privacy.exponent is None else privacy.exponent
