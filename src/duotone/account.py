@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from duotone.budget import Rule, Tally, read, rule_of
+from duotone.budget import Rule, Tally, read
 from duotone.chain import Body, State
 from duotone.errors import DuotoneError, LedgerError
+from duotone.plan import rule_of
 from duotone.privacy import ApproxDP
 from duotone.stores import Pages
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from duotone.budget import Rule, Tally, read, rule_of
+from duotone.budget import Rule, Tally, read
 from duotone.errors import DuotoneError
+from duotone.plan import rule_of
 from duotone.stores import Row
 
 Body = Mapping[str, Any]

@@ -14,6 +14,7 @@ import numpy as np
 
 from duotone.account import Statement
 from duotone.audit import Audit
+from duotone.budget import Sum
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graph import ColouredGraph, label
 from duotone.line import NEVER, LineMechanism, balanced, tradeoff
@@ -182,7 +183,7 @@ def spending(account: Statement) -> Figure:
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
     times: list[Any] = [charge.at for charge in shown]
     spent = [rule.spent(charge.tally)[0] for charge in shown]
-    summed = [sum(n * notion.epsilon for notion, n in charge.tally.items()) for charge in shown]
+    summed = [Sum(budget).spent(charge.tally)[0] for charge in shown]
     top = max([budget.epsilon, *spent])
     ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label=f"spent, by the rule {rule.name}")
     if rule.name != "sum":

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from duotone.account import Receipt, Registered, Statement, book, statement
-from duotone.budget import RuleName, Sale, choose, read, write
+from duotone.budget import RuleName, Sale, read, write
 from duotone.chain import Body, State, Verdict, canonical, row_of, verify
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.line import Boundary
+from duotone.plan import choose
 from duotone.privacy import ApproxDP
 from duotone.stores import Pages, Store, open_store
 

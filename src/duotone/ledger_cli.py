@@ -152,7 +152,8 @@ def _print_charges(account: Statement) -> None:
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
     table = Table(*(Column(Text(name)) for name in head), title=Text(account.registered.dataset))
     for c in account.charges:
-        cost = f"{c.answers} × " * (c.answers > 1) + f"ε {c.notion.epsilon:.4g}, δ {float(c.notion.delta):.3g}"
+        each = f"ε {c.notion.epsilon:.4g}, δ {float(c.notion.delta):.3g}"
+        cost = each if c.answers == 1 else f"{c.answers} × ({each})"
         answer = json.dumps(c.answer) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
         row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", asked, cost, f"{answer:.60}")
