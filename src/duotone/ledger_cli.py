@@ -43,25 +43,23 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
-    ledger = _open(place)
-    if (epsilon, ratio) == (None, None):
-        ledger.relabel(dataset, version, by=by)
-        _print_account(ledger.statement(dataset), as_json)
-        return
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
     parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
-    at = None if answers_at is None else _notion(answers_at)
-    budget = _budget(epsilon, ratio, delta)
-    ledger.register(dataset, budget, answers_at=at, boundaries=tuple(boundary or ()), **parameters)
-    _print_account(ledger.statement(dataset), as_json)
+    parameters |= {"answers_at": None if answers_at is None else _notion(answers_at), "boundaries": tuple(boundary or ())}
+    with _open(place) as ledger:
+        if (epsilon, ratio) == (None, None):
+            ledger.relabel(dataset, version, by=by)
+        else:
+            ledger.register(dataset, _budget(epsilon, ratio, delta), **parameters)
+        _print_account(ledger.statement(dataset), as_json)
 
 
 @ledgers.command()
 def show(place: Place, dataset: Dataset = None, as_json: AsJson = False) -> None:
     """What was asked when, by whom, at what cost, and what is left."""
-    ledger = _open(place)
-    names = [dataset] if dataset is not None else ledger.datasets()
-    accounts = [ledger.statement(name) for name in names]
+    with _open(place) as ledger:
+        names = [dataset] if dataset is not None else ledger.datasets()
+        accounts = [ledger.statement(name) for name in names]
     if as_json:
         print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.dataset: written(a) for a in accounts}}))
         return
@@ -79,19 +77,20 @@ def plot(
     """Draw what was spent over time."""
     from duotone import draw
 
-    ledger = _open(place)
-    names = ledger.datasets()
-    if dataset is None and len(names) != 1:
-        raise DuotoneError(f"this ledger has {len(names)} datasets: name one with --dataset")
-    path = draw.save(draw.spending(ledger.statement(dataset or names[0])), picture)
+    with _open(place) as ledger:
+        names = ledger.datasets()
+        if dataset is None and len(names) != 1:
+            raise DuotoneError(f"this ledger has {len(names)} datasets: name one with --dataset")
+        account = ledger.statement(dataset or names[0])
+    path = draw.save(draw.spending(account), picture)
     print(f"wrote {path}", file=sys.stderr)
 
 
 @ledgers.command()
 def export(place: Place) -> None:
     """Print every entry, with its hash, as one JSON object."""
-    ledger = _open(place)
-    print(json.dumps({"ledger": ledger.place, "entries": ledger.entries()}))
+    with _open(place) as ledger:
+        print(json.dumps({"ledger": ledger.place, "entries": ledger.entries()}))
 
 
 @ledgers.command()
@@ -101,7 +100,8 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Whether an entry was edited, removed or moved. Exit code 1 if so."""
-    found = _open(place).verify(head)
+    with _open(place) as ledger:
+        found = ledger.verify(head)
     if as_json:
         told = {"holds": found.holds, "entries": found.entries, "head": found.head, "problems": found.problems}
         print(json.dumps(told))

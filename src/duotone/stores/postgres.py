@@ -119,10 +119,8 @@ class PostgresStore:
 
 
 _SENTENCES = {
-    "08": "cannot be reached",
+    "08": "cannot be reached or opened",
     "25": "cannot be written: the server or the transaction is read-only",
-    "28": "cannot be opened: the server refused the user",
-    "3D": "cannot be opened: there is no such database",
     "42": "cannot be used: it may not be written by this user, or is only half a ledger",
     "53": "cannot be written: the server is out of disk, memory or connections",
     "57": "cannot be reached: the server is stopping",
@@ -147,7 +145,11 @@ def _execute(connection: Any) -> Any:
 
 
 def _schema(execute: Any) -> int:
-    """The version of the schema; 0 where there is no ledger."""
-    if execute("SELECT to_regclass('duotone_ledger')", ())[0][0] is None:
+    """The version of the schema; 0 where there is no ledger.
+
+    The catalogue is read as a table: its name look-ups may remember from before a wait that there was none.
+    """
+    visible = "relname = 'duotone_ledger' AND relkind = 'r' AND pg_table_is_visible(oid)"
+    if execute(f"SELECT count(*) FROM pg_catalog.pg_class WHERE {visible}", ())[0][0] == 0:
         return 0
     return int(execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())[0][0])
