@@ -145,7 +145,7 @@ class Losses:
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on the least ε at δ; infinite if none will do."""
-        return float(self._entered().get_epsilon_for_delta(delta / (1 + RELATIVE)))
+        return float(self._entered().get_epsilon_for_delta(delta / (1 + 2 * RELATIVE)))
 
     def _entered(self) -> Any:
         try:
