@@ -29,6 +29,7 @@ bench: setup
 	$(BIN)/python benchmarks/design.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits
+	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

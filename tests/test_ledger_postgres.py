@@ -157,8 +157,8 @@ def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
     ask(ledger)
     before = ledger.entries()
     ledger.close()
-    execute(url, "DROP INDEX duotone_by_dataset")
-    execute(url, "DROP INDEX duotone_by_question")
+    for index in ("dataset", "kind", "question"):
+        execute(url, f"DROP INDEX duotone_by_{index}")
     execute(url, "UPDATE duotone_ledger SET value = '1' WHERE name = 'schema'")
     assert ask(ledger).free
     assert ledger.entries() == before

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
 
 import gmpy2
@@ -210,6 +210,7 @@ def boundary_text(boundary: Boundary) -> str:
     return boundary if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))  # type: ignore[return-value]
 
 
+@lru_cache(maxsize=1024)
 def read(text: str) -> ApproxDP:
     """What `write` wrote."""
     return ApproxDP(**dict(part.split("=", 1) for part in text.split(" ")))

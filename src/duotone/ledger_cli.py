@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
 
-Place = Annotated[
-    str, typer.Argument(metavar="LEDGER", envvar="DUOTONE_LEDGER", show_envvar=False, help="A file, or a postgresql:// URL.")
-]
+Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The dataset; needed where there are several.")]
 By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

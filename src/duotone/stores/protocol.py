@@ -17,7 +17,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO duotone_ledger VALUES ('schema', '1'), ('head', '0 ')",
     ),
     (
-        "CREATE INDEX duotone_by_dataset ON duotone_entries (dataset, kind, seq)",
+        "CREATE INDEX duotone_by_dataset ON duotone_entries (dataset, seq)",
+        "CREATE INDEX duotone_by_kind ON duotone_entries (dataset, kind, seq)",
         "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
     ),
 )
