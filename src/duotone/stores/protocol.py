@@ -12,7 +12,7 @@ from duotone.errors import LedgerError
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE duotone_ledger (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        "CREATE TABLE duotone_entries (seq BIGINT PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL,"
+        "CREATE TABLE duotone_entries (seq INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL,"
         " question TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL)",
         "INSERT INTO duotone_ledger VALUES ('schema', '1'), ('head', '0 ')",
     ),
