@@ -413,6 +413,17 @@ def test_a_missing_ledger_is_not_made_by_asking(path: Path) -> None:
         register(open_ledger(path.parent / "no" / "l"))
 
 
+def test_a_relative_or_odd_path_stays_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with open_ledger("odd ?#%20é.ledger") as ledger:
+        register(ledger)
+        ledger.close()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert not ask(ledger).free
+    assert (tmp_path / "odd ?#%20é.ledger").exists()
+
+
 def test_a_newer_ledger_is_refused(path: Path, ledger: Ledger) -> None:
     ledger.close()
     execute(path, "UPDATE duotone_ledger SET value = '99' WHERE name = 'schema'")

@@ -198,6 +198,14 @@ def test_a_server_without_fsync_is_refused(url: str, cluster: str) -> None:
             pass
 
 
+def test_commits_wait_for_the_disk(url: str) -> None:
+    execute(url, f"ALTER DATABASE {url.split('/')[3].split('?')[0]} SET synchronous_commit = off")
+    store = PostgresStore(url, 5)
+    with store.writing(create=True) as pages:
+        assert pages.execute("SHOW synchronous_commit", ()) == [("on",)]
+    store.close()
+
+
 def test_a_missing_ledger_or_database(url: str) -> None:
     with pytest.raises(LedgerError, match="register a dataset first"):
         ask(open_ledger(url))

@@ -34,8 +34,9 @@ Tally = Mapping[ApproxDP, int]
 class Sale:
     """What is sold: answers of one mechanism on a line.
 
-    `answers` is how many of them one person can take part in: 1 for a question, n for a batch of n, and for groups the
-    most groups that a person may be in, since groups that share nobody compose in parallel.
+    `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
+    that a person may be in, since groups that share nobody compose in parallel. Where neighbours replace a person, the
+    groups left and the groups joined both count.
     """
 
     mechanism: LineMechanism

@@ -39,7 +39,6 @@ class PostgresStore:
     def writing(self, *, create: bool = False) -> Iterator[Pages]:
         """A transaction that keeps other writers out."""
         with self._transaction(create) as (execute, pages):
-            execute("SET LOCAL synchronous_commit = on", ())
             execute("LOCK TABLE duotone_entries IN EXCLUSIVE MODE", ())
             yield pages
 
@@ -92,6 +91,8 @@ class PostgresStore:
             execute(f"SET lock_timeout = {int(self._wait * 1000)}", ())
             if execute("SHOW fsync", ())[0][0] != "on":
                 raise LedgerError(f"the server of {self.place} runs with fsync off: a crash could hide spending")
+            if execute("SHOW synchronous_commit", ())[0][0] == "off":
+                execute("SET synchronous_commit = on", ())
             found = _schema(execute)
             if found == 0 and not create:
                 raise LedgerError(f"there is no ledger at {self.place}: register a dataset first")

@@ -21,7 +21,7 @@ class SqliteStore:
     """One connection for each process, one thread at a time on it; other processes wait up to `wait` seconds."""
 
     def __init__(self, path: Path, wait: float) -> None:
-        self._path, self._wait = path, wait
+        self._path, self._file, self._wait = path, path.absolute(), wait
         self._owner, self._lock, self._open = os.getpid(), threading.RLock(), None
 
     _open: sqlite3.Connection | None
@@ -76,10 +76,10 @@ class SqliteStore:
         return self._lock
 
     def _connect(self, create: bool) -> sqlite3.Connection:
-        if not (create or self._path.exists()):
+        if not (create or self._file.exists()):
             raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
         mode = "rwc" if create else "rw"
-        uri = f"{self._path.absolute().as_uri()}?mode={mode}"
+        uri = f"{self._file.as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=self._wait, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = FULL")
