@@ -31,6 +31,7 @@ bench: setup
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
+	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
