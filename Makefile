@@ -28,7 +28,10 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/design.py
 	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits
+	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
+	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

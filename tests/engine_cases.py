@@ -111,7 +111,7 @@ def chunks(questions: Sequence[str], size: int) -> list[Sequence[str]]:
 
 def everything(source: Source) -> dict[str, Any]:
     """What the engines must agree on, in as few plans as possible."""
-    grid = {"x": (0, 8), "big": (-(10**18), 10**18, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
+    grid = {"x": (0, 8), "big": (-(10**15), 10**15, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
     found: dict[str, Any] = {}
     for neighbours in ("add-remove", "replace"):
         for part in (COUNTS, SUMS, [*RANKS, *VOTES], DUELS):
@@ -120,7 +120,7 @@ def everything(source: Source) -> dict[str, Any]:
         found[f"{neighbours} big"] = levels(source, ["avg(big) >= -1/3"], neighbours=neighbours)
         found[f"{neighbours} people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
         for how in PER_UNIT:
-            asked = ["avg(x) > 2", "median(x) > 2", "avg(big) >= -1/3", "max(f) < 5", DUELS[0]]
+            asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
             found[f"{neighbours} {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
     found["conditions"] = levels(source, CONDITIONAL)
@@ -129,7 +129,7 @@ def everything(source: Source) -> dict[str, Any]:
     edges = {"big": (-(2**62 - 1), 2**62 - 1), "x": (0, 1)}
     found["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)
     found["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u")
-    found["edges, averages"] = levels(source, ["median(big) > 1000"], bounds=edges, unit="u", per_unit="avg")
+    found["edges, sums"] = levels(source, ["median(big) > 1000"], bounds=edges, unit="u", per_unit="sum")
     coarse = ["avg(x) > 2", "avg(big) >= -1/3", "sum(big) > 5", "avg(f) > 1", "avg(i) > 100000"]
     found["coarse"] = levels(source, coarse, bounds=grid)
     found["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")

@@ -28,6 +28,7 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[page for page, _ in BLOCKS])
 def test_console_blocks_print_what_they_say(page: str, block: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, _, expected = part.partition("\n")
         done = subprocess.run(shlex.split(command), cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)

@@ -168,15 +168,17 @@ def test_bad_sources(tmp_path: Path) -> None:
             open_source(source, name=name)
         assert "4711" not in str(caught.value)
     with duckdb.connect(str(tmp_path / "good.duckdb")) as connection:
-        connection.execute("create table t (a int); create table c (a varchar collate nocase)")
+        connection.execute("create table t (a int); create table c (a varchar collate nocase); create view w as select 1")
     with pytest.raises(DuotoneError, match="has no table visits"):
         open_source(tmp_path / "good.duckdb", name="visits")
-    with pytest.raises(DuotoneError, match="compares text by a collation"):
+    with pytest.raises(DuotoneError, match="has a collation"):
         open_source(tmp_path / "good.duckdb", name="c")
+    with pytest.raises(DuotoneError, match="w is a view"):
+        open_source(tmp_path / "good.duckdb", name="w")
     source = open_source(table([(1, "a")]))
     with pytest.raises(DuotoneError, match="might quote rows") as hidden:
         source.run(source.table.mutate(x=source.table.key.cast("int64")))
-    assert hidden.value.__cause__ is None
+    assert hidden.value.__cause__ is hidden.value.__context__ is None
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

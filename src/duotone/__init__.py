@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duotone import draw, families, questions
+    from duotone.account import Receipt, Statement
     from duotone.asking import Prepared, Reply, ask, prepare, prepare_groups, select_groups
     from duotone.audit import Audit, audit_answers, one_by_one
+    from duotone.budget import Sale
     from duotone.certificate import Unproved, prove
-    from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
+    from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graph import ColouredGraph
+    from duotone.ledger import Ledger, open_ledger
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
     from duotone.morphism import Morphism, boundary_morphism
@@ -45,7 +48,10 @@ _ROOMS = {
     "release": ("Coin", "Answer"),
     "asking": ("ask", "prepare", "select_groups", "prepare_groups", "Prepared", "Reply"),
     "audit": ("audit_answers", "Audit", "one_by_one"),
-    "errors": ("DuotoneError", "Infeasible", "MissingExtra", "NotAMorphism"),
+    "budget": ("Sale",),
+    "account": ("Receipt", "Statement"),
+    "ledger": ("open_ledger", "Ledger"),
+    "errors": ("DuotoneError", "Infeasible", "LedgerBusy", "LedgerError", "MissingExtra", "NotAMorphism", "OverBudget"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -59,6 +65,9 @@ __all__ = [
     "DuotoneError",
     "GraphTable",
     "Infeasible",
+    "Ledger",
+    "LedgerBusy",
+    "LedgerError",
     "LineMechanism",
     "LineTable",
     "Mechanism",
@@ -66,8 +75,12 @@ __all__ = [
     "Morphism",
     "NotAMorphism",
     "Notion",
+    "OverBudget",
     "Prepared",
+    "Receipt",
     "Reply",
+    "Sale",
+    "Statement",
     "Unproved",
     "ask",
     "audit_answers",
@@ -79,6 +92,7 @@ __all__ = [
     "graph_table",
     "line_table",
     "one_by_one",
+    "open_ledger",
     "partition_selection",
     "prepare",
     "prepare_groups",

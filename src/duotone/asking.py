@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from duotone.engines import Source, open_source
 from duotone.engines.plan import Ends, Found, Gathered, People, Tally, Want, gather
 from duotone.engines.recipes import Reduction
+from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
 from duotone.line import balanced, partition_selection
 from duotone.measures import Declared, Measure, measure
@@ -22,7 +24,7 @@ from duotone.privacy import ApproxDP
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.release import Basis, Coin
 from duotone.sql.atoms import Asked, Both, Opposite, Tree
-from duotone.sql.condition import ALWAYS, Condition
+from duotone.sql.condition import ALWAYS, Condition, Kind
 from duotone.sql.question import read_question
 from duotone.sql.scoring import Bounds
 from duotone.table import LineTable
@@ -147,7 +149,7 @@ class Prepared:
         levels: Any = None
         try:
             who = People(self._narrowed(), self.rows, self.declared.unit, self.by, self.most)
-            gathered = gather(who, [(m.recipe, m.wants) for m in self.measures])
+            gathered = quietly(lambda: gather(who, [(m.recipe, m.wants) for m in self.measures]), UNREADABLE)
             keys, levels = self._levels(gathered)
             if self.by and self.listed is None:
                 shown = Coin(partition_selection(self.share)).answers(gathered.people - 1)
@@ -234,7 +236,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     _check_unit(source, unit, max_rows, per_unit)
     asked = read_question(question, source.columns, unit)
     source.require(list(bounds))
-    given = {column: b if isinstance(b, Bounds) else Bounds.of(*b) for column, b in bounds.items()}
+    given = {column: b if isinstance(b, Bounds) else _bounds(column, b) for column, b in bounds.items()}
     declared = Declared(unit, given, max_rows, per_unit, neighbours)
     listed = _check_groups(source, asked.by, unit, options.get("groups"), max_groups)
     if asked.by and declared.replaced:
@@ -305,10 +307,37 @@ def _check_groups(
         return None
     if not by:
         raise DuotoneError("a list of groups is for a question with group by")
+    if isinstance(groups, str) or not all(isinstance(key, list | tuple) for key in groups):
+        raise DuotoneError("a list of groups has a list or tuple of values for each")
     listed = tuple(tuple(key) for key in groups)
     if not listed or any(len(key) != len(by) for key in listed) or len({tuple(map(str, k)) for k in listed}) != len(listed):
         raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line, and no line twice")
-    return listed
+    return tuple(tuple(_key(value, source.columns[c]) for value, c in zip(key, by, strict=True)) for key in listed)
+
+
+def _key(value: Any, kind: Kind) -> Any:
+    """A listed key as it comes back from the engine, or an error: one that is written otherwise would match nobody."""
+    written = str(value)
+    match kind:
+        case "integer":
+            fits, value = re.fullmatch(r"-?[1-9][0-9]*|0", written) is not None, value
+            value = int(written) if fits else value
+        case "boolean":
+            fits, value = written.lower() in ("true", "false"), written.lower()
+        case "date":
+            fits = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written) is not None
+            value = written
+        case _:
+            fits = isinstance(value, str)
+    if not fits:
+        raise DuotoneError(f"the list of groups has a key that is no {kind} value: {written}")
+    return value
+
+
+def _bounds(column: str, given: Any) -> Bounds:
+    if not isinstance(given, list | tuple) or len(given) not in (2, 3):
+        raise DuotoneError(f"the bounds of {column} must be (low, high) or (low, high, grid)")
+    return Bounds.of(*given)
 
 
 def _atoms(tree: Tree) -> list[Any]:

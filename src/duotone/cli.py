@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.errors import DuotoneError
+from duotone.ledger_cli import ledgers
 from duotone.table_commands import ask, groups
 from duotone.terminal import (
     AsJson,
@@ -43,6 +44,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(ledgers, name="ledger")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from duotone.account import Statement
 from duotone.audit import Audit
+from duotone.budget import Sum
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graph import ColouredGraph, label
 from duotone.line import NEVER, LineMechanism, balanced, tradeoff
@@ -31,6 +33,8 @@ MARKER = {"blue": "o", "red": "s"}
 COLOUR = {"blue": BLUE, "red": RED}
 LINES = ("-", "--", "-.", ":")
 SEQUENCE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00")
+POINTS = 300
+"""The charges up to which a ledger is drawn one by one."""
 LARGEST = 400
 """The number of datasets up to which a graph is drawn node by node."""
 
@@ -172,6 +176,30 @@ def audit_bound(found: Audit) -> Figure:
     top = max(found.claim.epsilon, *bounds)
     ax.set(xlabel="answers drawn on each side", ylabel="ε", ylim=(0, top * 1.15 + 0.05))
     ax.legend(frameon=False, fontsize=9)
+    _frame(ax)
+    return figure
+
+
+def spending(account: Statement) -> Figure:
+    """A dataset's ledger: what is spent over time, beside plain sums of ε, up to the budget; wasted charges crossed."""
+    figure, ax = _axes(None, (7.2, 4.2))
+    rule, budget = account.registered.rule, account.registered.budget
+    shown = account.charges[:: max(1, len(account.charges) // POINTS)]
+    times: list[Any] = [charge.at for charge in shown]
+    spent = [rule.spent(charge.tally)[0] for charge in shown]
+    summed = [Sum(budget).spent(charge.tally)[0] for charge in shown]
+    top = max([budget.epsilon, *spent])
+    ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label=f"spent, by the rule {rule.name}")
+    if rule.name != "sum":
+        ax.step(times, summed, where="post", color=FAINT, lw=1.2, label="ε added up")
+    wasted = [(charge.at, y) for charge, y in zip(shown, spent, strict=True) if not charge.answered]
+    if wasted:
+        ax.plot(*zip(*wasted, strict=True), ls="", marker="x", ms=8, color=RED, label="charged, no answer", zorder=4)
+    ax.axhline(budget.epsilon, color=RED, ls="--", lw=1.6, label=f"budget: {_budget(budget)}")
+    ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=f"ε at δ = {float(budget.delta):g}", xlabel="time (UTC)")
+    ax.set_title(f"{account.registered.dataset}: {account.state.charges} charges", fontsize=10, loc="left", parse_math=False)
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    figure.autofmt_xdate()
     _frame(ax)
     return figure
 

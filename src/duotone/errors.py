@@ -4,7 +4,10 @@ ValueError
 └── DuotoneError        anything a caller can mend; the command exits with 2
     ├── Infeasible      no private mechanism has these boundary values
     ├── NotAMorphism    a map tears two neighbours apart
-    └── MissingExtra    an optional library is not installed
+    ├── MissingExtra    an optional library is not installed
+    └── LedgerError     a ledger cannot be used; nothing was released
+        ├── LedgerBusy  others kept it for too long
+        └── OverBudget  an answer would cost more than is left
 """
 
 from __future__ import annotations
@@ -61,3 +64,29 @@ class MissingExtra(DuotoneError):
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         return MissingExtra, (self.what, self.extra)
+
+
+class LedgerError(DuotoneError):
+    """A ledger cannot be used as asked. Nothing was released."""
+
+
+class LedgerBusy(LedgerError):
+    """Others kept the ledger for longer than one was willing to wait."""
+
+    def __init__(self, place: str, wait: float) -> None:
+        self.place, self.wait = place, wait
+        super().__init__(f"the ledger {place} was kept busy by others for {wait:g} seconds; nothing was released: try again")
+
+    def __reduce__(self) -> tuple[type[LedgerBusy], tuple[str, float]]:
+        return LedgerBusy, (self.place, self.wait)
+
+
+class OverBudget(LedgerError):
+    """A charge that does not fit into a dataset's budget; `left` says what would."""
+
+    def __init__(self, dataset: str, asked: str, left: str) -> None:
+        self.dataset, self.asked, self.left = dataset, asked, left
+        super().__init__(f"{asked} does not fit into the budget of {dataset}; left: {left}; nothing was charged or released")
+
+    def __reduce__(self) -> tuple[type[OverBudget], tuple[str, str, str]]:
+        return OverBudget, (self.dataset, self.asked, self.left)

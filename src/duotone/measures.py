@@ -18,9 +18,9 @@ from duotone.questions.difference import Side, difference_level
 from duotone.questions.plurality import plurality_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
-from duotone.sql.atoms import Atom, Duel, Ranked, Total, Winner
-from duotone.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both, combinations
-from duotone.sql.scoring import INTEGER_STEPS, Bounds, Grid, Score, grid_of, score
+from duotone.sql.atoms import Atom, Duel, Mean, Ranked, Total, Winner
+from duotone.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both, columns_of, combinations
+from duotone.sql.scoring import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid, Score, grid_of, score
 
 Array = NDArray[Any]
 Results = Mapping[str, Found]
@@ -80,6 +80,7 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
     if declared.unit is not None and atom.people:
         recipe = counted(rule)
     elif declared.unit is not None and declared.per_unit and atom.present is not None and values:
+        _require_short(grids, declared.per_unit)
         (weight, term), *rest = rule.terms
         assert term.value is not None
         recipe = averaged(weight, sum(w for w, _ in rest), term.value, term.where, grids[term.value.column], declared.per_unit)
@@ -100,7 +101,15 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
         told = lambda s: final(weight * s + shift)  # noqa: E731
     absent = atom.present is not None and rule.absent
     where_from = _threshold(told, (final(low), final(high)), final(rule.at_least), declared, absent)
-    return Measure(recipe, {"s": asked}, where_from, rule.exact, grids)
+    exact = rule.exact and _free(declared, [t.where for t in atom.terms], values)
+    return Measure(recipe, {"s": asked}, where_from, exact, grids)
+
+
+def _free(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
+    """Whether what is counted does not also stand in a condition, which might then rule out the far ends of its values."""
+    looked_at = set().union(*(columns_of(condition) for condition in conditions))
+    aimed_at = {v.column for v in values if isinstance(v, Operand)} | ({declared.unit} if declared.unit else set())
+    return not looked_at & aimed_at
 
 
 def _simple(atom: Total, rule: Score, grids: Mapping[str, Grid], rows: Condition) -> tuple[Recipe, int, int, bool] | None:
@@ -171,13 +180,21 @@ def _ranked(atom: Ranked, declared: Declared) -> Measure:
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
         _require_number(atom.value)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
+    _require_short(grids, declared.per_unit)
     recipe = ranked(atom, declared.per_unit, grids.get(atom.value.column))
     scale = math.lcm(atom.met.denominator, atom.missed.denominator)
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
     final = {s: v if atom.strict else somebody(v) for s, v in scores.items()}
     least = 1 if atom.strict else somebody(0)
     bounds = min(final.values()), max(final.values())
-    return Measure(recipe, {"s": Tally((1, 0))}, _threshold(final.__getitem__, bounds, least, declared, True), True, grids)
+    exact = combinations([atom.where])[1] and _free(declared, [atom.where], [atom.value])
+    return Measure(recipe, {"s": Tally((1, 0))}, _threshold(final.__getitem__, bounds, least, declared, True), exact, grids)
+
+
+def _require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
+    """A person's average is divided out as a float."""
+    if how == "avg" and any(max(abs(g.low), abs(g.high)) > FLOAT_STEPS for g in grids.values()):
+        raise DuotoneError("the bounds are too far apart for a person's average: give a coarser grid")
 
 
 def _require_number(value: Operand) -> None:
@@ -202,8 +219,12 @@ def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
     grid = Grid(0, 1, Fraction(1))
     if isinstance(values[0], Operand):
         grid = grids[values[0].column] = grid_of(values[0], declared.bounds, "sum or average")
+    _require_short(grids, declared.per_unit)
     limit = atom.limit / grid.step - (0 if atom.strict else TINY)
-    exact = combinations([first.where, second.where])[1]
+    if not abs(limit) <= LARGEST:
+        raise DuotoneError("the numbers of the question are too large or too fine")
+    conditions = [first.where, second.where, *(v for v in values if not isinstance(v, Operand))]
+    exact = combinations(conditions)[1] and _free(declared, conditions, values) and _shares_are_free(first, second)
 
     def found_levels(found: Results, people: Array) -> NDArray[np.float64]:
         sides = zip(_sides(found["a"]), _sides(found["b"]), people.tolist(), strict=True)
@@ -213,6 +234,16 @@ def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
 
     both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
     return Measure(dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach)), found_levels, exact, grids)
+
+
+def _shares_are_free(first: Mean, second: Mean) -> bool:
+    """Whether a share's condition can be met and missed by rows on its side."""
+    for side in (first, second):
+        if not isinstance(side.value, Operand):
+            found = combinations([side.where, side.value])[0]
+            if not {(True, True), (True, False)} <= found:
+                return False
+    return True
 
 
 def _sides(found: Found) -> Sequence[Side]:
@@ -237,4 +268,5 @@ def _winner(atom: Winner, declared: Declared, reach: int) -> Measure:
         votes = zip(got.total.tolist(), rivals, others, strict=True)
         return np.array([plurality_level(own, rest, n, reach) for own, rest, n in votes], dtype=float)
 
-    return Measure(recipe, {"v": Votes(reach)}, found_levels, True)
+    exact = combinations([atom.where])[1] and _free(declared, [atom.where], [atom.value])
+    return Measure(recipe, {"v": Votes(reach)}, found_levels, exact)

@@ -65,7 +65,7 @@ class ApproxDP:
             if not 0 <= given < math.inf:
                 raise DuotoneError(f"epsilon must be finite and at least 0, got {show(given)}")
             exact, e = given == 0, float_below(given) if given > 2**1000 else float(given)
-            exponent = min(Fraction(given), Fraction(e), Fraction(LARGEST_EPSILON))
+            exponent = min(Fraction(given), Fraction(LARGEST_EPSILON))
             y = exp_below(exponent)
         for name, value in {
             "ratio": Fraction(y),

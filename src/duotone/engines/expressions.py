@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import ibis
 
-from duotone.sql.condition import Condition, IsNull, Joined, Kind, Like, Not, Operand, Value
+from duotone.sql.condition import Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
 from duotone.sql.scoring import Grid
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -29,6 +28,8 @@ def read(operand: Operand, table: Any) -> Any:
         column = _number(operand, table)
         return ibis.ifelse(column.isnan(), ibis.null("float64"), column)
     column = table[operand.column]
+    if column.type().is_timestamp() and column.type().scale not in (None, 6):
+        column = column.try_cast("timestamp(6)")  # a time out of range is null
     match operand.reading:
         case "try":
             column = column.try_cast({"boolean": "boolean", "date": "date"}[operand.kind])
@@ -56,12 +57,14 @@ def holds(condition: Condition, table: Any) -> Any:
     match condition:
         case Joined():
             parts = [holds(part, table) for part in condition.parts]
-            start = ibis.literal(condition.rule == "and")
-            return functools.reduce(operator.and_ if condition.rule == "and" else operator.or_, parts) if parts else start
+            rule = operator.and_ if condition.rule == "and" else operator.or_
+            return balanced(rule, parts) if parts else ibis.literal(condition.rule == "and")
         case Not():
             return ~holds(condition.part, table)
         case IsNull():
             return read(condition.operand, table).isnull()
+        case OneOf():
+            return _among(read(condition.operand, table), condition)
         case Like():
             return read(condition.operand, table).like(condition.pattern)
     left, right = read(condition.operand, table), condition.value
@@ -82,12 +85,12 @@ def compared(left: Any, kind: Kind, sign: str, value: Value) -> Any:
 def _whole(column: Any, sign: str, value: Fraction) -> Any:
     """An integer against any number, by an integer that fits: x > 5/2 is x ≥ 3."""
     if sign in ("=", "<>"):
-        if value.denominator == 1 and abs(value) <= INT64:
+        if value.denominator == 1 and _fits(int(value)):
             return OPERATORS[sign](column, int(value))
         return ibis.ifelse(column.isnull(), ibis.null("boolean"), sign == "<>")
     upward = sign in (">", ">=")
     bound = {">": math.floor(value) + 1, ">=": math.ceil(value), "<": math.ceil(value) - 1, "<=": math.floor(value)}[sign]
-    if abs(bound) > INT64:
+    if not _fits(bound):
         return ibis.ifelse(column.isnull(), ibis.null("boolean"), (bound < 0) == upward)
     return column >= bound if upward else column <= bound
 
@@ -129,7 +132,7 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
     if value.kind == "integer":
         column, least, most = table[value.column], int(grid.low * step), int(grid.high * step)
         whole = column.cast("int64")
-        inside = whole if step == 1 else quotient(whole, wide(int(step)), max(-grid.low, grid.high))
+        inside = whole if step == 1 else quotient(whole + wide(int(step) // 2), wide(int(step)), max(-grid.low, grid.high) + 1)
         return ibis.cases((column.between(least, most), inside), (column < least, grid.low), (column > most, grid.high))
     column = _number(value, table)  # NaN lies above every number, and between none
     floor, ceiling = float(grid.low * step), float(grid.high * step)
@@ -143,4 +146,24 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
 
 def added(terms: Sequence[Any]) -> Any:
     """The sum of expressions."""
-    return functools.reduce(operator.add, terms)
+    return balanced(operator.add, terms)
+
+
+def balanced(rule: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """Parts joined by an associative rule, as a tree that is not deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return rule(balanced(rule, parts[:middle]), balanced(rule, parts[middle:]))
+
+
+def _among(column: Any, condition: OneOf) -> Any:
+    values = condition.values
+    if condition.operand.kind != "integer":
+        return column.isin([float(value) if isinstance(value, Fraction) else value for value in values])
+    whole = [int(value) for value in values if isinstance(value, Fraction) and value.denominator == 1 and _fits(int(value))]
+    return column.isin(whole) if whole else ibis.ifelse(column.isnull(), ibis.null("boolean"), False)
+
+
+def _fits(value: int) -> bool:
+    return -INT64 - 1 <= value <= INT64

@@ -14,7 +14,7 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
     """A CSV or Parquet file, a table of a DuckDB file, a pandas, Polars or Arrow table; or a table beyond this machine, by a
     URL (postgres://…, spark://…), an Ibis connection or a table of one, or a Spark session or data frame.
 
-    A CSV file has a header, commas and double quotes, and is read as text throughout: nothing is guessed from the rows.
+    A CSV file is read line by line, and as text throughout: see `engines.lines`.
     """
     source = _opened(table, name)
     names = [column.lower() for column in source.table.columns]

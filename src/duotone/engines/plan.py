@@ -115,26 +115,27 @@ def gather(who: People, asked: Sequence[tuple[Recipe, Mapping[str, Want]]]) -> G
     keys = [f"k{i}" for i in range(len(who.by))]
     wants = [wanted for _, wanted in asked]
     named = {f"m{i}{n}": want for i, wanted in enumerate(wants) for n, want in wanted.items()}
-    plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named)
+    plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named, who)
     return _read(who.source.run(plan), who, keys, wants)
 
 
-def _plan(people: Any, keys: list[str], wants: Mapping[str, Want]) -> Any:
+def _plan(people: Any, keys: list[str], wants: Mapping[str, Want], who: People) -> Any:
+    """The plan in words that every engine knows."""
     simple: dict[str, Any] = {"people": people.count()}
     parts: list[Any] = []
     for name, want in wants.items():
-        column = people[name]
         match want:
             case Tally():
                 simple |= _tallies(people, name, want)
             case Ends():
-                simple |= {f"{name}_n": column.count(), f"{name}_sum": column.sum().cast("string")}
-                parts += [_end(people, keys, name, want.reach, way) for way in ("largest", "smallest")]
+                hints = (None, None) if keys or who.unit else _first(people, name, want.reach, who.source)
+                parts.append(_summed(people, keys, name, want.reach, hints))
             case Votes():
                 parts.append(_votes(people, keys, name, want.reach))
-    main = people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
+    alone = len(parts) == len(simple) == 1 and any(isinstance(want, Ends) for want in wants.values())
+    main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
     for part in parts:
-        main = _joined(main, part, keys)
+        main = _joined(main, part.drop("people") if "people" in part.columns else part, keys)
     return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
 
 
@@ -189,6 +190,14 @@ def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int | No
     return high, low
 
 
+def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int | None, int | None]:
+    """The same in words that every engine knows."""
+    first = people.limit(HINT)
+    found = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
+    high, low = (_spread(found[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
+    return (high[-1], low[-1]) if len(high) == len(low) == reach else (None, None)
+
+
 HINT = 100_000
 """Rows at the beginning of a table that are looked at for hints."""
 
@@ -201,16 +210,29 @@ def _joined(main: Any, part: Any, keys: list[str]) -> Any:
     return both.drop(*(f"{key}_" for key in keys))
 
 
-def _end(people: Any, keys: list[str], name: str, reach: int, way: str) -> Any:
-    there = people.filter(people[name].notnull()).select(*keys, value=people[name])
-    there = there.filter(there.value.notnull())
-    order = ibis.desc("value") if way == "largest" else ibis.asc("value")
-    if not keys:
-        some = there.order_by(order).limit(reach)
-        return some.agg(**{f"{name}_{way}": _list(some.value)})
-    ranked = there.mutate(rank_=ibis.row_number().over(ibis.window(group_by=keys, order_by=order)))
-    some = ranked.filter(ranked.rank_ < reach)
-    return some.group_by(keys).agg(**{f"{name}_{way}": _list(some.value)})
+def _summed(people: Any, keys: list[str], name: str, reach: int, hints: tuple[int | None, int | None]) -> Any:
+    """People, the total and both ends in one pass: people are gathered by score where it can be among the ends, and all
+    others together. Whatever the hints are, the result is the same."""
+    high, low = hints
+    value = people[name]
+    apart = value if high is None or low is None else ibis.cases(((value >= high) | (value <= low), value))
+    rows = people.select(*keys, value=value, apart=apart)
+    scores = rows.group_by([*keys, "apart"]).agg(rows_=rows.count(), n_=rows.value.count(), total_=rows.value.sum())
+    scores = scores.mutate(inner_=scores.apart.isnull())
+
+    def ranks(order: Any) -> Any:
+        return ibis.row_number().over(ibis.window(group_by=[*keys, "inner_"], order_by=order))
+
+    scores = scores.mutate(down_=ranks(ibis.desc("apart")), up_=ranks(ibis.asc("apart")))
+    each = scores.apart.cast("string").concat("*", scores.n_.cast("string"))
+    found = {
+        "people": scores.rows_.sum(),
+        f"{name}_n": scores.n_.sum(),
+        f"{name}_sum": scores.total_.cast("decimal(38, 0)").sum().cast("string"),
+        f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < reach)),
+        f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < reach)),
+    }
+    return scores.group_by(keys).agg(**found) if keys else scores.agg(**found)
 
 
 def _list(column: Any) -> Any:
@@ -260,25 +282,33 @@ def _found(columns: Mapping[str, Any], name: str, want: Want, size: int) -> Foun
             return Found(counts, zero, sum(counts.values(), zero))
         case Ends():
             total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
-            lists = [columns[f"{name}_{way}"] for way in ("largest", "smallest")]
+            ways = ("largest", "smallest")
+            lists = [[_spread(v, want.reach, way == "largest") for v in columns[f"{name}_{way}"]] for way in ways]
             for values in lists:
                 _complete(values, columns[f"{name}_n"], want.reach)
-            largest, smallest = _ends(lists[0], True), _ends(lists[1], False)
+            largest, smallest = _ends(lists[0]), _ends(lists[1])
             return Found({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
-    rivals = _ends(columns[f"{name}_rivals"], True)
+    rivals = _ends([_spread(v, want.reach + 2, True) for v in columns[f"{name}_rivals"]])
     return Found({}, columns[f"{name}_own"], columns["people"], rivals)
 
 
-def _complete(lists: Sequence[Sequence[Any] | None], people: Array, reach: int) -> None:
+def _complete(lists: Sequence[Sequence[int]], people: Array, reach: int) -> None:
     """A table that changed while it was read could give too few; the answer would then be another table's."""
-    if any(len(values or ()) < min(reach, n) for values, n in zip(lists, people.tolist(), strict=True)):
+    if any(len(values) < min(reach, n) for values, n in zip(lists, people.tolist(), strict=True)):
         raise DuotoneError(UNREADABLE)
 
 
-def _ends(lists: Sequence[Sequence[Any] | str | None], descending: bool) -> list[tuple[Array, Array]]:
+def _spread(given: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:
+    """The far end of a list; as text, a value of several people stands there once, with a star and their number."""
+    if not isinstance(given, str):
+        return sorted(map(int, given or ()), reverse=descending)
+    pairs = [text.partition("*") for text in given.split(",")]
+    whole = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
+    return sorted(whole, reverse=descending)[:reach]
+
+
+def _ends(whole: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
     """The i-th from the end, for every group at once."""
-    split = [values.split(",") if isinstance(values, str) else values or () for values in lists]
-    whole = [sorted(map(int, values), reverse=descending) for values in split]
     longest = max(map(len, whole), default=0)
     return [
         (

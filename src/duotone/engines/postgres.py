@@ -25,7 +25,7 @@ join pg_catalog.pg_namespace n on n.oid = r.relnamespace
 join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
 join pg_catalog.pg_type t on t.oid = a.atttypid
 left join pg_catalog.pg_collation c on c.oid = a.attcollation
-where r.relname = %s and r.relkind in ('r', 'p', 'v', 'm', 'f')
+where r.relname = %s and r.relkind in ('r', 'p')
 and (n.nspname = %s or %s = '' and pg_catalog.pg_table_is_visible(r.oid))
 order by a.attnum
 """
@@ -83,7 +83,7 @@ def of_database(backend: Any, name: str | None) -> Source:
     schema, _, table = name.rpartition(".")
     found = quietly(lambda: backend.con.execute(COLUMNS, (table, schema, schema)).fetchall(), UNREACHABLE)
     if not found:
-        raise DuotoneError(f"the database has no table {name}, or this user may not see it")
+        raise DuotoneError(f"the database has no table {name} (a view is not one), or this user may not see it")
     return Source(_read_as(found, table, backend), Postgres(backend), name, embedded=False)
 
 

@@ -53,6 +53,8 @@ def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid],
     def row(rows: Any) -> Expressions:
         parts = [_term(weight, term.value, term.where, grids, rows) for weight, term in score.terms]
         whole = added(parts) if parts else ibis.literal(0, type="int64")
+        if len(parts) > 1:  # no row scores more than it is known to be able to, whatever its conditions do
+            whole = clipped(whole, score.lowest, score.highest)
         return {"s": whole if present in (None, ALWAYS) else ibis.cases((holds(present, rows), whole))}
 
     return Recipe(
@@ -114,6 +116,11 @@ def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
     """Values on two sides; whoever has rows on both is on neither."""
     values = _values(sides, grid)
 
+    def alone(rows: Any) -> Expressions:
+        found, (first, second) = values(rows), sides
+        on_both = holds(both(sides[first][1], sides[second][1]), rows)
+        return {side: ibis.cases((on_both, ibis.null("int64")), else_=found[side]) for side in sides}
+
     def merged(rows: Any, name: str) -> Expressions:
         return {n: e for side in sides for n, e in _merged(rows, name, side, how or "max").items()}
 
@@ -123,7 +130,7 @@ def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
         first, second = reduced
         return {first: ibis.cases((b.isnull(), a)), second: ibis.cases((a.isnull(), b))}
 
-    return Recipe(values, values, merged, person)
+    return Recipe(alone, values, merged, person)
 
 
 def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> Recipe:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from duotone.engines.lines import lines_as_columns
 from duotone.errors import DuotoneError
 from duotone.sql.condition import Kind
 
-CSV = {"auto_detect": False, "header": True, "delim": ",", "quote": '"', "escape": '"', "comment": "", "null_padding": True,
-       "ignore_errors": True, "strict_mode": False}  # fmt: skip
-"""How a CSV file is read, said in full: what the engine would guess, it would guess from the rows."""
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
+UNNAMED = "a DuckDB file may hold many tables: say which (--table)"
 
 
 @dataclass(frozen=True)
@@ -69,16 +67,15 @@ def open_local(table: Any, name: str | None) -> Source:
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
     if path.suffix in (".duckdb", ".db"):
+        if name is None:
+            raise DuotoneError(UNNAMED)
         connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), f"{path} is not a DuckDB file, or is in use")
         return of_duckdb(connection, name, str(path))
     connection = ibis.duckdb.connect()
     match path.suffix:
         case ".csv":
-            columns = dict.fromkeys(_header(path), "VARCHAR")
-            refusal = f"{path} cannot be read as a CSV file in UTF-8, with commas and double quotes"
-            return Source(
-                quietly(lambda: connection.read_csv(path, columns=columns, **CSV), refusal), connection, path.name, True
-            )
+            opened = quietly(lambda: lines_as_columns(connection, path), f"{path} cannot be read as a CSV file")
+            return Source(opened, connection, path.name, untyped=True)
         case ".parquet":
             opened = quietly(lambda: connection.read_parquet(path), f"{path} is not a Parquet file")
             return Source(opened, connection, path.name)
@@ -88,44 +85,58 @@ def open_local(table: Any, name: str | None) -> Source:
 def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB database") -> Source:
     """A table of a DuckDB database that Ibis is connected to."""
     if name is None:
-        raise DuotoneError("a DuckDB file may hold many tables: say which (--table)")
+        raise DuotoneError(UNNAMED)
     table = quietly(lambda: connection.table(name), f"{place} has no table {name}")
-    query = "select sql from duckdb_tables() where table_name = ? union all select sql from duckdb_views() where view_name = ?"
-    made = quietly(lambda: connection.con.execute(query, [name, name]).fetchall(), UNREADABLE)
-    if any("collate" in (sql or "").lower() for (sql,) in made):
-        raise DuotoneError(f"table {name} compares text by a collation, under which different texts are equal: drop it first")
+    query = "select sql from duckdb_tables() where table_name = ?"
+    made = quietly(lambda: connection.con.execute(query, [name]).fetchall(), UNREADABLE)
+    if not made:
+        raise DuotoneError(f"{name} is a view, whose query might fail on a row or look at others: name a table")
+    if any(word in (sql or "").lower() for (sql,) in made for word in (" collate ", " generated ")):
+        raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
     return Source(table, connection, name)
 
 
-def _header(path: Path) -> list[str]:
-    """The column names: the first line, and nothing else of the file, is read for them."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            names = next(csv.reader([file.readline(2**20)]), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
-        raise DuotoneError(f"the first line of {path} cannot be read as column names in UTF-8") from None
-    if not names or not all(names) or len(set(names)) != len(names):
-        raise DuotoneError(f"the first line of {path} must name every column, each differently")
-    return names
-
-
 def _declared(table: Any) -> Any:
-    """A pandas frame with its object columns declared text: what Arrow would take them for depends on the rows."""
+    """A pandas frame with its columns of objects as text: what Arrow would take them for depends on the rows."""
     if not hasattr(table, "dtypes") or not hasattr(table, "iloc"):
         return table
-    objects = [column for column, dtype in table.dtypes.items() if dtype.kind == "O" and dtype.name == "object"]
-    return table.astype(dict.fromkeys(objects, "string")) if objects else table
+    held = {column: getattr(getattr(dtype, "categories", None), "dtype", dtype) for column, dtype in table.dtypes.items()}
+    objects = [column for column, dtype in held.items() if str(dtype) == "object"]
+    texts = {column: [_text(value) for value in table[column].tolist()] for column in objects}
+    return table.assign(**{str(column): _strings(values, table.index) for column, values in texts.items()})
+
+
+def _text(value: Any) -> str | None:
+    """An object as text, whatever it is; None and NaN are null."""
+    if value is None or value != value:
+        return None
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _strings(values: list[str | None], index: Any) -> Any:
+    import pandas as pd
+
+    return pd.Series(values, index=index, dtype="string")
 
 
 def quietly(work: Callable[[], Any], failure: str) -> Any:
-    """Do some work of the engine; if it fails, say only that it did."""
+    """Do some work of the engine; if it fails, say only that it did.
+
+    Guarantee: the error that is raised has no trace of the engine's, which might quote rows.
+    """
+    done = refused = None
+    failed = True
     try:
         with warnings.catch_warnings(action="ignore"):
-            return work()
-    except DuotoneError:
-        raise
+            done = work()
+            failed = False
+    except DuotoneError as error:
+        refused = str(error)
     except Exception:
-        raise DuotoneError(failure) from None
+        pass
+    if failed:  # out here, so that nothing is remembered as the context
+        raise DuotoneError(refused or failure)
+    return done
 
 
 def _kind(dtype: Any, untyped: bool) -> Kind:
@@ -134,8 +145,8 @@ def _kind(dtype: Any, untyped: bool) -> Kind:
     for kind, fits in (
         ("boolean", dtype.is_boolean()),
         ("integer", dtype.is_integer() and not (dtype.is_unsigned_integer() and dtype.nbytes == 8)),
-        ("float", dtype.is_floating()),
-        ("decimal", dtype.is_decimal()),
+        ("float", dtype.is_floating() and dtype.nbytes >= 4),
+        ("decimal", dtype.is_decimal() and (dtype.precision or 0) <= 38),
         ("date", dtype.is_date()),
         ("time", dtype.is_timestamp() and dtype.timezone is None),
     ):

@@ -51,6 +51,14 @@ class Like:
 
 
 @dataclass(frozen=True)
+class OneOf:
+    """Whether an operand is among constants."""
+
+    operand: Operand
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
 class Joined:
     """And, or: of no parts, they are true and false."""
 
@@ -65,7 +73,8 @@ class Not:
     part: Condition
 
 
-Condition = Compare | IsNull | Like | Joined | Not
+Leaf = Compare | OneOf | IsNull | Like
+Condition = Leaf | Joined | Not
 ALWAYS = Joined("and", ())
 
 
@@ -76,32 +85,41 @@ def both(first: Condition, second: Condition) -> Condition:
     return unique[0] if len(unique) == 1 else Joined("and", unique)
 
 
+def columns_of(condition: Condition) -> set[str]:
+    """The columns whose values a condition compares; whether one is null at all is not counted."""
+    found = set()
+    for leaf in leaves(condition):
+        if isinstance(leaf, IsNull):
+            continue
+        found.add(leaf.operand.column)
+        if isinstance(leaf, Compare) and isinstance(leaf.value, Operand):
+            found.add(leaf.value.column)
+    return found
+
+
 def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool]:
     """Which of the conditions can hold together in one row, and whether this is known exactly.
 
     Rows are made up from the constants of the question: each constant, what lies between, below and above them, and null.
     That decides exactly where columns are compared with constants. Elsewhere more may be thought possible than is.
 
+    Guarantee: whatever a row does is among the combinations.
+
     >>> vote = Operand("vote", "text")
     >>> found, exact = combinations([Compare(vote, "=", "Y"), Compare(vote, "=", "N")])
     >>> sorted(found), exact
     ([(False, False), (False, True), (True, False)], True)
     """
-    leaves = list(dict.fromkeys(leaf for condition in conditions for leaf in _leaves(condition)))
-    operands = list(dict.fromkeys(leaf.operand for leaf in leaves))
-    opaque = [
-        leaf for leaf in leaves if isinstance(leaf, Like) or (isinstance(leaf, Compare) and isinstance(leaf.value, Operand))
-    ]
+    every = list(dict.fromkeys(leaf for condition in conditions for leaf in leaves(condition)))
+    operands = list(dict.fromkeys(leaf.operand for leaf in every))
+    opaque = [leaf for leaf in every if isinstance(leaf, Like) or isinstance(getattr(leaf, "value", None), Operand)]
     columns = [o.column for o in operands] + [leaf.value.column for leaf in opaque if isinstance(leaf, Compare)]  # type: ignore[union-attr]
-    shared = len(columns) != len(set(columns)) or any(
-        leaf in opaque and any(o.operand == leaf.operand for o in leaves if o is not leaf) for leaf in leaves
-    )
-    exact = len(conditions) <= 1 or not shared
+    alone = all(sum(other.operand == leaf.operand for other in every) == 1 for leaf in opaque)
+    exact = alone and len(columns) == len(set(columns))
     choices: list[list[dict[Condition, bool | None]]] = []
     for operand in operands:
-        own = [leaf for leaf in leaves if leaf.operand == operand and leaf not in opaque]
-        rows = [{leaf: _leaf_truth(leaf, point) for leaf in own} for point in _points(operand, own)]
-        choices.append([dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)])
+        own = [leaf for leaf in every if leaf.operand == operand and leaf not in opaque]
+        choices.append([dict(row) for row in dict.fromkeys(tuple(row.items()) for row in _rows(operand, own))])
     choices += [[{leaf: truth} for truth in (True, False, None)] for leaf in opaque]
     if math.prod(map(len, choices)) > MOST_CASES:
         return set(itertools.product((False, True), repeat=len(conditions))), False
@@ -114,50 +132,60 @@ def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]]
     return found, exact
 
 
-def _leaves(condition: Condition) -> Iterator[Compare | IsNull | Like]:
+def leaves(condition: Condition) -> Iterator[Leaf]:
+    """The comparisons that a condition is made of."""
     if isinstance(condition, Joined):
         for part in condition.parts:
-            yield from _leaves(part)
+            yield from leaves(part)
     elif isinstance(condition, Not):
-        yield from _leaves(condition.part)
+        yield from leaves(condition.part)
     else:
         yield condition
 
 
-def _points(operand: Operand, leaves: Sequence[Compare | IsNull | Like]) -> list[Any]:
-    """Null, and a value of every kind that the constants tell apart."""
-    if operand.kind == "boolean":
-        return [None, False, True]
-    fixed = sorted({leaf.value for leaf in leaves if isinstance(leaf, Compare)})  # type: ignore[type-var]
-    if not fixed:
-        return [None, _step(operand, None, 1)]
-    around = [_step(operand, fixed[0], -1), *(_step(operand, value, 1) for value in fixed)]
-    exact = [v for v in fixed if operand.kind != "integer" or v.denominator == 1]  # type: ignore[union-attr]
-    return [None, *exact, *(v for v in around if v is not None)]
+def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[dict[Condition, bool | None]]:
+    """What the comparisons of one operand say of null, and of a value of every kind that their constants tell apart.
+
+    The constants in order have the places 1, 3, 5, …; between, below and above them are the even ones, where there is
+    something.
+    """
+    given = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
+    fixed: list[Any] = sorted({value for values in given for value in values})
+    place = {value: 2 * i + 1 for i, value in enumerate(fixed)}
+    places = [place[v] for v in fixed if operand.kind != "integer" or v.denominator == 1]
+    gaps = [2 * i for i in range(len(fixed) + 1) if _between(operand.kind, *([None, *fixed, None][i : i + 2]))]
+    for at in [None, *places, *gaps]:
+        yield {leaf: _leaf_truth(leaf, at, place) for leaf in own}
 
 
-def _step(operand: Operand, value: Any, way: int) -> Any:
-    """A value just above or below; between integers and dates the next one, which may be the next constant itself."""
-    if value is None:
-        return 0
-    if isinstance(value, str):
-        return value + "\0" if way > 0 else ("" if value > "" else None)
-    if isinstance(value, datetime.date):
-        step = datetime.timedelta(microseconds=1) if isinstance(value, datetime.datetime) else datetime.timedelta(days=1)
-        last = (type(value).max if way > 0 else type(value).min) - way * step
-        return value + way * step if way * (last - value) >= datetime.timedelta() else None
-    if operand.kind == "integer":
-        return Fraction(math.floor(value) + 1 if way > 0 else math.ceil(value) - 1)
-    return value + Fraction(way, 2**200)
+def _between(kind: Kind, low: Any, high: Any) -> bool:
+    """Whether there can be something strictly between two constants, where None is beyond them all."""
+    if kind == "boolean":
+        return (low, high) in ((None, True), (False, None)) or (low is None and high is None)
+    if low is None or high is None:
+        return not (low is None and high == "")
+    match kind:
+        case "integer":
+            return bool(math.floor(low) + 1 < high)
+        case "float" | "decimal":
+            return math.nextafter(float(low), math.inf) < float(high)
+        case "date":
+            return bool((high - low).days > 1)
+        case "text":
+            return bool(low + "\0" < high)
+    return True
 
 
-def _leaf_truth(leaf: Compare | IsNull | Like, point: Any) -> bool | None:
+def _leaf_truth(leaf: Leaf, at: int | None, place: Mapping[Any, int]) -> bool | None:
     if isinstance(leaf, IsNull):
-        return point is None
-    if point is None:
+        return at is None
+    if at is None:
         return None
+    if isinstance(leaf, OneOf):
+        return at in {place[value] for value in leaf.values}
     assert isinstance(leaf, Compare)
-    return holds(point, leaf.sign, leaf.value)
+    assert not isinstance(leaf.value, Operand)
+    return holds(at, leaf.sign, place[leaf.value])
 
 
 def holds(left: Any, sign: str, right: Any) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,12 +18,34 @@ from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
 from duotone.sql.atoms import Asked, Both, Duel, Mean, Opposite, Ranked, Term, Total, Tree, Winner
 from duotone.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, Value, both
-from duotone.sql.reading import MIRRORED, NUMERIC, SIGNS, column_name, compare, constant, read_condition, read_operand
+from duotone.sql.reading import (
+    MIRRORED,
+    NUMERIC,
+    SIGNS,
+    column_name,
+    compare,
+    constant,
+    joined_parts,
+    read_condition,
+    read_operand,
+)
 
 Columns = Mapping[str, Kind]
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
 LONGEST = 10_000
 """Characters of a question, at most."""
+SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
+_THIS = ("this",)
+UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.Select: ("expressions", "from_", "where", "group"), exp.Table: ("this", "alias", "db", "catalog"),
+    exp.TableAlias: _THIS,
+    exp.Count: ("this", "big_int"), exp.Sum: _THIS, exp.Avg: _THIS, exp.Median: _THIS, exp.Mode: _THIS, exp.Min: _THIS,
+    exp.Max: _THIS, exp.Quantile: ("this", "quantile"), exp.PercentileDisc: ("this", "expression"), exp.LogicalOr: _THIS,
+    exp.LogicalAnd: _THIS, exp.Trim: _THIS, exp.Lower: _THIS, exp.Upper: _THIS, exp.Length: _THIS, exp.Year: _THIS,
+    exp.Month: _THIS, exp.Day: _THIS, exp.Between: ("this", "low", "high"), exp.In: ("this", "expressions", "query"),
+    exp.Like: ("this", "expression"), exp.Star: (), exp.Distinct: ("expressions",),
+}  # fmt: skip
+"""The parts of SQL's expressions that are read."""
 CLAUSES = {"joins": "join", "having": "having", "order": "order by", "limit": "limit", "distinct": "distinct", "with_": "with",
            "qualify": "qualify", "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
 
@@ -44,12 +68,19 @@ def read_question(text: str, columns: Columns, unit: str | None = None) -> Asked
     Total(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), limit=Fraction(5, 1), \
 strict=True, present=None, people=False)
     """
-    select = _parse(text)
+    try:
+        return _read(_parse(text), columns, unit, bare=not SELECT.match(text))
+    except RecursionError:
+        raise DuotoneError("the question is nested too deeply") from None
+
+
+def _read(select: exp.Select, columns: Columns, unit: str | None, *, bare: bool) -> Asked:
+    _strict(select, bare)
     for name, clause in CLAUSES.items():
         if select.args.get(name):
             raise DuotoneError(f"a question has no {clause}: it is one select with where and group by, over one table")
     source = select.args.get("from_")
-    if source is not None and not isinstance(source.this, exp.Table):
+    if source is not None and not (isinstance(source.this, exp.Table) and isinstance(source.this.this, exp.Identifier)):
         raise DuotoneError("a question is about one table: leave out the query after from")
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
@@ -59,23 +90,41 @@ strict=True, present=None, people=False)
     if len(answers) != 1:
         raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
     tree = _Reader(columns, rows, unit).tree(answers[0])
-    for comment in select.find_all(exp.Expression):
-        comment.comments = None
+    for node in select.find_all(exp.Expression):
+        node.comments = None
     return Asked(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
 
 
 def _parse(text: str) -> exp.Select:
-    if len(text) > LONGEST:
-        raise DuotoneError(f"a question has at most {LONGEST} characters")
-    whole = text if text.strip().lower().startswith(("select", "with", "(")) else f"select {text}"
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise DuotoneError(f"a question is text of at most {LONGEST} characters")
+    logger = logging.getLogger("sqlglot")
+    level = logger.level
     try:
-        found = sqlglot.parse(whole if not text.strip().startswith("(") else f"select {text}", dialect="duckdb")
-    except (SqlglotError, RecursionError):
+        text.encode()
+        logger.setLevel(logging.CRITICAL)  # what it warns about is refused below
+        found = sqlglot.parse(text if SELECT.match(text) else f"select {text}", dialect="duckdb")
+    except (SqlglotError, UnicodeEncodeError):
         raise DuotoneError("the question is not SQL that can be read: check its brackets and quotes") from None
+    finally:
+        logger.setLevel(level)
     statements = [s for s in found if s is not None]
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise DuotoneError("a question is one select, or one yes/no expression")
     return statements[0]
+
+
+def _strict(select: exp.Select, bare: bool) -> None:
+    """Refuse whatever would be passed over in silence."""
+    if bare and any(isinstance(e, exp.Alias) for e in select.expressions):
+        raise DuotoneError("a yes/no expression has no name: check for a word or a number that was not meant")
+    for node in select.find_all(*UNDERSTOOD):
+        for name, value in node.args.items():
+            known = UNDERSTOOD.get(type(node), node.args)
+            if value and name not in known and not (isinstance(node, exp.Select) and name in CLAUSES):
+                raise DuotoneError(f"{node.sql(dialect='duckdb')} has a part that is not understood ({name.rstrip('_')})")
+        if isinstance(node, exp.Func) and node.args.get("this") is None and not isinstance(node, exp.Case):
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is of nothing: name a column")
 
 
 def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
@@ -102,7 +151,7 @@ class _Reader:
                 return self.tree(node.this)
             case exp.And() | exp.Or():
                 rule: Literal["and", "or"] = "and" if isinstance(node, exp.And) else "or"
-                return Both(rule, (self.tree(node.this), self.tree(node.expression)))
+                return Both(rule, tuple(self.tree(part) for part in joined_parts(node)))
             case exp.Not():
                 return Opposite(self.tree(node.this))
             case exp.LogicalOr() | exp.LogicalAnd() | exp.Filter() if isinstance(
@@ -183,7 +232,8 @@ class _Reader:
             raise DuotoneError(f"{text}: write mode(x) = 'a' or mode(x) <> 'a', with the value that may win")
         inner, where = self.filtered(node.this)
         test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
-        chosen = Winner(test.operand, where, fixed)
+        assert not isinstance(test.value, Operand)
+        chosen = Winner(test.operand, where, test.value)
         return chosen if sign == "=" else Opposite(chosen)
 
     def linear(self, node: exp.Expression) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
@@ -210,19 +260,19 @@ class _Reader:
             case exp.Mul() if isinstance(factor := constant(node.this), Fraction):
                 return self.scaled(node.expression, factor)
             case exp.Div():
-                return [(self.share(node), Fraction(1))], Fraction(0)
+                return [self.share(node)], Fraction(0)
         return [(self.aggregate(node), Fraction(1))], Fraction(0)
 
     def scaled(self, node: exp.Expression, factor: Fraction) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
         found, rest = self.linear(node)
         return [(a, w * factor) for a, w in found], rest * factor
 
-    def share(self, node: exp.Div) -> Aggregate:
+    def share(self, node: exp.Div) -> tuple[Aggregate, Fraction]:
         text, (some, every) = node.sql(dialect="duckdb"), [self.linear(side) for side in (node.this, node.expression)]
         of = [found[0] for found, rest in (some, every) if len(found) == 1 and not rest and found[0][0].kind == "count"]
-        if len(of) != 2 or of[1][1] != 1 or of[0][1] != 1:
+        if len(of) != 2:
             raise DuotoneError(f"{text}: a share is one count divided by another")
-        return Aggregate(text, "mean", of[1][0].where, of[0][0].where)
+        return Aggregate(text, "mean", of[1][0].where, of[0][0].where), of[0][1] / of[1][1]
 
     def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
         if not isinstance(node, exp.Filter):
@@ -234,7 +284,7 @@ class _Reader:
         text = node.sql(dialect="duckdb")
         chosen = _chosen(inner.this) if isinstance(inner, exp.Count | exp.Sum | exp.Avg) else None
         match inner:
-            case exp.Count() if isinstance(inner.this, exp.Star):
+            case exp.Count() if isinstance(inner.this, exp.Star) or constant(inner.this) is not None:
                 return Aggregate(text, "count", where)
             case exp.Count() if isinstance(inner.this, exp.Distinct):
                 return self.people(inner.this, where, text)
@@ -251,7 +301,7 @@ class _Reader:
                 return Aggregate(text, "sum" if isinstance(inner, exp.Sum) else "mean", where, self.number(inner, text))
             case exp.Median():
                 return Aggregate(text, "quantile", where, read_operand(inner.this, self.columns), Fraction(1, 2))
-            case exp.Quantile() | exp.PercentileDisc():
+            case exp.Quantile() | exp.PercentileDisc() if type(inner) in (exp.Quantile, exp.PercentileDisc):
                 return self.quantile(inner, where, text)
             case exp.Min() | exp.Max() if not inner.expressions:
                 kind: Literal["min", "max"] = "min" if isinstance(inner, exp.Min) else "max"

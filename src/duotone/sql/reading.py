@@ -7,7 +7,8 @@ chance, the clock), is refused before anything is read.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
@@ -15,7 +16,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.number import number
-from duotone.sql.condition import Compare, Condition, IsNull, Joined, Kind, Like, Not, Operand, Value
+from duotone.sql.condition import Compare, Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
 SIGNS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
@@ -33,15 +34,18 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
             return read_condition(node.this, columns)
         case exp.And() | exp.Or():
             rule: Literal["and", "or"] = "and" if isinstance(node, exp.And) else "or"
-            return Joined(rule, (read_condition(node.this, columns), read_condition(node.expression, columns)))
+            return Joined(rule, tuple(read_condition(part, columns) for part in joined_parts(node)))
         case exp.Not():
             return Not(read_condition(node.this, columns))
         case exp.Boolean():
             return Joined("and" if node.this else "or", ())
         case exp.Is() if isinstance(node.expression, exp.Null):
             return IsNull(read_operand(node.this, columns))
+        case exp.Is() if isinstance(node.expression, exp.Boolean):
+            test = compare(read_operand(node.this, columns), "=", bool(node.expression.this), node.sql(dialect="duckdb"))
+            return Joined("and", (test, Not(IsNull(test.operand))))
         case exp.In() if node.expressions and not node.args.get("query"):
-            return Joined("or", tuple(_compared(node.this, "=", e, columns, node) for e in node.expressions))
+            return _one_of(node, columns)
         case exp.Between():
             low = _compared(node.this, ">=", node.args["low"], columns, node)
             return Joined("and", (low, _compared(node.this, "<=", node.args["high"], columns, node)))
@@ -60,6 +64,13 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
     if type(node) in SIGNS:
         return _compared(node.this, SIGNS[type(node)], node.expression, columns, node)
     raise DuotoneError(_refusal(node))
+
+
+def joined_parts(node: exp.Connector) -> Iterator[exp.Expression]:
+    """What is joined by and, or by or, however many."""
+    for part in node.flatten():
+        assert isinstance(part, exp.Expression)
+        yield part
 
 
 def _refusal(node: exp.Expression) -> str:
@@ -91,6 +102,15 @@ def _refusal(node: exp.Expression) -> str:
         f"{text} is not understood in a condition: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, "
         "and, or, not"
     )
+
+
+def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
+    tests = [_compared(node.this, "=", e, columns, node) for e in node.expressions]
+    if any(not isinstance(test, Compare) or isinstance(test.value, Operand) for test in tests):
+        raise DuotoneError(f"{node.sql(dialect='duckdb')}: in is followed by constants")
+    values = tuple(dict.fromkeys(test.value for test in tests if isinstance(test, Compare)))
+    assert isinstance(tests[0], Compare)
+    return OneOf(tests[0].operand, values)  # type: ignore[arg-type]
 
 
 def read_operand(node: exp.Expression, columns: Mapping[str, Kind]) -> Operand:
@@ -139,6 +159,10 @@ def _compared(
     operand = read_operand(left, columns)
     if fixed is None:
         second = read_operand(right, columns)
+        if "untyped" in (operand.kind, second.kind):
+            raise DuotoneError(
+                f"{whole.sql()}: columns of a CSV file are compared with constants only, which tell what they hold"
+            )
         if {operand.kind, second.kind} - {"integer"} and operand.kind != second.kind:
             raise DuotoneError(f"{whole.sql()}: {operand.column} and {second.column} hold different kinds of values")
         return Compare(operand, sign, second)
@@ -152,6 +176,7 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         wanted, fits = "boolean", operand.kind in ("boolean", "untyped")
     elif isinstance(value, Fraction):
         wanted, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
+        value = value if operand.kind == "integer" else _double(value, text)
     elif isinstance(value, str) and operand.kind in ("date", "time"):
         return compare(operand, sign, _instant(value, text), text)
     elif isinstance(value, str):
@@ -167,6 +192,13 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
         raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant")
     return Compare(_as(operand, wanted), sign, value)
+
+
+def _double(value: Fraction, text: str) -> Fraction:
+    """The float that the engine compares with."""
+    if not abs(value) <= Fraction(sys.float_info.max):
+        raise DuotoneError(f"{text}: the number is too large")
+    return Fraction(float(value))
 
 
 def _as(operand: Operand, kind: Kind) -> Operand:
@@ -189,8 +221,7 @@ def constant(node: exp.Expression) -> Value | None:
             return _reckoned(node)
         case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
             if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"):
-                found = _instant(node.this.this, node.sql(dialect="duckdb"))
-                return found if node.to.this.name == "DATE" or isinstance(found, datetime.datetime) else None
+                return _instant(node.this.this, node.sql(dialect="duckdb"))
     return None
 
 
@@ -212,6 +243,9 @@ def _reckoned(node: exp.Binary) -> Fraction | None:
 
 def _instant(text: str, whole: str) -> datetime.date:
     try:
-        return datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
+        found = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
     except ValueError:
-        raise DuotoneError(f"{whole}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59") from None
+        found = None
+    if found is None or getattr(found, "tzinfo", None) is not None:
+        raise DuotoneError(f"{whole}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59")
+    return found

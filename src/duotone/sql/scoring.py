@@ -13,8 +13,11 @@ from duotone.number import Given, number, show
 from duotone.sql.atoms import Term, Total
 from duotone.sql.condition import IsNull, Kind, Not, Operand, both, combinations
 
-FLOAT_STEPS, INTEGER_STEPS = 2**53, 2**62 - 1
-"""How many grid steps a bound may be from zero: integers of these sizes are exact as floats, and cannot overflow."""
+FLOAT_STEPS, INTEGER_STEPS = 2**51, 2**62 - 1
+"""How many grid steps a bound may be from zero: up to the first, floats round to the nearest half exactly, so that nothing
+leaves its bounds; up to the second, integers cannot overflow."""
+LARGEST = 2**100
+"""Limits and weights are smaller than this."""
 FINE = 10**6
 """A grid that is not stated has at least so many steps between the bounds."""
 
@@ -30,8 +33,8 @@ class Bounds:
     @staticmethod
     def of(low: Given, high: Given, grid: Given | None = None) -> Bounds:
         """Bounds from numbers as they are written."""
-        least, most = (Fraction(number(bound, "a bound")) for bound in (low, high))
-        step = None if grid is None else Fraction(number(grid, "the grid"))
+        least, most = (_finite(bound, "a bound") for bound in (low, high))
+        step = None if grid is None else _finite(grid, "the grid")
         if not least < most:
             raise DuotoneError(f"bounds must be LO:HI with LO < HI, got {show(least)}:{show(most)}")
         if step is not None and not (step > 0 and 1 in (step.numerator, step.denominator)):
@@ -48,8 +51,9 @@ class Bounds:
             raise DuotoneError(
                 f"the bounds of {column} must be multiples of its grid, {show(step)}: write --bounds COL=LO:HI:GRID"
             )
-        largest = max(abs(self.low), abs(self.high)) if kind == "integer" else max(abs(low), abs(high))
-        if not largest <= (INTEGER_STEPS if kind == "integer" else FLOAT_STEPS):
+        whole = kind == "integer"
+        largest = max(abs(self.low), abs(self.high), key=Fraction) if whole else max(abs(low), abs(high))
+        if not largest <= (INTEGER_STEPS if whole and step == 1 else FLOAT_STEPS):
             raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
         return Grid(int(low), int(high), step)
 
@@ -58,6 +62,13 @@ class Bounds:
         while any((bound / step).denominator != 1 for bound in (self.low, self.high)) and step > Fraction(1, 10**18):
             step /= 10
         return step
+
+
+def _finite(given: Given, name: str) -> Fraction:
+    value = number(given, name)
+    if not -LARGEST <= value <= LARGEST:
+        raise DuotoneError(f"{name} must be a number of less than thirty digits")
+    return Fraction(value)
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,8 @@ def score(total: Total, grids: Mapping[str, Grid]) -> Score:
     scale = math.lcm(*(step.denominator for step in steps), 1)
     terms = tuple((int(step * scale), term) for step, term in zip(steps, total.terms, strict=True))
     limit = total.limit * scale
+    if not (abs(limit) <= LARGEST and scale <= LARGEST):
+        raise DuotoneError("the numbers of the question are too large or too fine")
     cases, absent, exact = _cases(terms, total, grids)
     lowest, highest = min(low for low, _ in cases), max(high for _, high in cases)
     parts = [_range(weight, term, grids) for weight, term in terms]

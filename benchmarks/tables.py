@@ -1,0 +1,100 @@
+"""What a private answer about a large table costs beside the same aggregate asked of DuckDB directly, in one run.
+
+    python benchmarks/tables.py [rows]
+
+The table is made anew: a salary (32-bit whole numbers, log-uniform), a region of 21 and a vote, as Parquet. Each pair of
+times is the median of interleaved runs in one process; peak memory is that of a process of its own.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from duotone import ApproxDP, prepare
+
+BUDGET = ApproxDP(1, "1e-6")
+ROUNDS = 7
+CASES: dict[str, tuple[str, dict[str, tuple[int, int]], str]] = {
+    "count": (
+        "count(*) filter (where salary > 20000) > 1000",
+        {},
+        "select count(*) filter (where salary > 20000) from '{}'",
+    ),
+    "grouped count": (
+        "select region, count(*) > 1000 from t group by region",
+        {},
+        "select region, count(*) from '{}' group by region",
+    ),
+    "avg": ("avg(salary) > 50000", {"salary": (0, 500_000)}, "select avg(salary) from '{}'"),
+    "avg, clipped by hand": (
+        "avg(salary) > 50000",
+        {"salary": (0, 500_000)},
+        "select avg(case when salary between 0 and 500000 then salary when salary < 0 then 0 else 500000 end) from '{}'",
+    ),
+}
+
+
+def make(file: Path, rows: int) -> None:
+    duckdb.execute(
+        "copy (select exp(random() * 3 + 9)::int as salary, (random() * 20)::int as region, "
+        f"case when random() < 0.5 then 'Y' else 'N' end as vote from range({rows})) to '{file}'"
+    )
+
+
+def plain(file: Path, name: str) -> Callable[[], object]:
+    connection, sql = duckdb.connect(), CASES[name][2].format(file)
+    return lambda: connection.execute(sql).fetchall()
+
+
+def private(file: Path, name: str) -> Callable[[], object]:
+    question, bounds, _ = CASES[name]
+    return prepare(file, question, BUDGET, bounds=bounds).release
+
+
+def peak(file: Path, name: str, kind: str) -> float:
+    """MiB of a process that does only this, three times."""
+    command = [sys.executable, __file__, "--peak", str(file), name, kind]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main(rows: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "staff.parquet"
+        make(file, rows)
+        print(f"{rows:.0e} rows, {file.stat().st_size / 2**20:.0f} MiB of Parquet\n")
+        print("| question | DuckDB, s | Duotone, s | ratio | DuckDB, MiB | Duotone, MiB | ratio |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
+        for name in CASES:
+            pair = plain(file, name), private(file, name)
+            times = [[timed(work) for work in pair] for _ in range(ROUNDS)]
+            ours, theirs = statistics.median(t[1] for t in times), statistics.median(t[0] for t in times)
+            memory = peak(file, name, "plain"), peak(file, name, "private")
+            cells = f"{theirs:.3f} | {ours:.3f} | {ours / theirs:.2f} | {memory[0]:.0f} | {memory[1]:.0f}"
+            print(f"| {name} | {cells} | {memory[1] / memory[0]:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    if sys.argv[1:2] == ["--peak"]:
+        chosen = {"plain": plain, "private": private}[sys.argv[4]](Path(sys.argv[2]), sys.argv[3])
+        for _ in range(3):
+            chosen()
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+    else:
+        main(int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**8)

@@ -1,0 +1,225 @@
+"""The ledger: what has been spent on each dataset, durably. Charge, then flip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from duotone.account import Receipt, Registered, Statement, book, statement
+from duotone.budget import RuleName, Sale, read, write
+from duotone.chain import Body, State, Verdict, canonical, row_of, verify
+from duotone.errors import DuotoneError, LedgerError, OverBudget
+from duotone.line import Boundary
+from duotone.plan import choose
+from duotone.privacy import ApproxDP
+from duotone.stores import Pages, Store, open_store
+
+SKEW = timedelta(seconds=60)
+"""How far clocks may differ: behind the last entry by less than this, its time is taken again."""
+LONGEST_LABEL, LONGEST_QUESTION = 200, 100_000
+NEIGHBOURS = ("add-remove", "replace")
+
+
+class Ledger:
+    """Budgets of datasets, kept in a file or in Postgres; see `open_ledger`.
+
+    Guarantee: `ask` draws nothing before its charge is on the disk, and returns nothing before its answer is. No order
+    of crashes, processes and threads releases an answer that is not charged, or charges what does not fit.
+    """
+
+    def __init__(self, store: Store, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._store, self._clock = store, clock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def place(self) -> str:
+        """Where it is, without secrets."""
+        return self._store.place
+
+    def register(
+        self,
+        dataset: str,
+        budget: ApproxDP,
+        *,
+        unit: str,
+        neighbours: str,
+        version: str,
+        rule: RuleName = "sum",
+        answers_at: ApproxDP | None = None,
+        boundaries: tuple[Boundary, ...] = (),
+        by: str | None = None,
+    ) -> Registered:
+        """Give a dataset its total budget, once and for all; makes the ledger where there is none.
+
+        `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with the notion of its answers.
+        """
+        if neighbours not in NEIGHBOURS:
+            raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
+        labels = {"dataset": dataset, "unit": unit, "version": version}
+        budget = read(write(budget))
+        chosen = choose(budget, rule, answers_at, boundaries)
+        body = {name: _label(value, name) for name, value in labels.items()}
+        body |= {"kind": "register", "budget": write(budget), "neighbours": neighbours, **_by(by), **chosen.written()}
+        with self._store.writing(create=True) as pages:
+            if pages.last(dataset) is not None:
+                raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
+            self._append(pages, State(), body)
+        return Registered(dataset, budget, unit, neighbours, chosen)
+
+    def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
+        """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
+        with self._store.writing() as pages:
+            _, state = book(pages, dataset)
+            if state.version == version:
+                raise DuotoneError(f"the version of {dataset} is {version} already")
+            body = {"kind": "version", "dataset": dataset, "version": _label(version, "version"), **_by(by)}
+            self._append(pages, state, body)
+
+    def ask(
+        self,
+        dataset: str,
+        question: str,
+        sale: Sale,
+        flip: Callable[[], Any],
+        *,
+        unit: str,
+        neighbours: str,
+        again: bool = False,
+        by: str | None = None,
+    ) -> Receipt:
+        """The recorded answer to a question, free; else charge for it durably, then `flip`, record and return it.
+
+        `question` is the question's normal form: with the dataset's version and the sale it decides what is the same
+        question. `flip` takes nothing and returns what will be public, as JSON can write it. If it fails, the charge
+        stands. With `again`, a recorded answer is not used.
+        """
+        if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
+            raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
+        found = self._charge(dataset, question, sale, (unit, neighbours), again, by)
+        if isinstance(found, Receipt):
+            return found
+        seq, key, left = found
+        text = _public(flip())
+        with self._store.writing() as pages:
+            _, state = book(pages, dataset)
+            body = {"kind": "answer", "dataset": dataset, "key": key, "charge": seq, "answer": json.loads(text)}
+            self._append(pages, state, body, patient=True)
+        return Receipt(json.loads(text), False, seq, left, state.unanswered - 1)
+
+    def _charge(
+        self, dataset: str, question: str, sale: Sale, about: tuple[str, str], again: bool, by: str | None
+    ) -> Receipt | tuple[int, str, str]:
+        """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
+        with self._store.writing() as pages:
+            registered, state = book(pages, dataset)
+            registered.check(*about)
+            rule, notion, boundary = registered.rule, write(sale.privacy), sale.boundary
+            same = [dataset, state.version, question, notion, boundary, sale.answers, *about]
+            key = sha256(canonical({"same": same}).encode()).hexdigest()
+            if not again and (recorded := pages.answered(key)) is not None:
+                body = json.loads(recorded.body)
+                return Receipt(body["answer"], True, body["charge"], rule.left(state.notions), state.unanswered)
+            rule.accepts(sale)
+            body = {"kind": "charge", "dataset": dataset, "version": state.version, "question": question, "key": key}
+            body |= {"notion": notion, "boundary": boundary, "answers": sale.answers, "again": again, **_by(by)}
+            after = state.after(body)
+            if not rule.fits(after.notions):
+                asked = f"{sale.answers} answer{'s' * (sale.answers > 1)} at {sale.privacy}"
+                raise OverBudget(dataset, asked, rule.left(state.notions))
+            seq = self._append(pages, state, body)
+        return seq, key, rule.left(after.notions)
+
+    def _append(self, pages: Pages, state: State, body: Body, *, patient: bool = False) -> int:
+        """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
+        now = self._clock()
+        last = pages.last()
+        if last is not None:
+            latest = datetime.fromisoformat(json.loads(last.body)["at"])
+            if not (patient or now > latest - SKEW):
+                raise LedgerError(
+                    f"the clock says {now:%Y-%m-%d %H:%M:%S} UTC, before the ledger's last entry at "
+                    f"{latest:%Y-%m-%d %H:%M:%S} UTC: mend the clock; nothing was released"
+                )
+            now = max(now, latest)
+        seq, head = pages.head()
+        whole = {**body, "v": 1, "at": now.isoformat(), "after": asdict(state.after(body))}
+        pages.append(row_of(head, seq + 1, whole))
+        return seq + 1
+
+    def datasets(self) -> list[str]:
+        """Every dataset, in the order of registration."""
+        return [entry["dataset"] for entry in self.entries() if entry["kind"] == "register"]
+
+    def statement(self, dataset: str) -> Statement:
+        """What was asked when, by whom, at what cost, and what is left."""
+        with self._store.reading() as pages:
+            return statement(pages, dataset)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Every entry in order, each with its number and hash."""
+        with self._store.reading() as pages:
+            return [{"seq": row.seq, "hash": row.hash, **json.loads(row.body)} for row in pages.rows()]
+
+    def verify(self, head: str | None = None) -> Verdict:
+        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if it is given."""
+        with self._store.reading() as pages:
+            return verify(pages.rows(), pages.head(), head)
+
+    def close(self) -> None:
+        """Let go of the file or the connection; the next use opens it again."""
+        self._store.close()
+
+
+def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
+    """A ledger by its place: a file, or a Postgres URL. A busy one is waited for, for `wait` seconds.
+
+    >>> import tempfile
+    >>> from duotone import Coin, balanced
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = open_ledger(f"{folder.name}/budget.ledger")
+    >>> _ = ledger.register("survey", ApproxDP(1), unit="person", neighbours="add-remove", version="2026")
+    >>> line = balanced(ApproxDP("0.5"))
+    >>> ask = lambda **options: ledger.ask(
+    ...     "survey", "count(*) >= 100", Sale(line), lambda: bool(Coin(line).answer(250)),
+    ...     unit="person", neighbours="add-remove", **options)
+    >>> first, same, again = ask(), ask(), ask(again=True)
+    >>> first.answer, first.left, same.free, again.left
+    (True, 'epsilon 0.5, delta 0', True, 'epsilon 0, delta 0')
+    >>> ask(again=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    duotone.errors.OverBudget: 1 answer at ApproxDP(epsilon=0.5, delta=0) does not fit into the budget of survey; left: ...
+    >>> ledger.close(); folder.cleanup()
+    """
+    if not wait > 0:
+        raise DuotoneError(f"a wait is a number of seconds above 0, got {wait}")
+    return Ledger(open_store(place, wait=wait))
+
+
+def _label(text: str, name: str) -> str:
+    if not (isinstance(text, str) and 0 < len(text) <= LONGEST_LABEL and text.isprintable()):
+        raise DuotoneError(f"a {name} is a short printable text, got {text!r:.60}")
+    return text
+
+
+def _by(name: str | None) -> dict[str, str]:
+    return {} if name is None else {"by": _label(name, "name")}
+
+
+def _public(answer: Any) -> str:
+    try:
+        return json.dumps(answer, allow_nan=False)
+    except (TypeError, ValueError):
+        raise DuotoneError(
+            "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
+        ) from None

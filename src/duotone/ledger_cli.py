@@ -1,0 +1,196 @@
+"""The command `duotone ledger`: register a dataset, then see, draw, export and verify what was spent on it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from duotone.errors import DuotoneError
+
+if TYPE_CHECKING:
+    from duotone.account import Statement
+    from duotone.ledger import Ledger
+    from duotone.privacy import ApproxDP
+
+ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
+
+Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The dataset; needed where there are several.")]
+By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@ledgers.command()
+def register(
+    place: Place,
+    dataset: Annotated[str, typer.Argument(help="A name for the dataset.")],
+    version: Annotated[str, typer.Option(metavar="LABEL", help="A public label, to be changed when the data changes.")],
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The total budget ε.")] = None,
+    ratio: Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")] = None,
+    delta: Annotated[str, typer.Option(metavar="D", help="The total budget δ.")] = "0",
+    unit: Annotated[str, typer.Option(metavar="COL", help="What is protected: the column that names people, or row.")] = "row",
+    neighbours: Annotated[str, typer.Option(metavar="add-remove|replace", help="How neighbours differ.")] = "add-remove",
+    rule: Annotated[str | None, typer.Option(metavar="sum|advanced|plan", help="How answers add up.")] = None,
+    answers_at: Annotated[str | None, typer.Option(metavar="E[,D]", help="A plan: every answer at this ε, δ or less.")] = None,
+    boundary: Annotated[list[str] | None, typer.Option(metavar="B", help="A plan of these boundaries only.")] = None,
+    by: By = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
+    chosen: Any = rule or ("plan" if answers_at is not None else "sum")
+    parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
+    parameters |= {"answers_at": None if answers_at is None else _notion(answers_at), "boundaries": tuple(boundary or ())}
+    with _open(place) as ledger:
+        if (epsilon, ratio) == (None, None):
+            ledger.relabel(dataset, version, by=by)
+        else:
+            ledger.register(dataset, _budget(epsilon, ratio, delta), **parameters)
+        _print_account(ledger.statement(dataset), as_json)
+
+
+@ledgers.command()
+def show(place: Place, dataset: Dataset = None, as_json: AsJson = False) -> None:
+    """What was asked when, by whom, at what cost, and what is left."""
+    with _open(place) as ledger:
+        names = [dataset] if dataset is not None else ledger.datasets()
+        accounts = [ledger.statement(name) for name in names]
+    if as_json:
+        print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.dataset: written(a) for a in accounts}}))
+        return
+    for account in accounts:
+        _print_charges(account)
+        _print_account(account, False)
+
+
+@ledgers.command()
+def plot(
+    place: Place,
+    picture: Annotated[Path, typer.Argument(metavar="F.svg", help="Where the picture goes (.svg, .png or .pdf).")],
+    dataset: Dataset = None,
+) -> None:
+    """Draw what was spent over time."""
+    from duotone import draw
+
+    with _open(place) as ledger:
+        names = ledger.datasets()
+        if dataset is None and len(names) != 1:
+            raise DuotoneError(f"this ledger has {len(names)} datasets: name one with --dataset")
+        account = ledger.statement(dataset or names[0])
+    path = draw.save(draw.spending(account), picture)
+    print(f"wrote {path}", file=sys.stderr)
+
+
+@ledgers.command()
+def export(place: Place) -> None:
+    """Print every entry, with its hash, as one JSON object."""
+    with _open(place) as ledger:
+        print(json.dumps({"ledger": ledger.place, "entries": ledger.entries()}))
+
+
+@ledgers.command()
+def verify(
+    place: Place,
+    head: Annotated[str | None, typer.Option(metavar="HASH", help="A head that was kept elsewhere.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Whether an entry was edited, removed or moved. Exit code 1 if so."""
+    with _open(place) as ledger:
+        found = ledger.verify(head)
+    if as_json:
+        told = {"holds": found.holds, "entries": found.entries, "head": found.head, "problems": found.problems}
+        print(json.dumps(told))
+    else:
+        for problem in found.problems:
+            print(problem)
+        print(f"{'verified' if found.holds else 'NOT verified'}: {found.entries} entries, head {found.head or 'none'}")
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def written(account: Statement) -> dict[str, Any]:
+    """A statement as JSON."""
+    from duotone.budget import write
+
+    registered, (epsilon, delta) = account.registered, account.spent
+    charges = [
+        {
+            "entry": c.seq,
+            "at": c.at.isoformat(),
+            "by": c.by,
+            "question": c.question,
+            "notion": write(c.notion),
+            "answers": c.answers,
+            "again": c.again,
+            **({"answer": c.answer} if c.answered else {"wasted": True}),
+        }
+        for c in account.charges
+    ]
+    return {
+        "budget": write(registered.budget),
+        "unit": registered.unit,
+        "neighbours": registered.neighbours,
+        "version": account.state.version,
+        **registered.rule.written(),
+        "spent": {"epsilon": epsilon, "delta": delta},
+        "left": account.left,
+        "unanswered": account.state.unanswered,
+        "charges": charges,
+    }
+
+
+def _print_charges(account: Statement) -> None:
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
+    table = Table(*(Column(Text(name)) for name in head), title=Text(account.registered.dataset))
+    for c in account.charges:
+        each = f"ε {c.notion.epsilon:.4g}, δ {float(c.notion.delta):.3g}"
+        cost = each if c.answers == 1 else f"{c.answers} × ({each})"
+        answer = json.dumps(c.answer) if c.answered else "none: wasted or under way"
+        asked = f"{c.question} (again)" if c.again else c.question
+        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", _printable(asked), cost, f"{answer:.60}")
+        table.add_row(*map(Text, row))
+    if account.charges:
+        Console(width=None if sys.stdout.isatty() else 110).print(table)
+
+
+def _printable(text: str) -> str:
+    """No question may steer the terminal of who reads about it."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _print_account(account: Statement, as_json: bool) -> None:
+    registered, (epsilon, delta) = account.registered, account.spent
+    if as_json:
+        print(json.dumps({registered.dataset: written(account)}))
+        return
+    print(
+        f"{registered.dataset}, version {account.state.version}: {registered.budget}, unit {registered.unit}, "
+        f"{registered.neighbours}, rule {registered.rule.name}"
+    )
+    print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} charges; left: {account.left}")
+    if account.state.unanswered:
+        print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
+
+
+def _open(place: str) -> Ledger:
+    from duotone.ledger import open_ledger
+
+    return open_ledger(place)
+
+
+def _budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
+    from duotone.privacy import ApproxDP
+
+    return ApproxDP(epsilon, delta, ratio=ratio)
+
+
+def _notion(text: str) -> ApproxDP:
+    first, _, second = text.partition(",")
+    return _budget(first.strip(), None, second.strip() or "0")

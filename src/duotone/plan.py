@@ -1,0 +1,127 @@
+"""Plans: a number of answers fixed beforehand, composed as tightly as is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from duotone.budget import Advanced, Rule, RuleName, Sale, Sum, Tally, boundary_text, epsilon_below, read, write
+from duotone.composition import MOST, TAIL, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
+from duotone.errors import DuotoneError
+from duotone.line import Boundary, on_line
+from duotone.number import float_below
+from duotone.privacy import ApproxDP
+from duotone.table import line_table
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A number of answers fixed beforehand, each at one notion or less: counted by privacy-loss distributions.
+
+    `boundaries` names the mechanisms that may be sold, and each answer is entered by the least pair above all their
+    edges; without them by φ, the least pair above every mechanism at the notion.
+
+    Guarantee: what fits is (ε, δ)-private whatever was chosen after seeing what. `count` answers dominated by one pair
+    each compose to its `count`-fold product (Zhu, Dong and Wang 2022, Theorem 10), however questions are chosen.
+
+    >>> plan = Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
+    >>> plan.count, plan.fits({plan.answers_at: 562}), plan.fits({plan.answers_at: 563})
+    (562, True, False)
+    """
+
+    budget: ApproxDP
+    answers_at: ApproxDP
+    boundaries: tuple[Boundary, ...]
+    count: int
+    name: RuleName = "plan"
+
+    @classmethod
+    def most(cls, budget: ApproxDP, answers_at: ApproxDP, boundaries: tuple[Boundary, ...] = ()) -> Plan:
+        """The plan with as many answers as the budget admits, by the better of distributions and plain sums."""
+        plan = cls(budget, answers_at, boundaries, 0)
+        low, high = 0, MOST + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if Sum(budget).fits({answers_at: middle}) else (low, middle)
+        by_losses = (capacity(one, epsilon_below(budget), Fraction(budget.delta)) for one in plan.losses)
+        count = max(low, *by_losses)
+        if count == 0:
+            raise DuotoneError(f"a budget of {budget} does not admit one answer at {answers_at}")
+        return replace(plan, count=count)
+
+    @property
+    def pair(self) -> Pair:
+        """What each answer is entered by."""
+        return _entered(self.answers_at, self.boundaries)
+
+    @cached_property
+    def losses(self) -> tuple[Losses, ...]:
+        """One answer's privacy loss; each of these is an upper bound, and so is the least of them."""
+        whole = losses(pair_of_notion(self.answers_at), self.answers_at.epsilon, fine=1)
+        return (whole, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (whole,)
+
+    def accepts(self, sale: Sale) -> None:
+        """Refuse a mechanism that could tell more than the plan's answers do."""
+        if not (self.pair.covers(pair_of_notion(sale.privacy)) or self.pair.covers(pair_of(sale.table))):
+            kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
+            raise DuotoneError(
+                f"this dataset's plan is for answers at {self.answers_at}{kinds} or less telling ones, got one at "
+                f"{sale.privacy} with boundary {sale.boundary}"
+            )
+
+    def fits(self, tally: Tally) -> bool:
+        """Whether no more answers than planned were charged."""
+        return sum(tally.values()) <= self.count
+
+    def spent(self, tally: Tally) -> tuple[float, float]:
+        """The least ε at the budget's δ that is proved for the tally."""
+        answers, delta = sum(tally.values()), float_below(self.budget.delta)
+        summed = answers * self.answers_at.epsilon, answers * float(self.answers_at.delta)
+        if answers == 0 or delta == 0:
+            return summed
+        best = self._by_losses(answers, delta)
+        return min(best, summed) if summed[1] <= delta else best
+
+    def _by_losses(self, answers: int, delta: float) -> tuple[float, float]:
+        return min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
+
+    def left(self, tally: Tally) -> str:
+        """The answers that are left."""
+        return f"{self.count - sum(tally.values())} of {self.count} answers at {self.answers_at}"
+
+    def written(self) -> dict[str, Any]:
+        """What a ledger records of it."""
+        named = {"boundaries": list(map(boundary_text, self.boundaries))}
+        return {"rule": self.name, "answers_at": write(self.answers_at), **named, "count": self.count}
+
+
+@lru_cache(maxsize=64)
+def _entered(answers_at: ApproxDP, boundaries: tuple[Boundary, ...]) -> Pair:
+    if not boundaries:
+        return pair_of_notion(answers_at)
+    return pair_of(*(line_table(on_line(answers_at, boundary)) for boundary in boundaries))
+
+
+def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> Rule:
+    """The rule of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
+    if name == "plan":
+        if answers_at is None:
+            raise DuotoneError("a plan needs the notion that its answers are sold at")
+        return Plan.most(budget, read(write(answers_at)), tuple(map(boundary_text, boundaries)))
+    if answers_at is not None or boundaries:
+        raise DuotoneError("only a plan has answers at one notion")
+    return rule_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
+
+
+def rule_of(budget: ApproxDP, written: Mapping[str, Any]) -> Rule:
+    """The rule that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
+    if written["rule"] == "sum":
+        return Sum(budget)
+    if written["rule"] == "advanced":
+        return Advanced(budget, Fraction(written["slack"]))
+    if written["rule"] == "plan":
+        return Plan(budget, read(written["answers_at"]), tuple(written["boundaries"]), int(written["count"]))
+    raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']}")

@@ -1,0 +1,122 @@
+"""What a ledger needs of its store: one writer at a time, and a commit that has reached the disk when it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from duotone.errors import LedgerError
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE duotone_ledger (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        "CREATE TABLE duotone_entries (seq INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL,"
+        " question TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL)",
+        "INSERT INTO duotone_ledger VALUES ('schema', '1'), ('head', '0 ')",
+    ),
+    (
+        "CREATE INDEX duotone_by_dataset ON duotone_entries (dataset, seq)",
+        "CREATE INDEX duotone_by_kind ON duotone_entries (dataset, kind, seq)",
+        "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
+    ),
+)
+"""The steps from no ledger to this version's schema. A step may add; it never touches an entry."""
+SCHEMA = len(MIGRATIONS)
+CHUNK = 1000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry as it is stored: `body` is its JSON, the columns before it are there to be searched."""
+
+    seq: int
+    dataset: str
+    kind: str
+    question: str
+    body: str
+    hash: str
+
+
+COLUMNS = "seq, dataset, kind, question, body, hash"
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A ledger's rows inside one transaction. `execute(sql, values)` is the database's, with ? for values."""
+
+    execute: Callable[[str, Sequence[Any]], list[Any]]
+
+    def head(self) -> tuple[int, str]:
+        """How many entries there are, and the hash of the last."""
+        (value,) = self.execute("SELECT value FROM duotone_ledger WHERE name = 'head'", ())[0]
+        seq, _, digest = value.partition(" ")
+        return int(seq), digest
+
+    def append(self, row: Row) -> None:
+        """Add an entry and move the head to it."""
+        values = (row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+        self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", values)
+        self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{row.seq} {row.hash}",))
+
+    def last(self, dataset: str | None = None, kind: str | None = None) -> Row | None:
+        """The latest entry, of a dataset or of a kind of it."""
+        where = " AND ".join(f"{name} = ?" for name, value in (("dataset", dataset), ("kind", kind)) if value is not None)
+        values = [value for value in (dataset, kind) if value is not None]
+        return self._one(f"WHERE {where} " if where else "", values)
+
+    def answered(self, question: str) -> Row | None:
+        """The latest answer to a question."""
+        return self._one("WHERE question = ? AND kind = 'answer' ", (question,))
+
+    def rows(self) -> Iterator[Row]:
+        """Every entry in order, a thousand at a time."""
+        seq: int | None = None
+        while True:
+            where, values = ("WHERE seq > ? ", (seq,)) if seq is not None else ("", ())
+            some = self.execute(f"SELECT {COLUMNS} FROM duotone_entries {where}ORDER BY seq LIMIT {CHUNK}", values)
+            yield from (Row(*found) for found in some)
+            if len(some) < CHUNK:
+                return
+            seq = some[-1][0]
+
+    def _one(self, where: str, values: Sequence[Any]) -> Row | None:
+        found = self.execute(f"SELECT {COLUMNS} FROM duotone_entries {where}ORDER BY seq DESC LIMIT 1", values)
+        return Row(*found[0]) if found else None
+
+    def migrate(self, found: int) -> None:
+        """Bring the schema from version `found` to this one's; refuse a newer one."""
+        if found > SCHEMA:
+            raise LedgerError(
+                f"this ledger was written by a newer Duotone (schema {found}, this one knows {SCHEMA}): update Duotone"
+            )
+        for statement in (s for step in MIGRATIONS[found:] for s in step):
+            self.execute(statement, ())
+        if found < SCHEMA:
+            self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'schema'", (str(SCHEMA),))
+
+
+class Store(Protocol):
+    """A place for a ledger."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, without secrets."""
+        ...
+
+    def writing(self, *, create: bool = False) -> AbstractContextManager[Pages]:
+        """The only writer until the block ends; then everything is on the disk, or, after an error, nothing is.
+
+        Guarantee: when the block has ended without an error, its entries survive a crash of the process and of the
+        machine. With `create`, a ledger is made where there is none.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[Pages]:
+        """One consistent state, whatever others write."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database; the next use opens it again."""
+        ...

@@ -1,0 +1,98 @@
+"""Disks that are full: `python full_disk.py FOLDER RUNS SEED`, with a file system of its own in FOLDER where that is allowed.
+
+A disk with little room left (tmpfs, as root) or a limit on the size of files (elsewhere, and for half of the runs) makes
+some write fail, each time another one. Nothing may be released then, and with room again the ledger must go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from duotone import ApproxDP, Ledger, LedgerError, Sale, balanced, open_ledger
+
+SALE = Sale(balanced(ApproxDP("0.001")))
+SIZE = 1024 * 1024
+
+
+@contextlib.contextmanager
+def little_room(folder: Path, room: int) -> Iterator[None]:
+    """A file that leaves `room` bytes of the file system."""
+    filler = folder / "filler"
+    free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+    filler.write_bytes(bytes(max(0, free - room)))
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+@contextlib.contextmanager
+def short_files(path: Path, room: int) -> Iterator[None]:
+    """No file may grow by more than `room` bytes beyond what the ledger's file has now."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def ask(ledger: Ledger, flips: list[int], padding: int) -> None:
+    def flip() -> str:
+        flips.append(1)
+        return "x" * padding
+
+    ledger.ask("census", "question " * 20, SALE, flip, again=True, unit="person", neighbours="replace")
+
+
+def run(folder: Path, chance: random.Random, mounted: bool) -> tuple[str, int]:
+    """One disk: what was said when it was full, and how many answers were released before."""
+    path = folder / "budget.ledger"
+    ledger = open_ledger(path, wait=1)
+    ledger.register("census", ApproxDP(8000), version="1", unit="person", neighbours="replace")
+    flips: list[int] = []
+    released, said = 0, ""
+    room = chance.randrange(0, 160_000)
+    with little_room(folder, room) if mounted else short_files(path, room):
+        for _ in range(200):
+            try:
+                ask(ledger, flips, chance.choice((0, 4000)))
+                released += 1
+            except LedgerError as error:
+                said = str(error)
+                break
+    ledger.close()
+    charges = [entry for entry in ledger.entries() if entry["kind"] == "charge"]
+    answers = [entry for entry in ledger.entries() if entry["kind"] == "answer"]
+    assert ledger.verify().holds
+    assert released <= len(answers) <= len(flips) <= len(charges)
+    ask(ledger, flips, 0)
+    assert ledger.verify().holds
+    ledger.close()
+    for file in folder.iterdir():
+        file.unlink()
+    return said, released
+
+
+def main() -> None:
+    folder, runs, chance = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
+    mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
+    try:
+        found = [run(folder, chance, mounted and i % 2 == 0) for i in range(runs)]
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(folder)], check=True)
+    full = [said for said, _ in found if "full" in said]
+    print(json.dumps({"runs": runs, "full": len(full), "mounted": mounted, "said": sorted({s for s, _ in found})}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What every test of a ledger does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+from duotone import ApproxDP, Ledger, Receipt, Sale, balanced
+
+HALF = Sale(balanced(ApproxDP("0.5")))
+ABOUT: dict[str, Any] = {"unit": "person", "neighbours": "replace"}
+
+
+def register(ledger: Ledger, budget: ApproxDP | None = None, *, dataset: str = "census", **options: Any) -> None:
+    ledger.register(dataset, budget or ApproxDP(1), version="1", **{**ABOUT, **options})
+
+
+def ask(
+    ledger: Ledger,
+    question: str = "q",
+    sale: Sale = HALF,
+    *,
+    flips: list[int] | None = None,
+    dataset: str = "census",
+    **options: Any,
+) -> Receipt:
+    def flip() -> bool:
+        if flips is not None:
+            flips.append(1)
+        return True
+
+    return ledger.ask(dataset, question, sale, flip, **{**ABOUT, **options})
+
+
+ASKERS = """
+import os, sys
+from duotone import ApproxDP, OverBudget, Sale, balanced, open_ledger
+place, count = sys.argv[1], int(sys.argv[2])
+if "//" in place:
+    import psycopg
+sale = Sale(balanced(ApproxDP("0.05")))
+gate, opened = os.pipe()
+children = []
+for i in range(count):
+    if (child := os.fork()) == 0:
+        os.close(opened)
+        os.read(gate, 1)  # all start at once, when the last holder closes the other end
+        try:
+            with open_ledger(place, wait=120) as ledger:
+                ledger.ask("census", f"q{i}", sale, lambda: True, unit="person", neighbours="replace")
+            os._exit(10)
+        except OverBudget:
+            os._exit(20)
+        finally:
+            os._exit(30)
+    children.append(child)
+os.close(opened)
+print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
+"""
+
+
+def askers(place: str, count: int) -> int:
+    """How many of so many processes, let loose at once, are answered; the others must have been refused."""
+    command = [sys.executable, "-c", ASKERS, place, str(count)]
+    codes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert len(codes) == count
+    assert set(codes) == {"10", "20"}
+    return codes.count("10")
+
+
+def tampered(how: str) -> list[str]:
+    """Statements that change a ledger of one registration and four answered charges (entries 1 to 9)."""
+    return {
+        "edit": ["UPDATE duotone_entries SET body = replace(body, '1/2', '1/4') WHERE seq = 4"],
+        "remove": ["DELETE FROM duotone_entries WHERE seq = 4"],
+        "cut": ["DELETE FROM duotone_entries WHERE seq > 7"],
+        "swap": [
+            "UPDATE duotone_entries SET seq = 100 WHERE seq = 4",
+            "UPDATE duotone_entries SET seq = 4 WHERE seq = 6",
+            "UPDATE duotone_entries SET seq = 6 WHERE seq = 100",
+        ],
+        "refile": ["UPDATE duotone_entries SET question = 'another' WHERE seq = 5"],
+        "head": ["UPDATE duotone_ledger SET value = '9 0' WHERE name = 'head'"],
+    }[how]

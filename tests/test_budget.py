@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duotone import ApproxDP, DuotoneError, Notion, Sale, balanced, partition_selection, with_boundary
+from duotone.budget import Advanced, Rule, Sum, exp_above, log_above, read, write
+from duotone.plan import Plan, choose, rule_of
+from strategies import exact_budgets, float_budgets
+
+ONE = ApproxDP(1, "1e-6")
+HUNDREDTH = ApproxDP("0.01", "1e-12")
+
+
+@given(st.one_of(exact_budgets, float_budgets))
+def test_a_notion_is_read_as_it_was_written(budget: ApproxDP) -> None:
+    again = read(write(budget))
+    assert again.ratio == budget.ratio
+    assert again.exponent == budget.exponent
+    assert Fraction(again.delta) == Fraction(budget.delta)
+    assert write(again) == write(budget)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.fractions(0, 1, max_denominator=50), st.integers(1, 20)), max_size=6))
+def test_sums_are_exact(charges: list[tuple[Fraction, int]]) -> None:
+    tally = {ApproxDP(e, e / 10**6): 0 for e, _ in charges}
+    for e, n in charges:
+        tally[ApproxDP(e, e / 10**6)] += n
+    total = sum((e * n for e, n in charges), Fraction(0))
+    assert Sum(ApproxDP(total, "1/2")).fits(tally)
+    assert Sum(ApproxDP(total + 1, total / 10**6)).fits(tally)
+    assert Sum(ApproxDP("0.3")).fits({ApproxDP("0.1"): 3})  # no float takes part
+    if total:
+        assert not Sum(ApproxDP(total * Fraction(999999, 10**6), "1/2")).fits(tally)
+        assert not Sum(ApproxDP(total + 1, total / 10**6 * Fraction(999999, 10**6))).fits(tally)
+
+
+def test_ratios_multiply_exactly() -> None:
+    tally = {ApproxDP(ratio=2): 10}
+    assert Sum(ApproxDP(ratio=1024)).fits(tally)
+    assert not Sum(ApproxDP(ratio=1023)).fits(tally)
+    assert not Sum(ApproxDP(ratio=1024)).fits({**tally, ApproxDP("1e-9"): 1})
+    assert Sum(ApproxDP("6.931471806")).fits(tally)
+    assert not Sum(ApproxDP("6.931471805")).fits(tally)
+    assert Sum(ApproxDP("8000")).fits({ApproxDP(ratio=Fraction(10**40 + 1, 10**40)): 10**5})  # too long to write out
+
+
+def test_roundings_are_outward() -> None:
+    assert float(log_above(Fraction(10))) == pytest.approx(math.log(10))
+    assert exp_above(Fraction(0)) == 1
+    assert exp_above(log_above(Fraction(7))) >= 7
+    assert exp_above(Fraction(1)) > Fraction(math.e) - Fraction(1, 10**15)
+
+
+def test_advanced_is_the_theorem() -> None:
+    """√(2·S·ln(1/slack)) + S/2 ≤ ε, S = Σε², as it stands there."""
+    slack = 5e-7
+    rule = choose(ONE, "advanced", None, ())
+    for each in (0.01, 0.003, 0.2):
+        fitting = [n for n in range(1, 5000) if math.sqrt(2 * n * each**2 * math.log(1 / slack)) + n * each**2 / 2 <= 1]
+        most = max(fitting, default=0)
+        assert most == 0 or rule.fits({ApproxDP(str(each)): most})
+        assert not rule.fits({ApproxDP(str(each)): most + 1})
+    assert not rule.fits({ApproxDP("0.001", "3e-7"): 2})  # the rest of δ
+    assert not rule.fits({ApproxDP(3): 1})
+    assert rule.fits({ApproxDP(ratio="1001/1000"): 10})
+    with pytest.raises(DuotoneError, match="needs a budget with delta above 0"):
+        choose(ApproxDP(1), "advanced", None, ())
+
+
+def test_what_is_left_in_words() -> None:
+    tally = {ApproxDP("0.25", "1e-7"): 2}
+    assert Sum(ONE).left(tally) == "epsilon 0.5, delta 8e-07"
+    assert Sum(ONE).spent(tally) == (0.5, 2e-7)
+    advanced = Advanced(ONE, Fraction(1, 2 * 10**6))
+    assert advanced.spent({}) == (0, 0)
+    assert advanced.spent({HUNDREDTH: 100}) == pytest.approx((0.5437, 5.001e-7), rel=1e-3)
+    assert advanced.left({}) == "epsilon 1, delta 5e-07"
+    plan = Plan.most(ONE, HUNDREDTH)
+    assert plan.left({HUNDREDTH: 62}).startswith("500 of 562 answers at ApproxDP(epsilon=0.01")
+    assert plan.spent({}) == (0, 0)
+    epsilon, delta = plan.spent({HUNDREDTH: 562})
+    assert 0.99 < epsilon <= 1
+    assert delta == pytest.approx(1e-6)
+    assert 0.0099 < plan.spent({HUNDREDTH: 1})[0] <= 0.01
+
+
+def test_a_plan_admits_more_than_the_others() -> None:
+    plan = Plan.most(ONE, HUNDREDTH)
+    assert plan.count > max(n for n in range(600) if Advanced(ONE, Fraction(1, 2 * 10**6)).fits({HUNDREDTH: n}))
+    assert Plan.most(ApproxDP(1), ApproxDP("0.1")).count == 10  # pure budgets add up exactly
+    assert Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.1", "1e-7")).count == 10
+    fewer = ApproxDP(20, "1e-6"), ApproxDP("0.1", "1e-9")
+    assert Plan.most(*fewer).count < Plan.most(*fewer, ("balanced",)).count  # its δ is not used up at every edge
+    assert Plan.most(*fewer, ("balanced", "selection")).count >= Plan.most(*fewer).count
+    with pytest.raises(DuotoneError, match="does not admit one answer"):
+        Plan.most(ApproxDP("0.1"), ApproxDP(1))
+    assert Plan.most(ApproxDP(1), ApproxDP(0)).count == 2**17
+    assert Plan.most(ApproxDP(1), ApproxDP("0.1")).spent({ApproxDP("0.1"): 3}) == pytest.approx((0.3, 0))
+
+
+def test_a_plan_sells_only_what_its_pair_covers() -> None:
+    plan = Plan.most(ONE, ApproxDP("0.1", "1e-9"))
+    same = ApproxDP("0.1", "1e-9")
+    for mechanism in (
+        balanced(same),
+        partition_selection(same),
+        with_boundary(same, "1/3"),
+        balanced(ApproxDP("0.05", "1e-9")),
+    ):
+        plan.accepts(Sale(mechanism))
+    for notion in (ApproxDP("0.11", "1e-9"), ApproxDP("0.1", "2e-9")):
+        with pytest.raises(DuotoneError, match=r"plan is for answers at .* or less telling ones, got one at"):
+            plan.accepts(Sale(balanced(notion)))
+    narrow = Plan.most(ONE, same, ("balanced",))
+    narrow.accepts(Sale(balanced(same)))
+    with pytest.raises(DuotoneError, match="with boundary balanced or less"):
+        narrow.accepts(Sale(partition_selection(same)))
+
+
+def test_rules_are_read_as_they_were_written() -> None:
+    rules: list[Rule] = [
+        Sum(ONE),
+        choose(ONE, "advanced", None, ()),
+        choose(ONE, "plan", HUNDREDTH, ()),
+        choose(ONE, "plan", ApproxDP("0.1", "1e-9"), ("balanced", "1/3")),
+    ]
+    for rule in rules:
+        assert rule_of(read(write(ONE)), rule.written()).written() == rule.written()
+        rule.accepts(Sale(balanced(ApproxDP("0.005"))))
+    with pytest.raises(DuotoneError, match="sum, advanced or plan, got guess"):
+        rule_of(ONE, {"rule": "guess"})
+    with pytest.raises(DuotoneError, match="needs the notion"):
+        choose(ONE, "plan", None, ())
+    with pytest.raises(DuotoneError, match="only a plan"):
+        choose(ONE, "sum", HUNDREDTH, ())
+
+
+def test_a_sale_is_checked() -> None:
+    class Odd:
+        def step(self, x: Any, /) -> Any:
+            return x
+
+    odd: Notion = Odd()
+    with pytest.raises(DuotoneError, match="charges for"):
+        Sale(balanced(odd))
+    for answers in (0, 2**18, True, 1.5):
+        with pytest.raises(DuotoneError, match="from 1 to 131072 answers"):
+            Sale(balanced(ONE), answers)  # type: ignore[arg-type]
+
+
+def test_fully_adaptive_choices_stay_within_the_sum() -> None:
+    """Brute force of the filter: whoever picks each ε after seeing the answers gains no more than the budget."""
+    choices = [(Fraction(2), 1), (Fraction(4), 2)]  # randomised response at ratio 2 and 4; the budget's ratio is 8
+
+    def best(room: int, odds: Fraction) -> Fraction:
+        value = max(Fraction(0), 1 - odds)
+        for ratio, cost in choices:
+            if cost <= room:
+                up, down = ratio / (1 + ratio), 1 / (1 + ratio)
+                for p, q in ((up, down), (down, up)):
+                    told = p * best(room - cost, odds * q / p) + (1 - p) * best(room - cost, odds * (1 - q) / (1 - p))
+                    value = max(value, told)
+        return value
+
+    assert best(3, Fraction(8)) == 0
+    assert best(3, Fraction(79, 10)) > 0
