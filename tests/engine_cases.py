@@ -95,9 +95,13 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
     asked = [prepare(source, question, P, bounds=bounds, **options) for question in questions]
     declared = asked[0].declared
     gathered = gather(People(source, None, declared.unit, by, most), [(m.recipe, m.wants) for p in asked for m in p.measures])
-    found = iter([m.levels(r, gathered.people) for m, r in zip((m for p in asked for m in p.measures), gathered.found, strict=True)])
+    found = iter(
+        [m.levels(r, gathered.people) for m, r in zip((m for p in asked for m in p.measures), gathered.found, strict=True)]
+    )
     told = [_told(prepared, found) for prepared in asked]
-    return {key: [float(t[i]) for t in told] for i, key in enumerate(gathered.keys)} | {"people": sorted(gathered.people.tolist())}
+    return {key: [float(t[i]) for t in told] for i, key in enumerate(gathered.keys)} | {
+        "people": sorted(gathered.people.tolist())
+    }
 
 
 def _told(prepared: Prepared, found: Any) -> Any:
@@ -124,7 +128,9 @@ def everything(source: Source) -> dict[str, Any]:
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
             found[f"{neighbours} {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
     found["conditions"] = levels(source, CONDITIONAL)
-    found["groups"] = levels(source, [*COUNTS, "avg(x) > 9/4", "sum(big) > 7", *VOTES, DUELS[0]], ("g",), unit="u", per_unit="max", most=2)
+    found["groups"] = levels(
+        source, [*COUNTS, "avg(x) > 9/4", "sum(big) > 7", *VOTES, DUELS[0]], ("g",), unit="u", per_unit="max", most=2
+    )
     found["rows by group"] = levels(source, ["avg(f) > 1.5", "median(x) > 3", "mode(b) = true"], ("g", "day"))
     edges = {"big": (-(2**62 - 1), 2**62 - 1), "x": (0, 1)}
     found["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypedDict, Unpack
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.engines import Source, open_source
-from duotone.engines.plan import Ends, Found, Gathered, People, Tally, Want, gather
+from duotone.engines.plan import Ends, Found, Gathered, People, Tally, Want, gather, kept
 from duotone.engines.recipes import Reduction
 from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
@@ -28,8 +28,11 @@ from duotone.sql.condition import ALWAYS, Condition, Kind
 from duotone.sql.question import read_question
 from duotone.sql.scoring import Bounds
 from duotone.table import LineTable
+from duotone.trial import require_trial
 
 Key = tuple[Any, ...]
+TRIAL = ApproxDP(1, "1e-6")
+"""What engines are tried with."""
 MOST = 2**31
 """Rows or groups of one person, at most."""
 LISTED = 1000
@@ -149,6 +152,9 @@ class Prepared:
         levels: Any = None
         try:
             who = People(self._narrowed(), self.rows, self.declared.unit, self.by, self.most)
+            if self.asked is None and self.coin.private and who.source.draws:
+                keys = quietly(lambda: kept(who, self.coin), UNREADABLE)
+                return self._reply(dict.fromkeys(sorted(keys), True))
             gathered = quietly(lambda: gather(who, [(m.recipe, m.wants) for m in self.measures]), UNREADABLE)
             keys, levels = self._levels(gathered)
             if self.by and self.listed is None:
@@ -171,7 +177,7 @@ class Prepared:
         table = self.source.table
         for i, column in enumerate(self.by):
             table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in self.listed})))
-        return Source(table, self.source.connection, self.source.name, self.source.untyped)
+        return replace(self.source, table=table)
 
     def _levels(self, gathered: Gathered) -> tuple[tuple[Key, ...], NDArray[np.int64]]:
         """Levels of the groups that are asked about, no further than the mechanism tells them apart."""
@@ -231,7 +237,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     """Check a question without reading any row: everything that can be wrong with it is said now."""
     unit, neighbours, max_groups = options.get("unit"), options.get("neighbours", "add-remove"), options.get("max_groups", 1)
     max_rows, per_unit, bounds = options.get("max_rows", 1), options.get("per_unit"), options.get("bounds") or {}
-    source = table if isinstance(table, Source) else open_source(table, name=options.get("name"))
+    source = _opened(table, options.get("name"))
     check_neighbours(neighbours)
     _check_unit(source, unit, max_rows, per_unit)
     asked = read_question(question, source.columns, unit)
@@ -252,7 +258,7 @@ def prepare_groups(
     table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
 ) -> Prepared:
     """Prepare the question which groups there are."""
-    source = table if isinstance(table, Source) else open_source(table, name=name)
+    source = _opened(table, name)
     if not (by and len(set(by)) == len(by)):
         raise DuotoneError("name at least one column to group by, each once")
     _check_unit(source, unit, 1, None)
@@ -279,6 +285,23 @@ def select_groups(
     [('Ely',)]
     """
     return prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name).release()
+
+
+def _opened(table: Any, name: str | None) -> Source:
+    """The table, on an engine that Duotone's tests cover or that passes its trial."""
+    source = table if isinstance(table, Source) else open_source(table, name=name)
+    require_trial(source, _levels_of)
+    return source
+
+
+def _levels_of(source: Source, question: str, options: Any) -> Mapping[Key, float]:
+    """Levels as they are, for a trial on made-up rows."""
+    prepared = prepare(source, question, TRIAL, **options)
+    assert prepared.asked is not None
+    who = People(source, prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
+    gathered = gather(who, [(m.recipe, m.wants) for m in prepared.measures])
+    found = [m.levels(r, gathered.people) for m, r in zip(prepared.measures, gathered.found, strict=True)]
+    return dict(zip(gathered.keys, _combined(prepared.asked.tree, iter(found)).tolist(), strict=True))
 
 
 def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file, or a DuckDB file with --table.")]
+Table = Annotated[
+    str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file; with --table a DuckDB file, postgres://… or spark://…")
+]
 Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
 MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
-Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a DuckDB file.")]
+Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
 
 
 def ask(
@@ -71,7 +74,7 @@ def ask(
 
     privacy = budget(epsilon, ratio, delta)
     prepared = prepare(
-        table,
+        _without_password(table),
         question,
         privacy,
         unit=unit,
@@ -115,7 +118,7 @@ def groups(
     from duotone.asking import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    prepared = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    prepared = prepare_groups(_without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
     reply = prepared.release()
     if certificate is not None:
         write_json(certificate, reply.certificate())
@@ -125,6 +128,15 @@ def groups(
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
     print(f"{len(reply.answers)} groups may be shown under {privacy}; {prepared.person}")
+
+
+def _without_password(table: str) -> str:
+    if "://" in table and re.search("://[^/?#]*:[^/?#]*@|password=", table):
+        raise DuotoneError(
+            "a password on the command line can be seen by everybody on this machine: leave it out of the URL, and put it into "
+            "the environment (PGPASSWORD) or a password file"
+        )
+    return table
 
 
 def _bounds(given: list[str]) -> Mapping[str, tuple[str, ...]]:

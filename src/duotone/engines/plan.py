@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from duotone.engines.expressions import holds
 from duotone.engines.recipes import Recipe
 from duotone.engines.source import UNREADABLE, Source
 from duotone.errors import DuotoneError
+from duotone.release import Coin
 from duotone.sql.condition import ALWAYS, Condition
 
 Array = NDArray[Any]
@@ -117,6 +118,20 @@ def gather(who: People, asked: Sequence[tuple[Recipe, Mapping[str, Want]]]) -> G
     named = {f"m{i}{n}": want for i, wanted in enumerate(wants) for n, want in wanted.items()}
     plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named, who)
     return _read(who.source.run(plan), who, keys, wants)
+
+
+def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
+    """The keys that a coin keeps by their numbers of people, drawn where the people were counted: see `Spark.kept`."""
+    keys = [f"k{i}" for i in range(len(who.by))]
+    result = who.source.connection.kept(_plan(who.table([]), keys, {}, who), keys, coin)
+    return list(_own({key: result[key].to_pylist() for key in keys}, who))
+
+
+def _own(columns: Mapping[str, Any], who: People) -> Iterator[tuple[Any, ...]]:
+    """Keys as the table has them; they travel as text."""
+    kinds = [who.source.columns[column] for column in who.by]
+    read = ([int(k) if kind == "integer" else k for k in columns[f"k{i}"]] for i, kind in enumerate(kinds))
+    return zip(*read, strict=True)
 
 
 def _plan(people: Any, keys: list[str], wants: Mapping[str, Want], who: People) -> Any:
@@ -259,11 +274,9 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
 def _read(result: Any, who: People, keys: list[str], wants: Sequence[Mapping[str, Want]]) -> Gathered:
     columns = {name: result[name].to_pylist() if name in keys or name.endswith(LISTS) else _counts(result[name])
                for name in result.column_names}  # fmt: skip
-    kinds = [who.source.columns[column] for column in who.by]
-    own = [[int(k) if kind == "integer" else k for k in columns[key]] for key, kind in zip(keys, kinds, strict=True)]
     size = result.num_rows
     found = tuple({n: _found(columns, f"m{i}{n}", want, size) for n, want in wanted.items()} for i, wanted in enumerate(wants))
-    return Gathered(tuple(zip(*own, strict=True)) if keys else ((),), columns["people"], found)
+    return Gathered(tuple(_own(columns, who)) if keys else ((),), columns["people"], found)
 
 
 LISTS = ("_sum", "_largest", "_smallest", "_rivals")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,7 +74,9 @@ def open_postgres(url: str, name: str | None) -> Source:
     connection = quietly(lambda: psycopg.connect(url, autocommit=True, connect_timeout=10), UNREACHABLE)
     import ibis
 
-    return of_database(ibis.postgres.from_connection(connection), name)
+    source = of_database(ibis.postgres.from_connection(connection), name)
+    weakref.finalize(source.connection, connection.close)
+    return source
 
 
 def of_database(backend: Any, name: str | None) -> Source:
@@ -116,7 +119,7 @@ def _column(column: str, kind: str, family: str, modifier: int) -> tuple[str, st
         ends = f"when {column} > 1e300 then 'Infinity' when {column} < -1e300 then '-Infinity'"
         inside = f"when abs({column}) < 1e-300 then 0 else cast({column} as float8)"
         return "float64", f"case when {column} = 'NaN' then null {ends} {inside} end"
-    return "unknown", column
+    return "binary", "cast(null as bytea)"  # nothing can be asked about it
 
 
 def _quoted(name: str) -> str:
@@ -128,7 +131,9 @@ def _arrow(data: bytes, schema: Any) -> Any:
     from pyarrow import csv
 
     kinds = dict(zip(schema.names, schema.to_pyarrow().types, strict=True))
-    options = csv.ConvertOptions(column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False)
+    options = csv.ConvertOptions(
+        column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
     return csv.read_csv(io.BytesIO(data), parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=options)
 
 

@@ -31,6 +31,11 @@ class Source:
     proven: bool = True
     """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
 
+    @property
+    def draws(self) -> bool:
+        """Whether the engine can toss Duotone's coins where it counts."""
+        return hasattr(self.connection, "kept")
+
     @cached_property
     def columns(self) -> Mapping[str, Kind]:
         """What each column holds."""

@@ -1,0 +1,86 @@
+"""Trial: whether an engine that Duotone's own tests do not cover reckons as the embedded one does, on made-up rows."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from weakref import WeakSet
+
+from duotone.engines import Source
+from duotone.errors import DuotoneError
+
+Levels = Callable[[Source, str, Mapping[str, Any]], Mapping[Any, float]]
+KINDS = {"u": "int64", "g": "string", "v": "string", "x": "int64", "i": "int32", "f": "float64", "b": "boolean", "day": "date"}
+EDGE = 2**63 - 1
+DAY = datetime.date(2025, 1, 31)
+ROWS: list[tuple[Any, ...]] = [
+    (1, "A", "Y", 3, 2**31 - 1, 0.1, True, DAY),
+    (1, "B", "y", 5, 0, 2.5, False, DAY),
+    (1, "C", "it's", EDGE, 7, -0.0, True, None),
+    (2, "A", "é", -EDGE, -(2**31), 1e308, None, datetime.date(1, 1, 1)),
+    (2, "é", "back\\slash", EDGE, 5, None, False, datetime.date(9999, 12, 31)),
+    (3, "A", "", None, None, 5e-324, True, DAY),
+    (3, "a", None, 2**53 + 1, 1, 9.75, True, DAY),
+    (4, "B", "Z", 0, 2, -3.5, False, None),
+    (None, "B", "Y", 1, 3, 0.5, True, DAY),
+    (5, None, "Y", 1, 4, 0.5, None, DAY),
+    (6, "A", "Y", 4, 4, 7.0, False, DAY),
+]
+"""Every kind of value that engines are known to treat differently."""
+BOUNDS = {"x": (-(2**60), 2**60), "i": (-(2**31), 2**31, 2**16), "f": (-5, 10)}
+NUMBERS = ["sum(x) > 7", "avg(x) > 1/3", "avg(f) > 1.5", "sum(i) > 99999", "count(*) filter (where x > 9007199254740992) > 1"]
+ORDERS = [
+    "max(v) > 'Y'",
+    "min(v) >= 'Z'",
+    "median(f) > 0.1",
+    "count(*) filter (where v <= 'Z') > 3",
+    "max(day) > date '2025-01-30'",
+]
+TEXTS = [
+    "mode(v) = 'Y'",
+    "count(*) filter (where v = 'back\\slash' or v = 'it''s') > 1",
+    "count(*) filter (where v like '%''%') > 0",
+]
+OTHERS = ["count(*) filter (where not b) > 2", "avg(b = true) > 1/2", "count(*) filter (where year(day) = 9999) > 0"]
+CASES: list[tuple[str, Mapping[str, Any]]] = [
+    *((question, {}) for question in (*NUMBERS, *ORDERS, *TEXTS, *OTHERS)),
+    *((question, {"neighbours": "replace"}) for question in NUMBERS[:3]),
+    ("sum(x) > 7", {"unit": "u", "max_rows": 2}),
+    ("avg(f) > 1", {"unit": "u", "per_unit": "avg"}),
+    ("select g, avg(f) > 1 from t group by g", {"unit": "u", "max_groups": 2}),
+    ("select g, count(*) > 1 from t group by g", {"unit": "u", "max_groups": 1}),
+]
+_PASSED: WeakSet[Any] = WeakSet()
+
+
+def require_trial(source: Source, levels: Levels) -> None:
+    """Refuse an engine whose levels of made-up rows are not those of the embedded engine, and name the first such case.
+
+    Guarantee: only made-up rows are looked at, as constants of the query; nothing is written.
+    """
+    import ibis
+
+    if source.proven or source.connection in _PASSED:
+        return
+    rows = ibis.union(*(_row(row) for row in ROWS))
+    own = Source(rows, ibis.duckdb.connect(), "made-up rows")
+    for question, options in CASES:
+        try:
+            found = levels(replace(source, table=rows, proven=True), question, {**options, "bounds": BOUNDS})
+        except Exception:
+            found = {}
+        if found != levels(own, question, {**options, "bounds": BOUNDS}):
+            said = "".join(f", {name} {value}" for name, value in options.items())
+            raise DuotoneError(
+                f"this engine reckons differently, so no private rows are given to it; it fails at: {question}{said}"
+            )
+    _PASSED.add(source.connection)
+
+
+def _row(values: tuple[Any, ...]) -> Any:
+    import ibis
+
+    typed = {n: ibis.literal(value, type=kind) for (n, kind), value in zip(KINDS.items(), values, strict=True)}
+    return ibis.literal(1).name("one").as_table().select(**typed)

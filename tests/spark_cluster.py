@@ -1,0 +1,96 @@
+"""A real Spark standalone cluster of one's own on loopback: a master and two workers, from PySpark's package."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SMALL = "--driver-memory 768m --conf spark.executor.memory=512m --conf spark.sql.shuffle.partitions=2 pyspark-shell"
+"""Two cores and little memory are enough."""
+
+
+def missing() -> str | None:
+    """What is not installed."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        return "PySpark"
+    return None if shutil.which("java") else "Java"
+
+
+def environment() -> dict[str, str]:
+    return {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": SMALL,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+    }
+
+
+@dataclass
+class Cluster:
+    """Where the master is, and the processes of its workers."""
+
+    url: str
+    folder: Path
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def kill_one(self) -> None:
+        """A worker and everything it started, at once."""
+        worker = self.workers.pop()
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Cluster]:
+    """Started, waited for, and killed in the end."""
+    port, folder = _free_port(), Path(tempfile.mkdtemp(prefix="duotone-spark-"))
+    found = Cluster(f"spark://127.0.0.1:{port}", folder)
+    master = _start(folder, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+    try:
+        _wait(folder / "master.Master.log", "New state: ALIVE")
+        for i in range(2):
+            own = ("--webui-port", "0", "-c", "1", "-m", "600m", "-d", str(folder / f"work{i}"), found.url)
+            found.workers.append(_start(folder, "worker.Worker", *own))
+        _wait(folder / "master.Master.log", "Registering worker", times=2)
+        yield found
+    finally:
+        for process in (*found.workers, master):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(folder: Path, which: str, *arguments: str) -> subprocess.Popen[bytes]:
+    import pyspark
+
+    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    command = [str(program), f"org.apache.spark.deploy.{which}", *arguments]
+    environ = {**os.environ, **environment(), "SPARK_HOME": str(program.parents[1])}
+    with (folder / f"{which}.log").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, env=environ, start_new_session=True)
+
+
+def _wait(log: Path, text: str, times: int = 1, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while log.read_text(errors="replace").count(text) < times:
+        assert time.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
+        time.sleep(0.1)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
