@@ -85,8 +85,6 @@ DUELS = [
     "avg(x > 3) filter (where b) - avg(x > 3) filter (where not b) > 1/100",
 ]  # fmt: skip
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
-EVERY = [*COUNTS, *SUMS, *RANKS, *VOTES, *DUELS]
-PER_UNIT = {"avg": "x", "sum": "x", "min": "x", "max": "x"}
 
 
 def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), most: int = 2**31 - 1, bounds: Any = BOUNDS,
@@ -109,34 +107,29 @@ def _told(prepared: Prepared, found: Any) -> Any:
     return _combined(prepared.asked.tree, found)
 
 
-def chunks(questions: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [questions[i : i + size] for i in range(0, len(questions), size)]
-
-
-def everything(source: Source) -> dict[str, Any]:
-    """What the engines must agree on, in as few plans as possible."""
-    grid = {"x": (0, 8), "big": (-(10**15), 10**15, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
+def everything(source: Source, *, briefly: bool = False) -> dict[str, Any]:
+    """What the engines must agree on, in as few plans as possible; briefly, each kind of plan once."""
     found: dict[str, Any] = {}
+    people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
-        for part in (COUNTS, SUMS, [*RANKS, *VOTES], DUELS):
-            found[f"{neighbours} {part[0]}"] = levels(source, part, neighbours=neighbours)
-        people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
-        found[f"{neighbours} big"] = levels(source, ["avg(big) >= -1/3"], neighbours=neighbours)
-        found[f"{neighbours} people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
-        for how in PER_UNIT:
+        part = [*COUNTS, *SUMS[:: 3 if briefly else 1], *RANKS, VOTES[1], DUELS[0]]
+        found[neighbours] = levels(source, part, neighbours=neighbours)
+        found[f"{neighbours}, people"] = levels(source, people[:: 4 if briefly else 1], neighbours=neighbours, unit="u", max_rows=3)
+        for how in ("avg", "min") if briefly else ("avg", "sum", "min", "max"):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
-            found[f"{neighbours} {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
+            if neighbours == "add-remove" or not briefly:
+                found[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
     found["conditions"] = levels(source, CONDITIONAL)
-    found["groups"] = levels(
-        source, [*COUNTS, "avg(x) > 9/4", "sum(big) > 7", *VOTES, DUELS[0]], ("g",), unit="u", per_unit="max", most=2
-    )
-    found["rows by group"] = levels(source, ["avg(f) > 1.5", "median(x) > 3", "mode(b) = true"], ("g", "day"))
+    found["groups"] = levels(source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2)
+    found["rows by group"] = levels(source, ["sum(big) > 7", "median(x) > 3", "mode(b) = true"], ("g", "day"))
     edges = {"big": (-(2**62 - 1), 2**62 - 1), "x": (0, 1)}
     found["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)
     found["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u")
-    found["edges, sums"] = levels(source, ["median(big) > 1000"], bounds=edges, unit="u", per_unit="sum")
-    coarse = ["avg(x) > 2", "avg(big) >= -1/3", "sum(big) > 5", "avg(f) > 1", "avg(i) > 100000"]
+    grid = {"x": (0, 8), "big": (-(10**15), 10**15, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
+    coarse = ["avg(big) >= -1/3", "avg(f) > 1", "avg(i) > 100000"]
     found["coarse"] = levels(source, coarse, bounds=grid)
     found["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")
+    if not briefly:
+        found["more"] = levels(source, [*VOTES, *DUELS, "avg(big) >= -1/3"])
     return found

@@ -207,7 +207,7 @@ def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int | No
 
 def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int | None, int | None]:
     """The same in words that every engine knows."""
-    first = people.limit(HINT)
+    first = people.limit(HINT // 5)  # which are sorted
     found = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
     high, low = (_spread(found[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
     return (high[-1], low[-1]) if len(high) == len(low) == reach else (None, None)

@@ -1,0 +1,119 @@
+"""What a private answer costs beside the engine's own aggregate, on Postgres and Spark, in one run.
+
+    python benchmarks/engines.py postgres [ROWS]
+    python benchmarks/engines.py spark [ROWS] [CORES]
+    python benchmarks/engines.py groups [KEYS]
+
+Each pair of queries alternates; the figure is the ratio of medians. Rows are made by the engine itself.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from duotone import ApproxDP, prepare, select_groups
+from duotone.engines import Source, open_source
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+P = ApproxDP(1, "1e-6")
+ROUNDS = 5
+COLUMNS = "id, (id * 7919) % 1000003 as x, (id * 31) % 1000 as k, (id * 104729) % 1000000 as m"
+PAIRS = [
+    ("count", "count(*) filter (where x > 300000) > 1000", "select count(*) from t where x > 300000"),
+    ("avg", "avg(x) > 400000", "select avg(x) from t"),
+    ("grouped count, 1,000 groups", "select k, count(*) >= 5000 from t group by k", "select k, count(*) from t group by k"),
+    ("grouped count, 1,000,000 groups", "select m, count(*) >= 50 from t group by m", "select m, count(*) from t group by m"),
+]
+
+
+class Metered:
+    """A connection that counts what comes back."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self.bytes = inner, 0
+
+    def to_pyarrow(self, plan: Any) -> Any:
+        found = self._inner.to_pyarrow(plan)
+        self.bytes += found.nbytes
+        return found
+
+
+def timed(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def beside(source: Source, own: Callable[[str], Any], rounds: int) -> None:
+    for name, question, sql in PAIRS:
+        meter = Metered(source.connection)
+        metered = Source(source.table, meter, "t", embedded=False)
+        asked = prepare(metered, question, P, bounds={"x": (0, 1_000_003)})
+        times = [(timed(lambda sql=sql: own(sql)), timed(asked.release)) for _ in range(rounds)]
+        theirs, ours = (statistics.median(column) for column in zip(*times, strict=True))
+        print(f"  {name:32} {theirs:7.2f} s  {ours:7.2f} s  ×{ours / theirs:5.2f}  {meter.bytes // rounds:>12,} bytes", flush=True)
+
+
+def postgres(rows: int) -> None:
+    import psycopg
+
+    from postgres_server import server
+
+    with server() as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"create table t as select {COLUMNS} from generate_series(1::bigint, {rows}) g(id)")
+        connection.execute("vacuum analyze t")
+        print(f"Postgres, {rows:,} rows: its own aggregate, a private answer, ratio, what travels")
+        beside(open_source(url, name="t"), lambda sql: connection.execute(sql).fetchall(), ROUNDS)
+
+
+def spark(rows: int, cores: int) -> None:
+    session = _session(cores)
+    with tempfile.TemporaryDirectory() as folder:
+        session.range(1, rows + 1, 1, max(cores, rows // 5_000_000)).selectExpr(*COLUMNS.split(", ")).write.parquet(f"{folder}/t")
+        session.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
+        print(f"Spark, {rows:,} rows, {cores} cores: its own aggregate, a private answer, ratio, what travels")
+        beside(open_source(session, name=f"{folder}/t"), lambda sql: session.sql(sql).toArrow(), 3 if rows > 10**7 else ROUNDS)
+
+
+def groups(keys: int) -> None:
+    """Every tenth key has 40 people, the others one."""
+    session = _session(2)
+    frame = session.range(keys // 10 * 49).selectExpr(f"if(id < {keys}, id, (id % {keys // 10}) * 10) as key", "id as person")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    kept = len(select_groups(frame.where(f"key < {keys}"), ["key"], P, unit="person").answers)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"groups on Spark, {keys:,} keys: {time.perf_counter() - start:.1f} s, {kept:,} kept, driver +{grown:.0f} MiB")
+
+
+def _session(cores: int) -> Any:
+    import os
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+    quiet |= {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": str(2 * cores)}
+    builder = SparkSession.builder.master(f"local[{cores}]")
+    for name, value in quiet.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+if __name__ == "__main__":
+    which, *numbers = sys.argv[1:] or ["postgres"]
+    given = [int(float(number)) for number in numbers]
+    match which:
+        case "postgres":
+            postgres(*given or [10**7])
+        case "spark":
+            spark(*[*given, *[10**7, 2][len(given) :]])
+        case "groups":
+            groups(*given or [10**7])
