@@ -13,8 +13,8 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.release import Coin
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
-WIDE = "DECIMAL(28, 0)"
-"""What is added up: any integer of 64 bits. A sum of them has 38 digits, which no table is long enough to exceed."""
+LIMB = 21
+"""Integers of 64 bits are added up in three parts of so many bits each: no sum overflows before 2^42 rows."""
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 """What Spark logs may quote rows."""
 
@@ -44,14 +44,31 @@ class Spark:
         return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
 
     def _statement(self, plan: Any) -> str:
-        """A sum of integers of 64 bits would overflow: they are added up as decimals. Counts cannot."""
+        """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
         import sqlglot.expressions as sge
 
         tree = self._backend.compiler.to_sqlglot(plan)
         for total in list(tree.find_all(sge.Sum)):
-            if not isinstance(total.this, sge.Cast):
-                total.set("this", sge.Cast(this=total.this, to=sge.DataType.build(WIDE, dialect="spark")))
+            if not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
+                total.replace(_in_parts(total.this))
         return str(tree.sql(self._backend.dialect))
+
+
+def _in_parts(added: Any) -> Any:
+    """Σx = Σ⌊x/2^42⌋·2^42 + Σ(⌊x/2^21⌋ mod 2^21)·2^21 + Σ(x mod 2^21), also for negative x."""
+    import sqlglot.expressions as sge
+
+    def shifted(bits: int) -> Any:
+        whole = sge.cast(added.copy(), "BIGINT", dialect="spark")
+        return sge.Anonymous(this="SHIFTRIGHT", expressions=[whole, sge.Literal.number(bits)]) if bits else whole
+
+    def part(bits: int, last: bool = False) -> Any:
+        low = sge.BitwiseAnd(this=shifted(bits), expression=sge.Literal.number(2**LIMB - 1))
+        total = sge.cast(sge.Sum(this=shifted(bits) if last else low), "DECIMAL(38, 0)", dialect="spark")
+        return sge.Mul(this=total, expression=sge.Literal.number(2**bits))
+
+    both = sge.Add(this=part(0), expression=part(LIMB))
+    return sge.paren(sge.Add(this=both, expression=part(2 * LIMB, last=True)))
 
 
 def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
