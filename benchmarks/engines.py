@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class Metered:
         self._inner, self.bytes = inner, 0
 
     def to_pyarrow(self, plan: Any) -> Any:
+        """Run a plan, and count."""
         found = self._inner.to_pyarrow(plan)
         self.bytes += found.nbytes
         return found
@@ -56,9 +58,10 @@ def beside(source: Source, own: Callable[[str], Any], rounds: int) -> None:
         meter = Metered(source.connection)
         metered = Source(source.table, meter, "t", embedded=False)
         asked = prepare(metered, question, P, bounds={"x": (0, 1_000_003)})
-        times = [(timed(lambda sql=sql: own(sql)), timed(asked.release)) for _ in range(rounds)]
+        times = [(timed(partial(own, sql)), timed(asked.release)) for _ in range(rounds)]
         theirs, ours = (statistics.median(column) for column in zip(*times, strict=True))
-        print(f"  {name:32} {theirs:7.2f} s  {ours:7.2f} s  ×{ours / theirs:5.2f}  {meter.bytes // rounds:>12,} bytes", flush=True)
+        travelled = f"{meter.bytes // rounds:>12,} bytes"
+        print(f"  {name:32} {theirs:7.2f} s  {ours:7.2f} s  ×{ours / theirs:5.2f}  {travelled}", flush=True)
 
 
 def postgres(rows: int) -> None:
@@ -76,7 +79,8 @@ def postgres(rows: int) -> None:
 def spark(rows: int, cores: int) -> None:
     session = _session(cores)
     with tempfile.TemporaryDirectory() as folder:
-        session.range(1, rows + 1, 1, max(cores, rows // 5_000_000)).selectExpr(*COLUMNS.split(", ")).write.parquet(f"{folder}/t")
+        made = session.range(1, rows + 1, 1, max(cores, rows // 5_000_000)).selectExpr(*COLUMNS.split(", "))
+        made.write.parquet(f"{folder}/t")
         session.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
         print(f"Spark, {rows:,} rows, {cores} cores: its own aggregate, a private answer, ratio, what travels")
         beside(open_source(session, name=f"{folder}/t"), lambda sql: session.sql(sql).toArrow(), 3 if rows > 10**7 else ROUNDS)

@@ -17,8 +17,8 @@ from duotone.engines.plan import People, gather
 
 P = ApproxDP(1, "1e-6")
 EDGE = 2**63 - 1
-ODD = ["", " ", "Y", "N", "y", "n", "Z", "é", "É", "it's", 'a"b', "back\\slash", "per%cent", "under_score", "new\nline", "tab\t",
-       "comma,comma", "NULL", "\\N", "語", "🙂", "a\x1fb", "‮", "--", "$1", "%s", "{}"]  # fmt: skip
+ODD = ["", " ", "Y", "N", "y", "n", "Z", "é", "É", "it's", 'a"b', "back\\slash", "per%cent", "under_score", "new\nline",
+       "tab\t", "comma,comma", "NULL", "\\N", "語", "🙂", "a\x1fb", "‮", "--", "$1", "%s", "{}"]  # fmt: skip
 KINDS = {
     "u": pa.int64(), "g": pa.string(), "v": pa.string(), "x": pa.int64(), "i": pa.int32(), "big": pa.int64(), "f": pa.float64(),
     "r": pa.float32(), "m": pa.decimal128(12, 2), "w": pa.decimal128(30, 10), "b": pa.bool_(), "day": pa.date32(),
@@ -40,7 +40,8 @@ def table(rows: int = 300, seed: int = 7) -> pa.Table:
 
     def row() -> tuple[Any, ...]:
         return (
-            some(*range(40)), some("A", "B", "C", "D", *ODD[:6]), some("Y", "N", *ODD) if draw.random() < 0.5 else some("Y", "N"),
+            some(*range(40)), some("A", "B", "C", "D", *ODD[:6]), some("Y", "N", *ODD) if draw.random() < 0.5 else some("Y",
+            "N"),
             some(*range(-3, 12)), some(0, 5, -7, 2**31 - 1, -(2**31)), some(0, 1, -1, EDGE, -EDGE, 2**53 + 1, 10**15 + 999),
             some(0.1, 2.5, -3.75, 9.999999, float("nan"), float("inf"), float("-inf"), 5e-324, -5e-324, 1e308, -0.0, 7.0),
             some(0.1, 2.5, -3.75, float("nan"), float("inf")), some(*map(Decimal, ("0.00", "12.35", "-0.01", "9999999999.99"))),
@@ -63,12 +64,17 @@ COUNTS = [
     "2147483647 * count(*) filter (where b) + 2147483647 * count(*) filter (where not b) > 5",
 ]  # fmt: skip
 CONDITIONS = [
-    "v > 'Y'", "v <= 'é'", "v = 'back\\slash'", "v = 'it''s'", "v = 'new\nline'", "v = ''", "v = '🙂'", "v in ('a\x1fb', '%s', '語')",
+    "v > 'Y'", "v <= 'é'", "v = 'back\\slash'", "v = 'it''s'", "v = 'new\nline'", "v = ''", "v = '🙂'",
+    "v in ('a\x1fb', '%s', '語')",
     "v like '%n_e%'", "v like '%%'", "lower(v) = 'y'", "upper(v) = 'Y'", "trim(v) = ''",
-    "length(v) = 1", "length(v) > 5", "g = v", "g < v", "x > 2.5", "x <> 1/3", "i < x", "big > 9007199254740992", "big = 9223372036854775807",
-    "big < -9223372036854775807", "f = 0.1", "f > 0", "f is null", "f >= 9.999999", "r = 0.1", "r > 2", "m > 12.34", "m = 12.35",
-    "w > 123456789", "w = 0.1", "b", "not b", "b is null", "day > date '2000-01-01'", "day = date '0001-01-01'", "year(day) = 9999",
-    "at >= timestamp '2025-06-01 12:30:00.000001'", "at < timestamp '1970-01-01 00:00:00'", "year(at) = 2025", "month(day) = 12", "day(at) = 31",
+    "length(v) = 1", "length(v) > 5", "g = v", "g < v", "x > 2.5", "x <> 1/3", "i < x", "big > 9007199254740992",
+    "big = 9223372036854775807",
+    "big < -9223372036854775807", "f = 0.1", "f > 0", "f is null", "f >= 9.999999", "r = 0.1", "r > 2", "m > 12.34",
+    "m = 12.35",
+    "w > 123456789", "w = 0.1", "b", "not b", "b is null", "day > date '2000-01-01'", "day = date '0001-01-01'",
+    "year(day) = 9999",
+    "at >= timestamp '2025-06-01 12:30:00.000001'", "at < timestamp '1970-01-01 00:00:00'", "year(at) = 2025",
+    "month(day) = 12", "day(at) = 31",
     "not (v = 'Y' or x > 3) and f < 5", "v is not null and b is not null",
 ]  # fmt: skip
 SUMS = [
@@ -81,7 +87,8 @@ RANKS = [
 ]  # fmt: skip
 VOTES = ["mode(v) = 'Y'", "mode(v) = 'new\nline'", "mode(x) <> 3", "mode(b) = true"]
 DUELS = [
-    "avg(x) filter (where v = 'Y') > avg(x) filter (where v = 'N')", "avg(f) filter (where b) >= avg(f) filter (where not b) + 1/7",
+    "avg(x) filter (where v = 'Y') > avg(x) filter (where v = 'N')",
+    "avg(f) filter (where b) >= avg(f) filter (where not b) + 1/7",
     "avg(x > 3) filter (where b) - avg(x > 3) filter (where not b) > 1/100",
 ]  # fmt: skip
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
@@ -114,7 +121,9 @@ def everything(source: Source, *, briefly: bool = False) -> dict[str, Any]:
     for neighbours in ("add-remove", "replace"):
         part = [*COUNTS, *SUMS[:: 3 if briefly else 1], *RANKS, VOTES[1], DUELS[0]]
         found[neighbours] = levels(source, part, neighbours=neighbours)
-        found[f"{neighbours}, people"] = levels(source, people[:: 4 if briefly else 1], neighbours=neighbours, unit="u", max_rows=3)
+        found[f"{neighbours}, people"] = levels(
+            source, people[:: 4 if briefly else 1], neighbours=neighbours, unit="u", max_rows=3
+        )
         for how in ("avg", "min") if briefly else ("avg", "sum", "min", "max"):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []

@@ -13,8 +13,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
     "errors", "number", "notion", "privacy", "rounded", "line", "graph", "families", "morphism", "mechanism", "optimal",
     "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "budget",
-    "plan", "stores", "chain", "account", "ledger", "sql", "engines", "measures", "trial", "asking", "draw", "paper", "terminal",
-    "ledger_cli", "table_commands", "cli", "__main__",
+    "plan", "stores", "chain", "account", "ledger", "sql", "engines", "measures", "trial", "asking", "draw", "paper",
+    "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def _located(url: str, name: str | None) -> Source:
             return open_spark(url, name)
         case scheme:
             raise DuotoneError(
-                f"a table's URL begins with postgres:// or spark://, not {scheme}://: for another engine, connect with Ibis in Python"
+                f"a table's URL begins with postgres:// or spark://, not {scheme}://; for others connect with Ibis in Python"
             )
 
 

@@ -42,7 +42,7 @@ class Postgres:
         self._backend = backend
 
     def to_pyarrow(self, plan: Any) -> Any:
-        """Run a plan; its result comes as an Arrow table, by COPY, which unlike a cursor leaves the server its parallel plans."""
+        """Run a plan; its result comes as an Arrow table, by COPY, which unlike a cursor lets the server work in parallel."""
         import psycopg
 
         connection = self._backend.con
