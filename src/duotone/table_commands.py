@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -34,6 +35,10 @@ MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file, or a DuckDB file with --table.")]
 Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
 MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
+LedgerPlace = Annotated[str | None, typer.Option("--ledger", metavar="LEDGER", help="The file or URL of the ledger to charge.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the table's.")]
+Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
+By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a DuckDB file.")]
 
 
@@ -59,6 +64,10 @@ def ask(
     ] = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    ledger: LedgerPlace = None,
+    dataset: Dataset = None,
+    again: Again = False,
+    asker: By = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Show how accurate the answer will be; read and spend nothing.")
     ] = False,
@@ -87,7 +96,7 @@ def ask(
         from duotone import draw as pictures
 
         wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
-    reply = None if preview else prepared.release()
+    reply = None if preview else _released(prepared, ledger, dataset, again, asker)
     if certificate is not None and reply is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -108,6 +117,10 @@ def groups(
     unit: Unit = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    ledger: LedgerPlace = None,
+    dataset: Dataset = None,
+    again: Again = False,
+    asker: By = None,
     as_json: AsJson = False,
     certificate: CertificateFile = None,
 ) -> None:
@@ -116,7 +129,7 @@ def groups(
 
     privacy = budget(epsilon, ratio, delta)
     prepared = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
-    reply = prepared.release()
+    reply = _released(prepared, ledger, dataset, again, asker)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -125,6 +138,23 @@ def groups(
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
     print(f"{len(reply.answers)} groups may be shown under {privacy}; {prepared.person}")
+
+
+def _released(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
+    if place is None:
+        if again or dataset or asker:
+            raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
+        return prepared.release()
+    from duotone.ledger import open_ledger
+
+    with open_ledger(place) as ledger:
+        reply = prepared.charge(ledger, dataset, again=again, by=asker)
+    assert reply.receipt is not None
+    paid = "free, as recorded" if reply.receipt.free else "charged"
+    print(f"ledger: {paid}; left: {reply.receipt.left}", file=sys.stderr)
+    if reply.receipt.unanswered:
+        print(f"ledger: {reply.receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
+    return reply
 
 
 def _bounds(given: list[str]) -> Mapping[str, tuple[str, ...]]:
