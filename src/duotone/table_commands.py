@@ -96,7 +96,7 @@ def ask(
         from duotone import draw as pictures
 
         wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
-    reply = None if preview else _released(prepared, ledger, dataset, again, asker)
+    reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None and reply is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -129,7 +129,7 @@ def groups(
 
     privacy = budget(epsilon, ratio, delta)
     prepared = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
-    reply = _released(prepared, ledger, dataset, again, asker)
+    reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -138,6 +138,16 @@ def groups(
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
     print(f"{len(reply.answers)} groups may be shown under {privacy}; {prepared.person}")
+
+
+def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
+    """A release, with a sign of life on a terminal: a large table takes a while."""
+    from rich.console import Console
+
+    if not sys.stderr.isatty():
+        return _released(prepared, place, dataset, again, asker)
+    with Console(stderr=True).status(f"asking {prepared.source.name}"):
+        return _released(prepared, place, dataset, again, asker)
 
 
 def _released(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
