@@ -11,9 +11,10 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "number", "notion", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist", "distance",
-    "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube", "lattice", "document", "table",
-    "certificate", "_kernels", "release", "audit", "questions", "draw", "paper", "cli", "__main__",
+    "errors", "number", "notion", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
+    "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
+    "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "draw", "paper", "cli",
+    "__main__",
 ]  # fmt: skip
 
 

@@ -15,9 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duotone import draw, families, questions
+    from duotone import draw, families, lattice, questions
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.certificate import Unproved, prove
+    from duotone.column import Column
+    from duotone.cube import TruthTable
     from duotone.errors import DuotoneError, Infeasible, MissingExtra, NotAMorphism
     from duotone.graph import ColouredGraph
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
@@ -35,10 +37,12 @@ _ROOMS = {
     "notion": ("Notion",),
     "privacy": ("ApproxDP",),
     "line": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
+    "column": ("Column",),
     "graph": ("ColouredGraph",),
     "morphism": ("Morphism", "boundary_morphism"),
     "mechanism": ("Mechanism", "Check"),
     "optimal": ("design",),
+    "cube": ("TruthTable",),
     "table": ("LineTable", "GraphTable", "line_table", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
@@ -54,6 +58,7 @@ __all__ = [
     "Check",
     "Coin",
     "ColouredGraph",
+    "Column",
     "DuotoneError",
     "GraphTable",
     "Infeasible",
@@ -64,6 +69,7 @@ __all__ = [
     "Morphism",
     "NotAMorphism",
     "Notion",
+    "TruthTable",
     "Unproved",
     "audit_answers",
     "balanced",
@@ -72,6 +78,7 @@ __all__ = [
     "draw",
     "families",
     "graph_table",
+    "lattice",
     "line_table",
     "one_by_one",
     "partition_selection",
@@ -85,7 +92,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used, so that `duotone --help` comes at once."""
-    if name in ("draw", "families", "questions"):
+    if name in ("draw", "families", "lattice", "questions"):
         return import_module(f"duotone.{name}")
     if name in _HOME:
         value = getattr(import_module(f"duotone.{_HOME[name]}"), name)

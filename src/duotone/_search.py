@@ -291,7 +291,7 @@ def sweep(
                 low_red = min(low_red, best)
             for k in range(indptr[i], indptr[i + 1]):
                 j = indices[k]
-                if blue[j] and distance[j] == 0:
-                    if step[own, best] < (label[j] if own else across[label[j]]):
-                        return True, low_red, low_blue
+                allowed = label[j] if own else across[label[j]]
+                if blue[j] and distance[j] == 0 and step[own, best] < allowed:
+                    return True, low_red, low_blue
     return False, low_red, low_blue

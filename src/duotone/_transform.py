@@ -131,10 +131,10 @@ def lowest_axes(words: Array, voters: int, inside: Array, table: Array, out: Arr
             for octet in range(rows >> np.uint64(3)):  # a line of the cache at a time
                 for k in range(runs):
                     for r in range(np.uint64(8)):
-                        row = octet * np.uint64(8) + r
-                        eights[row * runs + k] = turned[k * rows + row]
+                        at = octet * np.uint64(8) + r
+                        eights[at * runs + k] = turned[k * rows + at]
             _axes(own, BLOCK - SIDE, BLOCK)
-    return found != 0
+    return bool(found != 0)
 
 
 @njit(cache=True, nogil=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ PADDED = 17
 """A function of fewer voters is one of so many, where the others do not count: levels stay the same."""
 CHUNK = 2**18
 """The datasets that a Python function is asked about at a time."""
+FEWEST = 2**20
+"""The datasets that are worth a thread."""
 TRIP, WIDTH = 7, 9
 """The axes that one trip through memory takes, and the bits of a row of its tiles."""
 
@@ -94,7 +97,7 @@ class TruthTable:
             raise DuotoneError("a truth table is an array of Booleans, or of bytes (uint8) of eight answers each")
         size = given.size * (1 if given.dtype == bool else 8)
         voters = size.bit_length() - 1
-        if size != 2**voters or not 1 <= voters:
+        if size != 2**voters or voters < 1:
             raise DuotoneError(f"a truth table has 2^n answers, n at least 1, got {size}")
         words = _empty(voters)
         packed = np.packbits(given, bitorder="little") if given.dtype == bool else given
@@ -118,7 +121,8 @@ class TruthTable:
     def yes(self, datasets: Any) -> Array:
         """The answers at some datasets."""
         x = self._datasets(datasets)
-        return (self.words[x // 64] >> (x % 64).astype(np.uint64)) & np.uint64(1) == 1
+        bits: Array = self.words[x // 64] >> (x % 64).astype(np.uint64)
+        return np.asarray(bits & np.uint64(1), dtype=bool)
 
     def levels(self) -> Array:
         """The level of every dataset, a byte each: dist(d, ∂B) for a yes, −1 − dist(d, ∂R) for a no.
@@ -134,19 +138,18 @@ class TruthTable:
         distance = np.empty(2**voters, dtype=np.uint8)
         near, spread = _transform.byte_tables()
         trips = _trips(_transform.BLOCK, voters)
-        with progress((len(trips) + 1) << (voters - 9), f"levels of {self.voters} voters") as told:
+        with progress(2**voters * (len(trips) + 1), f"levels of {self.voters} voters") as told:
+
+            def each(work: Any, bits: int, *arguments: Any) -> list[Any]:
+                """Pieces of 2^bits datasets each, but not so small that sharing them out costs more than they do."""
+                least = max(1, FEWEST >> bits)
+                return everywhere(work, 2 ** (voters - bits), *arguments, least=least, told=lambda done: told(done << bits))
+
             arrays = (self.words, voters, _transform.INSIDE, near, distance)
-            groups = everywhere(
-                _transform.lowest_axes, 2 ** (voters - _transform.GROUP), *arrays, least=1, told=lambda n: told(n << 8)
-            )
-            if not any(groups):
+            if not any(each(_transform.lowest_axes, _transform.GROUP, *arrays)):
                 return np.full(2**self.voters, 127 if self.words[0] & np.uint64(1) else -128, dtype=np.int8)
             for low, count in trips:
-                tiles = 2 ** (voters - count - WIDTH)
-                shift = count
-                everywhere(
-                    _transform.gathered_axes, tiles, distance, low, count, WIDTH, least=1, told=lambda n, s=shift: told(n << s)
-                )
+                each(_transform.gathered_axes, count + WIDTH, distance, low, count, WIDTH)
             everywhere(_transform.sign, 2 ** (voters - 3), distance, self.words.view(np.uint8), spread)
         return distance[: 2**self.voters].view(np.int8)
 
@@ -175,7 +178,7 @@ class TruthTable:
 
     def _datasets(self, datasets: Any) -> Array:
         x = np.asarray(datasets)
-        if x.size and not (np.issubdtype(x.dtype, np.integer) and 0 <= x.min() and x.max() < 2**self.voters):
+        if x.size and not (np.issubdtype(x.dtype, np.integer) and 0 <= x.min() <= x.max() < 2**self.voters):
             raise DuotoneError(f"a dataset of {self.voters} voters is a whole number from 0 to {2**self.voters - 1}")
         return x.astype(np.int64)
 
@@ -203,4 +206,4 @@ def _trips(low: int, voters: int) -> list[tuple[int, int]]:
     """The axes from `low` on, split evenly into trips through memory: where each starts and how many it takes."""
     count = -(-(voters - low) // TRIP)
     ends = [low + (voters - low) * k // count for k in range(count + 1)]
-    return [(a, b - a) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [(a, b - a) for a, b in pairwise(ends)]

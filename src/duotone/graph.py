@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import warnings
@@ -13,6 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from duotone import edgelist
 from duotone.distance import far, to_boundary
 from duotone.edges import checked, compressed
 from duotone.errors import DuotoneError
@@ -104,19 +104,24 @@ class ColouredGraph:
         return cls._from_rows(compressed(lambda: [ends], len(colours), names.__getitem__), colours, names)
 
     @classmethod
-    def read(cls, path: str | Path, *, blue: Iterable[str] | None = None) -> ColouredGraph:
-        """From a file: GraphML or node-link JSON with a node attribute `colour`, or a CSV edge list and its blue nodes.
+    def read(cls, path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
+        """From a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or Parquet, two
+        columns) and its blue nodes, given by name or as a file (a `Path`) that lists them.
 
         In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
         """
         file = Path(path)
+        if file.suffix in (".csv", ".parquet"):
+            if blue is None:
+                raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
+            return cls._from_rows(*edgelist.read(file, blue))
         try:
-            if file.suffix == ".csv":
-                return _from_csv(file, blue)
             graph = _read_networkx(file)
         except OSError as error:
             raise DuotoneError(f"cannot read {file}: {error.strerror}") from None
         if blue is not None:
+            if isinstance(blue, Path):
+                raise DuotoneError("a file of blue nodes goes with an edge list (.csv or .parquet)")
             chosen = _chosen(blue, {str(name) for name in graph})
             for name, data in graph.nodes(data=True):
                 data["colour"] = "blue" if str(name) in chosen else "red"
@@ -261,25 +266,6 @@ def label(name: Hashable) -> str:
     return ",".join(map(label, name)) if isinstance(name, tuple) else str(name)
 
 
-def _from_csv(file: Path, blue: Iterable[str] | None) -> ColouredGraph:
-    if blue is None:
-        raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as lines:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error):
-        raise DuotoneError(f"{file} is not a CSV file in UTF-8") from None
-    if rows and [cell.lower() for cell in rows[0]] in (["source", "target"], ["from", "to"]):
-        del rows[0]
-    for row in rows:
-        if len(row) > 2 or not all(row):
-            raise DuotoneError(f"a row of {file} must be two nodes (an edge) or one (a node alone), got {','.join(row)}")
-    names = dict.fromkeys(cell for row in rows for cell in row)
-    chosen = _chosen(blue, set(names))
-    colours = {name: "blue" if name in chosen else "red" for name in names}
-    return ColouredGraph(((row[0], row[1]) for row in rows if len(row) == 2), colours)
-
-
 def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
     chosen = set(blue)
     if unknown := sorted(chosen - names):
@@ -304,4 +290,4 @@ def _read_networkx(file: Path) -> Any:
             return nx.node_link_graph(data, edges="edges" if "edges" in data else "links")
         except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
             raise DuotoneError(f"{file} is not node-link JSON (nodes and edges)") from None
-    raise DuotoneError(f"{file} must end in .graphml, .json or .csv")
+    raise DuotoneError(f"{file} must end in .graphml, .json, .csv or .parquet")

@@ -55,7 +55,7 @@ class Mechanism:
             raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(truth)}")
         column = Column.of(truth)
         object.__setattr__(self, "graph", graph)
-        object.__setattr__(self, "truth", Column(tuple(probability(t) for t in column.values), column.index))
+        object.__setattr__(self, "truth", Column(tuple(probability(t) for t in column.values), column.places))
 
     @classmethod
     def from_yes(cls, graph: ColouredGraph, yes: Mapping[Hashable, Given]) -> Mechanism:
@@ -85,7 +85,7 @@ class Mechanism:
 
     def _ranked(self) -> tuple[list[Fraction], Array]:
         """The exact Pr[yes] that occur, rising, and the place of each dataset's among them."""
-        kinds = 2 * self.truth.index.astype(np.min_scalar_type(2 * len(self.truth.values))) + self.graph.blue
+        kinds = 2 * self.truth.places.astype(np.min_scalar_type(2 * len(self.truth.values))) + self.graph.blue
         used = np.flatnonzero(np.bincount(kinds)).tolist()
         truths = [Fraction(self.truth.values[kind // 2]) for kind in used]
         exact = {kind: t if kind % 2 else 1 - t for kind, t in zip(used, truths, strict=True)}
@@ -137,7 +137,7 @@ class Mechanism:
         if self.graph is not other.graph:
             raise DuotoneError("dominance compares mechanisms on the same graph")
         few = len(other.truth.values)
-        together = np.unique(self.truth.index.astype(np.int64) * few + other.truth.index)
+        together = np.unique(self.truth.places.astype(np.int64) * few + other.truth.places)
         return all(self.truth.values[k // few] >= other.truth.values[k % few] for k in together.tolist())
 
     def loss(self, prior: Mapping[Hashable, Given] | None = None) -> Number:

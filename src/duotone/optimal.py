@@ -56,7 +56,7 @@ def _with_values(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Co
     except Infeasible:
         if exactly(privacy) is privacy:
             raise
-    return propagated(graph, exactly(privacy), nodes, Column(tuple(map(Fraction, values.values)), values.index))
+    return propagated(graph, exactly(privacy), nodes, Column(tuple(Fraction(m) for m in values.values), values.places))
 
 
 def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array) -> tuple[Array, Column]:
@@ -68,9 +68,10 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array)
         raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {len(boundary)}")
     nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
     if isinstance(boundary, Column):
-        given, index = boundary.values, boundary.index[nodes]
+        given, index = boundary.values, boundary.places[nodes]
     else:
-        given, index = np.unique(boundary[nodes], return_inverse=True)
+        several, index = np.unique(boundary[nodes], return_inverse=True)
+        given = tuple(several.tolist())
     used = np.flatnonzero(np.bincount(index, minlength=1)).tolist() if len(nodes) else []
     places = np.zeros(len(given), dtype=np.min_scalar_type(len(used)))
     places[used] = np.arange(len(used))
@@ -100,7 +101,7 @@ def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
 def _represented(privacy: Notion, values: Column) -> Column:
     """As the notion reckons: all exact, or all floats."""
     numbers = tuple(represent(privacy, m) for m in values.values)
-    return Column(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.index)
+    return Column(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
 
 def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
@@ -108,14 +109,14 @@ def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column
     fixed = _represented(privacy, values)
     if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:
         return Mechanism(graph, truth)
-    others = Column(tuple(complement(m) for m in fixed.values), fixed.index)
+    others = Column(tuple(complement(m) for m in fixed.values), fixed.places)
     try:
         red, blue = (carried(graph, privacy, nodes, starts, blue=side) for side, starts in ((False, others), (True, fixed)))
     except Clash as clash:
         ends = {i: fixed[int(np.flatnonzero(nodes == i)[0])] for i in (clash.path[0], clash.path[-1])}
         raise _infeasible(graph, privacy, [*clash.path], ends) from None
     numbers = (*red.values, *blue.values)
-    index = np.where(graph.blue, blue.index + np.min_scalar_type(len(numbers)).type(len(red.values)), red.index)
+    index = np.where(graph.blue, blue.places + np.min_scalar_type(len(numbers)).type(len(red.values)), red.places)
     return Mechanism(graph, Column(numbers, index))
 
 

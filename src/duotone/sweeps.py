@@ -16,15 +16,15 @@ from duotone.machine import everywhere
 from duotone.notion import Array, Notion, represent
 from duotone.number import Number, complement
 
-MOST_RANKS = 2**11
-"""The numbers that φ may lead to from the fixed ones for sweeps to be worth it."""
+MOST_VALUES, LONGEST = 64, 128
+"""The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""
 DEEPEST, MOST_SWEEPS = 24, 64
 """Sweeps are worth it where nobody is far from the boundary; a value from far away may still take a few more."""
 
 
 def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) -> Column | None:
     """Theorem 2 for both colours at once; None where waves have to do it: a deep graph, many values or a clash."""
-    if deepest(graph.distances) > DEEPEST:
+    if len(fixed.values) > MOST_VALUES or deepest(graph.distances) > DEEPEST:
         return None
     blues, reds = _reachable(privacy, fixed.values), _reachable(privacy, [complement(m) for m in fixed.values])
     if blues is None or reds is None:
@@ -40,7 +40,7 @@ def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) ->
         across[rank[1][m]] = rank[0][complement(m)]
     blue = graph.blue.view(np.uint8)
     label = np.array([len(reds) - 1, len(blues) - 1], dtype=kind)[blue]
-    label[nodes] = np.array([rank[1][m] for m in fixed.values], dtype=kind)[fixed.index]
+    label[nodes] = np.array([rank[1][m] for m in fixed.values], dtype=kind)[fixed.places]
     from duotone import _search
 
     final, first = np.full(2, -1, dtype=np.int64), True
@@ -61,11 +61,12 @@ def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) ->
 
 def _reachable(privacy: Notion, starts: tuple[Number, ...] | list[Number]) -> list[Number] | None:
     """Every number that φ leads to from the starts, rising, and at last 1; None if these are too many."""
-    found: set[Number] = {represent(privacy, Fraction(1)) if not isinstance(starts[0], float) else 1.0}
+    found: set[Number] = {1.0 if isinstance(starts[0], float) else represent(privacy, Fraction(1))}
     for x in starts:
+        steps = 0
         while x not in found:
             found.add(x)
-            x = privacy.step(x)
-            if len(found) > MOST_RANKS:
+            x, steps = privacy.step(x), steps + 1
+            if steps > LONGEST:
                 return None
     return sorted(found)

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from duotone.column import Column
+from duotone.distance import far
 from duotone.graph import ColouredGraph
 from duotone.notion import Array, Notion, represent
 from duotone.number import Number
@@ -57,19 +58,20 @@ def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, starts: Column
     if not len(nodes):
         return Column((certain,), np.zeros(len(graph), dtype=np.uint8))
     rising = sorted(set(starts.values))
-    place = np.array([rising.index(x) for x in starts.values])[starts.index]
-    fixed = np.zeros(len(graph), dtype=np.min_scalar_type(len(rising)))
-    fixed[nodes] = place + 1
-    mark = np.zeros(len(graph), dtype=np.uint16)
-    mark[nodes] = place + 1
     number: dict[Number, int] = {x: i + 1 for i, x in enumerate(rising)}
-    front = {x: [nodes[place == i]] for i, x in enumerate(rising)}
+    place = np.array([number[x] for x in starts.values])[starts.places]
+    fixed = np.zeros(len(graph), dtype=np.min_scalar_type(len(rising)))
+    fixed[nodes] = place
+    mark = fixed.astype(np.uint16 if len(rising) < 2**16 else np.uint32)
+    by_value = nodes[np.argsort(place, kind="stable")]
+    ends = np.cumsum(np.bincount(place, minlength=len(rising) + 1)).tolist()
+    front = {x: [by_value[a:b]] for x, a, b in zip(rising, ends[:-1], ends[1:], strict=True)}
     queue, tail, due = np.empty(len(graph), dtype=np.int32), 0, rising.copy()
     while due:
         x = heapq.heappop(due)
         bound = privacy.step(x)
         mine = number.setdefault(bound, len(number) + 1)
-        if mine > np.iinfo(mark.dtype).max:
+        if mine > far(mark):
             mark = mark.astype(np.uint32)
         for wave in front.pop(x):
             size, by, to = _search.spread(
