@@ -92,7 +92,7 @@ def designed(graph: ColouredGraph, boundary: Any) -> Any:
     return design(graph, PRIVACY, boundary)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def bare_search(indptr: Any, indices: Any, sources: Any) -> Any:
     """The near limit: a queue, a loop, one thread."""
     distance = np.full(len(indptr) - 1, -1, np.int32)
@@ -164,8 +164,8 @@ def by_graphblas(gb: Any, matrix: Any, sources: Any) -> Any:
 
 def bandwidth() -> float:
     """Bytes read and written a second by a plain copy on every core."""
-    a = np.ones(2**27, dtype=np.uint64)
-    b = np.empty_like(a)
+    a = np.ones(2**25, dtype=np.uint64)
+    b = np.ones_like(a)
 
     def copy(start: int, stop: int) -> None:
         b[start:stop] = a[start:stop]
@@ -176,6 +176,7 @@ def bandwidth() -> float:
 
 def on_graphs(sizes: list[int]) -> list[dict[str, Any]]:
     results = []
+    bare_search(np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(1, np.int64))  # compiled
     for kind, make in KINDS.items():
         for size in sizes:
             pairs, blue = make(size)
@@ -243,7 +244,7 @@ def picture(results: list[dict[str, Any]], tables: dict[int, tuple[float, float]
             axis.plot(x, y, marker="o", markersize=3, color=f"C{number}", lw=2 if ours else 1, label=labels.get(name, name))
         axis.set(xscale="log", yscale="log", title=kind)
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=7, ncols=2)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     for axis in (axes[0], axes[2]):
         axis.set_ylabel("nanoseconds per node or edge")
     for axis in axes[2:]:
@@ -263,7 +264,7 @@ def main() -> None:
     told = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     print(f"machine: {platform.machine()}, {cores()} cores, {told:.0f} GiB, Python {platform.python_version()}; medians")
     copied = bandwidth()
-    print(f"copying memory, read + write, every core: {copied / 1e9:.0f} GB a second", flush=True)
+    print(f"copying memory, read + write, every core: {copied / 1e9:.1f} GB a second", flush=True)
     tables = on_truth_tables([20, 22, 24, 26, 28] if quick else [20, 22, 24, 26, 28, 30, 32])
     for kind, make in KINDS.items():
         built, searched = memory(make, 10**6)
@@ -278,9 +279,8 @@ def main() -> None:
         results.append(
             {"kind": "random", "nodes": len(graph), "edges": len(graph.indices) // 2, "build": seconds, "design": designing}
         )
-        print(
-            f"random graph of {work - len(graph)} edges: build {seconds:.1f} s, design {designing:.2f} s, {work / designing:.3g}/s"
-        )
+        rate = work / designing
+        print(f"random graph of {work - len(graph)} edges: build {seconds:.1f} s, design {designing:.2f} s, {rate:.3g}")
     folder = Path(__file__).parents[1] / "docs" / "figures"
     picture(results, tables, folder)
     out = Path("out")

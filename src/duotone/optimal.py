@@ -93,7 +93,9 @@ def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict
 def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
     """Theorem 3: the pullback of the line's mechanism. The recurrence, not the closed form, so that floats stay private."""
     longest = deepest(graph.distances) + 1
-    red, blue = (recurrence(mechanism.privacy, start, longest) for start in (mechanism.red, mechanism.blue))
+    red = recurrence(mechanism.privacy, mechanism.red, longest)
+    alike = mechanism.boundary == "balanced"
+    blue = red if alike else recurrence(mechanism.privacy, mechanism.blue, longest)
     values = (represent(mechanism.privacy, Fraction(1)), *red, *blue)
     return Column(values, looked_up(graph.distances, graph.blue, len(red), len(blue)))
 
