@@ -15,8 +15,8 @@ from duotone.notion import Array
 NARROW, WIDE = np.dtype(np.uint8), np.dtype(np.int32)
 SHARE = 16
 """A frontier is wide when it is more than one in so many of the nodes left: then these look for it, on every core, …"""
-FEW = 256
-"""… unless it is less than one in so many of all nodes."""
+FEW, LITTLE = 256, 2**15
+"""… unless it is less than one in so many of all nodes, or the graph is so small that one core is done at once."""
 
 
 def far(distance: Array) -> int:
@@ -59,6 +59,7 @@ def _either_way(indptr: Array, indices: Array, blue: Array) -> Array:
     from duotone import _search
 
     nodes = left = len(blue)
+    few = nodes // FEW if nodes > LITTLE else nodes
     distance, reached = np.empty(nodes, dtype=NARROW), 0
     found = sum(everywhere(_search.mark_boundary, nodes, indptr, indices, blue, distance, far(distance)))
     left -= found
@@ -66,13 +67,13 @@ def _either_way(indptr: Array, indices: Array, blue: Array) -> Array:
     while found:
         if reached + 1 == far(distance):
             distance = _widened(distance)
-        if found * SHARE > left and found > nodes // FEW:
+        if found * SHARE > left and found > few:
             found = sum(everywhere(_search.pull, nodes, indptr, indices, distance, far(distance), reached))
             left, reached = left - found, reached + 1
         else:
             size = _search.list_at(distance, reached, queue)
             reached, found, left = _search.push(
-                indptr, indices, distance, far(distance), reached, queue, size, left, SHARE, nodes // FEW
+                indptr, indices, distance, far(distance), reached, queue, size, left, SHARE, few
             )
     return distance
 
