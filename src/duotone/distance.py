@@ -15,7 +15,7 @@ from duotone.notion import Array
 NARROW, WIDE = np.dtype(np.uint8), np.dtype(np.int32)
 SHARE = 16
 """A frontier is wide when it is more than one in so many of the nodes left: then these look for it, on every core, …"""
-FEW, LITTLE = 256, 2**15
+FEW, LITTLE = 256, 2**18
 """… unless it is less than one in so many of all nodes, or the graph is so small that one core is done at once."""
 
 

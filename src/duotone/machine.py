@@ -24,7 +24,7 @@ def cores() -> int:
 
 
 def everywhere(
-    work: Callable[..., Any], size: int, *arguments: Any, least: int = 2**15, told: Callable[[int], None] | None = None
+    work: Callable[..., Any], size: int, *arguments: Any, least: int = 2**17, told: Callable[[int], None] | None = None
 ) -> list[Any]:
     """work(*arguments, start, stop) over 0 … size in pieces, on every core; what each piece gave, in order.
 
