@@ -119,3 +119,18 @@ def test_the_command_charges(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "does not fit into the budget of t.csv" in err
     assert run("ask", str(file), "count(*) > 9", *budget, "--again")[0] == 2
     assert run("ledger", "verify", place)[0] == 0
+
+
+def test_what_could_be_mistaken_is_refused_or_told_apart(ledger: Ledger) -> None:
+    rows = pa.table({"row": [1, 2], "x": [1, 1]})
+    with pytest.raises(DuotoneError, match="rename the column that names a person"):
+        prepare(rows, "count(*) > 1", EACH, unit="row").charge(ledger, "t")
+    with pytest.raises(DuotoneError, match="a data frame has no name"):
+        prepare(rows, "count(*) > 1", EACH).charge(ledger)
+    named = prepare(TABLE, "count(*) > 10", EACH)
+    first = dataclasses.replace(named, source=dataclasses.replace(named.source, name="a", named=True))
+    other = dataclasses.replace(named, source=dataclasses.replace(named.source, name="b", named=True))
+    for asked in (first, other):
+        receipt = asked.charge(ledger, "t").receipt
+        assert receipt is not None
+        assert not receipt.free

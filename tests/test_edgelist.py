@@ -88,3 +88,17 @@ def test_a_bad_list_of_blue_nodes(tmp_path: Path) -> None:
     file = parquet(tmp_path / "g.parquet", "SELECT 1 AS a, 2 AS b")
     with pytest.raises(DuotoneError, match="not a list of nodes in Parquet or CSV"):
         ColouredGraph.read(file, blue=broken(tmp_path / "blue.parquet", b"no"))
+
+
+def test_blue_files_are_read_as_they_stand(tmp_path: Path) -> None:
+    """Blank lines name nobody, nothing is guessed, and a file name is no pattern."""
+    edges, blue = tmp_path / "e[1].csv", tmp_path / "b[1].csv"
+    edges.write_text("z,b\nb,c\nc,a|1\na|1,a\n")
+    (tmp_path / "e1.csv").write_text("x,y\n")
+    (tmp_path / "b1.csv").write_text("x\n")
+    for text, chosen in {"b\n\n": ("b",), 'b\n""\n': ("b",), "b,\n,\n": ("b",), "a|1\n": ("a|1",), " z \n": ("z",)}.items():
+        blue.write_text(text)
+        assert ColouredGraph.read(edges, blue=blue).coloured("blue") == chosen
+    file = parquet(tmp_path / "n.parquet", "SELECT * FROM (VALUES (0, 1), (1, 2)) t(a, b)")
+    with pytest.raises(DuotoneError, match="a blue node has no name"):
+        ColouredGraph.read(file, blue=parquet(tmp_path / "blue.parquet", "SELECT * FROM (VALUES (2), (NULL)) t(a)"))

@@ -91,10 +91,13 @@ def test_a_test_of_two_proportions_from_counts_in_the_millions() -> None:
     [
         (lambda: lattice.levels(lambda a: a > 1, [3], neighbours="swap"), "got swap"),  # type: ignore[arg-type]
         (lambda: lattice.level(lambda a: a > 1, [3], last=3, neighbours="swap"), "got swap"),  # type: ignore[arg-type]
-        (lambda: lattice.levels(lambda: True, []), "at least one category"),
-        (lambda: lattice.levels(lambda a: a > 1, [-1]), "no negative count"),
+        (lambda: lattice.levels(lambda: True, []), "at least one whole number"),
+        (lambda: lattice.levels(lambda a: a > 1, [-1]), "none below 0"),
         (lambda: lattice.levels(lambda a: a, [3]), "one Boolean for each"),
         (lambda: lattice.level(lambda a: a > 1, [-1], last=3), "none below 0"),
+        (lambda: lattice.level(lambda a: a > 1, [3.7], last=3), "whole number"),  # type: ignore[list-item]
+        (lambda: lattice.level(lambda a: a > 1, [2**63], last=3), "below 2"),
+        (lambda: lattice.level(lambda a: a > 1, [5], last=2.5), "the last level must be"),  # type: ignore[arg-type]
         (lambda: lattice.level(lambda a: a > 1, [5], last=-1), "the last level must be from 0"),
         (lambda: lattice.level(lambda a: a > 1, [5], last=2**20), "the last level must be from 0"),
         (lambda: lattice.levels(lambda a, b: a > b, [10**6, 10**6]), "the levels of 1000002000001 histograms need"),

@@ -202,8 +202,14 @@ class Prepared:
                 raise DuotoneError(f"{error}; nothing was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
+        if self.declared.unit == "row":
+            raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
+        if dataset is None and not self.source.named:
+            raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
         about = {"unit": self.declared.unit or "row", "neighbours": self.declared.neighbours}
-        receipt = ledger.ask(dataset or self.source.name, self.normal, self.sale, flip, again=again, by=by, **about)
+        named = dataset is None or dataset == self.source.name or not self.source.named
+        question = self.normal if named else f"{self.normal} OF {self.source.name}"
+        receipt = ledger.ask(dataset or self.source.name, question, self.sale, flip, again=again, by=by, **about)
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt)
 

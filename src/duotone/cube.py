@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -72,7 +73,10 @@ class TruthTable:
         >>> TruthTable.from_weights([5, 3, 1, 1], 6).levels_of([0b1111]).tolist()
         [0]
         """
-        exact = [Fraction(number(w, "weight")) for w in (*weights, threshold)]
+        given = [number(w, "weight") for w in (*weights, threshold)]
+        if not all(math.isfinite(w) for w in given):
+            raise DuotoneError("weights and the threshold must be finite numbers")
+        exact = [Fraction(w) for w in given]
         scale = math.lcm(*(w.denominator for w in exact))
         *whole, least = (int(w * scale) for w in exact)
         if not sum(map(abs, (*whole, least))) < 2**62:
@@ -115,7 +119,7 @@ class TruthTable:
             raise DuotoneError(f"cannot read {path}: {error.strerror or 'it is not a NumPy file'}") from None
         except DuotoneError as error:
             raise DuotoneError(f"{path}: {error}") from None
-        except ValueError:
+        except (ValueError, EOFError, zipfile.BadZipFile, AttributeError):
             raise DuotoneError(f"{path} is not a NumPy file of numbers, or it is empty") from None
 
     def yes(self, datasets: Any) -> Array:
@@ -184,7 +188,7 @@ class TruthTable:
 
 
 def _empty(voters: int) -> Array:
-    if not 1 <= voters <= MOST_VOTERS:
+    if not (type(voters) is int and 1 <= voters <= MOST_VOTERS):
         raise DuotoneError(f"a truth table has 1 to {MOST_VOTERS} voters, got {voters}")
     size = 2 ** max(voters, PADDED)
     must_fit(size // 8, f"the answers of {voters} voters")

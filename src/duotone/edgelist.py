@@ -12,6 +12,7 @@ import numpy as np
 
 from duotone.edges import compressed
 from duotone.errors import DuotoneError
+from duotone.machine import literal_path
 from duotone.notion import Array
 
 CHUNK = 2**22
@@ -74,7 +75,7 @@ def _load(database: Any, file: Path) -> None:
 
 
 def _load_parquet(database: Any, file: Path) -> None:
-    source = database.read_parquet(str(file))
+    source = database.read_parquet(literal_path(file))
     kinds = [str(kind) for kind in source.types]
     whole = all(kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER") for kind in kinds)
     if len(kinds) != 2 or not (whole or kinds == ["VARCHAR", "VARCHAR"]):
@@ -86,16 +87,19 @@ def _load_parquet(database: Any, file: Path) -> None:
     database.execute(f"CREATE TABLE alone (name {kind})")
 
 
-def _load_csv(database: Any, file: Path) -> None:
-    def rows(skip: int) -> str:
-        return (
-            "SELECT trim(a) AS a, trim(b) AS b FROM read_csv(?, header=false, auto_detect=false, delim=',', quote='\"', "
-            f"escape='\"', skip={skip}, columns={{'a': 'VARCHAR', 'b': 'VARCHAR'}}, null_padding=true, nullstr='\\0')"
-        )
+def _rows(skip: int = 0) -> str:
+    """How two columns of a CSV file are read, said in full: nothing is guessed."""
+    return (
+        "SELECT trim(a) AS a, trim(b) AS b FROM read_csv(?, header=false, auto_detect=false, delim=',', quote='\"', "
+        f"escape='\"', skip={skip}, columns={{'a': 'VARCHAR', 'b': 'VARCHAR'}}, null_padding=true, nullstr='\\0')"
+    )
 
-    first = database.execute(f"{rows(0)} LIMIT 1", [str(file)]).fetchone()
+
+def _load_csv(database: Any, file: Path) -> None:
+    place = [literal_path(file)]
+    first = database.execute(f"{_rows()} LIMIT 1", place).fetchone()
     named = first is not None and tuple(str(cell).lower() for cell in first) in HEADS
-    database.execute(f"CREATE TABLE lines AS {rows(int(named))}", [str(file)])
+    database.execute(f"CREATE TABLE lines AS {_rows(int(named))}", place)
     database.execute("DELETE FROM lines WHERE coalesce(a, '') = '' AND coalesce(b, '') = ''")
     if database.execute("SELECT count(*) FROM lines WHERE coalesce(a, '') = '' OR b = ''").fetchone()[0]:
         raise _row(file)
@@ -136,10 +140,11 @@ def _blue(database: Any, blue: Iterable[str] | Path) -> Array:
         if not blue.is_file():
             raise DuotoneError(f"cannot read {blue}: No such file or directory")
         try:
-            source = database.read_parquet(str(blue)) if blue.suffix == ".parquet" else database.read_csv(
-                str(blue), header=False, all_varchar=True
-            )  # fmt: skip
-            source.project("trim(#1::VARCHAR) AS name").create("chosen")
+            if blue.suffix == ".parquet":
+                database.read_parquet(literal_path(blue)).project("#1::VARCHAR AS name").create("chosen")
+            else:
+                database.execute(f"CREATE TABLE chosen AS SELECT a AS name FROM ({_rows()})", [literal_path(blue)])
+                database.execute("DELETE FROM chosen WHERE coalesce(name, '') = ''")  # blank lines
         except duckdb.Error:
             raise DuotoneError(f"{blue} is not a list of nodes in Parquet or CSV") from None
     else:
@@ -147,8 +152,9 @@ def _blue(database: Any, blue: Iterable[str] | Path) -> Array:
     database.execute(
         "CREATE TABLE found AS SELECT chosen.name, id FROM chosen LEFT JOIN nodes ON nodes.name::VARCHAR = chosen.name"
     )
-    if unknown := database.execute("SELECT min(name) FROM found WHERE id IS NULL").fetchone()[0]:
-        raise DuotoneError(f"there is no node {unknown} to be blue")
+    missing, unknown = database.execute("SELECT count(*), min(name) FROM found WHERE id IS NULL").fetchone()
+    if missing:
+        raise DuotoneError(f"there is no node {unknown} to be blue" if unknown else "a blue node has no name")
     return np.asarray(database.execute("SELECT id FROM found").fetchnumpy()["id"], dtype=np.int64)
 
 

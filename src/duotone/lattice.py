@@ -34,11 +34,9 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
     [1, 0, 0]
     """
     _known(neighbours)
-    shape = tuple(int(m) + 1 for m in most)
-    if not (shape and min(shape) >= 1):
-        raise DuotoneError(f"a box needs at least one category and no negative count, got {list(most)}")
+    shape = tuple(int(m) + 1 for m in _whole(most))
     size = math.prod(shape)
-    must_fit(size * (21 if neighbours == "replace" else 13), f"the levels of {size} histograms")
+    must_fit(size * 30, f"the levels of {size} histograms")
     from duotone import _transform
 
     far = 2**31 - 1 - sum(shape)  # room for one more step along every axis
@@ -70,10 +68,8 @@ def level(question: Question, counts: Sequence[int], *, last: int, neighbours: N
     2
     """
     _known(neighbours)
-    here = np.array([int(c) for c in counts], dtype=np.int64)
-    if not (len(here) and here.min() >= 0):
-        raise DuotoneError("counts must be at least one whole number, and none below 0")
-    if not 0 <= last < 2**20:
+    here = _whole(counts)
+    if not (type(last) is int and 0 <= last < 2**20):
         raise DuotoneError(f"the last level must be from 0 to {2**20 - 1}, got {last}: give delta above 0, or a larger epsilon")
     answer = bool(_answers(question, here[:, None])[0])
     with progress(last, "people away") as told:
@@ -137,6 +133,12 @@ def _on_boundary(yes: Array) -> Array:
         edge[1:] |= differ
         edge[:-1] |= differ
     return found
+
+
+def _whole(counts: Sequence[int]) -> Array:
+    if not (len(counts) and all(int(c) == c and 0 <= c < 2**62 for c in counts)):
+        raise DuotoneError("counts must be at least one whole number, none below 0, all below 2^62")
+    return np.array([int(c) for c in counts], dtype=np.int64)
 
 
 def _known(neighbours: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -99,6 +100,15 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.advance(task, done)
 
 
+def literal_path(path: Path) -> str:
+    """A path for an engine that takes *, ? and [ for patterns: this file and no other.
+
+    >>> literal_path(Path("visits[1]*.csv"))
+    'visits[[]1][*].csv'
+    """
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
+
+
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """A place to write that becomes `path` at the end; if anything interrupts, nothing is left behind."""
@@ -110,7 +120,13 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)  # as any new file, not as a temporary one
         os.replace(name, target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

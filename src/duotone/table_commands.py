@@ -221,6 +221,8 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
 def _document(prepared: Prepared, reply: Reply | None) -> dict[str, Any]:
     certain = _certain(prepared)
     told: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
+    if reply is not None and reply.receipt is not None:
+        told["ledger"] = {"free": reply.receipt.free, "charge": reply.receipt.charge, "left": reply.receipt.left}
     told["grids"] = {c: str(g.step) for m in prepared.measures for c, g in m.grids.items()}
     told["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
     told["certain_from"] = int(certain) if math.isfinite(certain) else None
