@@ -27,6 +27,7 @@ test: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/design.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits

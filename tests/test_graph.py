@@ -123,7 +123,7 @@ def test_bad_graphs(build: Any, says: str) -> None:
         ("g.graphml", "<a>", None, "not a GraphML file"),
         ("g.graphml", "hello", None, "not a GraphML file"),
         ("g.graphml", '<?xml version="1.0" encoding="foo"?><graphml/>', None, "not a GraphML file"),
-        ("g.txt", "", None, "must end in .graphml, .json or .csv"),
+        ("g.txt", "", None, "must end in .graphml, .json, .csv or .parquet"),
         ("missing.csv", None, ["a"], "cannot read .*missing.csv: No such file"),
         ("missing.json", None, None, "cannot read .*missing.json: No such file"),
     ],

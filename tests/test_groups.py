@@ -200,3 +200,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         main(["groups", str(file), "--by", "city", *budget])
     assert ended.value.code == 2
     assert "no column city" in capsys.readouterr().err
+
+
+def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
+    for name, votes in (("p[1]", ["N"] * 500), ("p1", ["Y"] * 900), ("q*", ["N"] * 50), ("q2", ["N"] * 900)):
+        pq.write_table(pa.table({"v": votes}), tmp_path / f"{name}.parquet")
+        (tmp_path / f"{name}.csv").write_text("v\n" + "\n".join(votes) + "\n")
+    for ending in ("parquet", "csv"):
+        assert ask(tmp_path / f"p[1].{ending}", "mode(v) = 'N'", ApproxDP(3, "1e-3"))
+        assert not ask(tmp_path / f"q*.{ending}", "count(*) > 100", ApproxDP(3, "1e-3"))

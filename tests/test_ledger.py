@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -31,7 +32,7 @@ from duotone import (
     open_ledger,
     partition_selection,
 )
-from duotone.chain import Verdict, canonical, digest, row_of, verify
+from duotone.chain import Verdict, canonical, digest, key_of, row_of, verify
 from duotone.stores import Pages, Row, open_store
 from duotone.stores.protocol import MIGRATIONS, SCHEMA
 from duotone.stores.sqlite import SqliteStore
@@ -160,7 +161,7 @@ def test_registration_is_checked(ledger: Ledger) -> None:
             register(ledger, dataset=bad)
     with pytest.raises(DuotoneError, match="a name is a short"):
         register(ledger, dataset="d", by="\0")
-    with pytest.raises(DuotoneError, match="is 1 already"):
+    with pytest.raises(DuotoneError, match="had the version 1 already"):
         ledger.relabel("census", "1")
     with pytest.raises(DuotoneError, match="a wait is"):
         open_ledger("x", wait=float("nan"))
@@ -351,7 +352,7 @@ from duotone import LedgerError, OverBudget, open_ledger
 from duotone import budget, plan
 sys.path.insert(0, sys.argv[2])
 from ledgers import ask
-HALF_TABLE = __import__("ledgers").HALF.table
+HALF_TABLES = __import__("ledgers").HALF.tables
 import duotone.stores.sqlite
 if os.geteuid() == 0:  # root may write anything
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -465,10 +466,12 @@ def test_recorded_entries_keep_their_meaning() -> None:
         '"budget":"epsilon=1 delta=1/1000000","dataset":"d","kind":"register","neighbours":"replace","rule":"sum",'
         '"unit":"person","v":1,"version":"1"}',
         '{"after":{"answers":0,"charges":1,"tally":{"epsilon=1/2 delta=0":2},"version":"1"},"again":false,"answers":2,'
-        '"at":"2026-11-15T11:00:01+00:00","boundary":"balanced","by":"ann","dataset":"d","key":"k","kind":"charge",'
+        '"at":"2026-11-15T11:00:01+00:00","boundary":"balanced","by":"ann","dataset":"d","key":"'
+        '70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"charge",'
         '"notion":"epsilon=1/2 delta=0","question":"q","v":1,"version":"1"}',
         '{"after":{"answers":1,"charges":1,"tally":{"epsilon=1/2 delta=0":2},"version":"1"},"answer":[true,false],'
-        '"at":"2026-11-15T11:00:02+00:00","charge":2,"dataset":"d","key":"k","kind":"answer","v":1}',
+        '"at":"2026-11-15T11:00:02+00:00","charge":2,"dataset":"d","key":"'
+        '70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"answer","v":1}',
     ]
     rows = []
     for seq, text in enumerate(texts, 1):
@@ -476,7 +479,7 @@ def test_recorded_entries_keep_their_meaning() -> None:
         assert canonical(body) == text
         previous = digest(previous, seq, text)
         rows.append(Row(seq, body["dataset"], body["kind"], body.get("key", ""), text, previous))
-    assert previous == "bd0948a8aff14fe96f3c1250db08903d6164358ccd1edd2f0cc4ce687db6caaf"
+    assert previous == "0f4e83c59ecd18cb19dfddd87b211b6f7fcfaa2731c7f23dfc7940ddc122d955"
     assert verify(rows, (3, previous)) == Verdict(3, previous, ())
 
 
@@ -540,8 +543,11 @@ def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(path: Path, ledg
 
 def test_entries_with_right_hashes_and_wrong_sums_are_found() -> None:
     first = {"kind": "register", "dataset": "d", "version": "1", "budget": "epsilon=1 delta=0", "rule": "sum"}
+    first |= {"unit": "row", "neighbours": "replace"}
     start = {"version": "1", "tally": {}, "charges": 0, "answers": 0}
-    charge = {"kind": "charge", "dataset": "d", "key": "k", "notion": "epsilon=2 delta=0", "answers": 1}
+    charge: dict[str, Any] = {"kind": "charge", "dataset": "d", "version": "1", "question": "q", "notion": "epsilon=2 delta=0"}
+    charge |= {"boundary": "balanced", "answers": 1}
+    charge["key"] = key_of("d", "1", charge, ("row", "replace"))
     paid = {**start, "charges": 1, "tally": {"epsilon=2 delta=0": 1}}
     answer = {"kind": "answer", "dataset": "d", "key": "k", "charge": 7}
     stories: list[tuple[str, list[dict[str, Any]]]] = [
@@ -550,6 +556,12 @@ def test_entries_with_right_hashes_and_wrong_sums_are_found() -> None:
         ("does not make sense", [{**first, "after": start}, {**answer, "after": {**start, "answers": 1}}]),
         ("does not make sense", [{**charge, "after": paid}]),
         ("does not make sense", [{**first, "rule": "guess", "after": start}]),
+        ("a second time", [{**first, "after": start}, {**first, "budget": "epsilon=9 delta=0", "after": start}]),
+        ("does not make sense", [{**first, "after": start}, {**first, "kind": "gift", "after": start}]),
+        ("does not make sense", [{**first, "after": start}, {**charge, "answers": -3, "after": paid}]),
+        ("does not make sense", [{**first, "after": start}, {**charge, "version": "9", "after": paid}]),
+        ("does not make sense", [{**first, "after": start}, {**charge, "key": "k", "after": paid}]),
+        ("does not make sense", [{**first, "after": start}, {**first, "kind": "version", "after": start}]),
     ]
     for said, bodies in stories:
         rows, previous = [], ""
@@ -605,3 +617,77 @@ def test_failed_creation_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPa
 def test_other_failures_say_their_code(path: Path) -> None:
     error = sqlite3.DatabaseError("private words")
     assert str(SqliteStore(path, 1)._told(error)) == f"the ledger {path} cannot be used (DatabaseError); nothing was released"
+
+
+def test_a_file_that_was_replaced_is_the_ledger(path: Path, ledger: Ledger, tmp_path: Path) -> None:
+    """A backup put in place, or a file taken away, under an open ledger: what is at the path counts, and only that."""
+    ledger.close()
+    shutil.copy(path, tmp_path / "copy")
+    assert not ask(ledger).free
+    ledger_left = ledger.statement("census").left
+    os.replace(tmp_path / "copy", path)
+    for extra in ("-wal", "-shm"):
+        path.with_name(path.name + extra).unlink(missing_ok=True)
+    assert ledger.statement("census").state.charges == 0
+    assert ask(ledger, "r").left == ledger_left
+    path.unlink()
+    for extra in ("-wal", "-shm"):
+        path.with_name(path.name + extra).unlink(missing_ok=True)
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        ask(ledger, "s")
+
+
+def test_an_answer_whose_charge_is_gone_is_not_released(path: Path, ledger: Ledger, tmp_path: Path) -> None:
+    ledger.close()
+    shutil.copy(path, tmp_path / "copy")
+
+    def flip() -> bool:
+        ledger.close()
+        os.replace(tmp_path / "copy", path)
+        for extra in ("-wal", "-shm"):
+            path.with_name(path.name + extra).unlink(missing_ok=True)
+        return True
+
+    with pytest.raises(LedgerError, match="any more; nothing was released"):
+        ledger.ask("census", "q", HALF, flip, **ABOUT)
+    assert ledger.verify().holds
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM duotone_ledger WHERE name = 'head'",
+        "UPDATE duotone_ledger SET value = 'x y' WHERE name = 'head'",
+        "UPDATE duotone_ledger SET value = 'x' WHERE name = 'schema'",
+        "UPDATE duotone_entries SET body = '{' WHERE seq = 1",
+        "UPDATE duotone_entries SET body = '{}' WHERE seq = 3",
+    ],
+)
+def test_a_damaged_ledger_ends_in_a_sentence_and_sells_nothing(path: Path, ledger: Ledger, damage: str) -> None:
+    ask(ledger)
+    ledger.close()
+    execute(path, damage)
+    with open_ledger(path) as damaged:
+        flips: list[int] = []
+        with pytest.raises(LedgerError) as told:
+            damaged.ask("census", "other", HALF, lambda: flips.append(1), **ABOUT)
+        assert "\n" not in str(told.value)
+        assert not flips
+        try:
+            assert not damaged.verify().holds
+        except LedgerError:
+            assert "schema" in damage
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql+psycopg://ann:Secret9@localhost/db", "host=localhost password=Secret9", "mysql://ann:Secret9@h/db",
+        "postgresql://ann:5/Secret9@localhost:1/db", "postgresql://ann:1?Secret9@h/db", " PostgreSQL://ann:Secret9@localhost:1/db",
+    ],
+)  # fmt: skip
+def test_no_password_is_ever_shown(place: str) -> None:
+    with pytest.raises(DuotoneError) as told, open_ledger(place, wait=1) as opened:
+        opened.entries()
+    assert "Secret9" not in str(told.value)
+    assert not Path(place).exists()

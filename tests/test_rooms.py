@@ -11,8 +11,9 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "number", "notion", "privacy", "rounded", "line", "graph", "families", "morphism", "mechanism", "optimal",
-    "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "budget",
+    "errors", "number", "notion", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
+    "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
+    "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "budget",
     "plan", "stores", "chain", "account", "ledger", "sql", "engines", "measures", "trial", "asking", "draw", "paper",
     "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip

@@ -15,12 +15,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duotone import draw, families, questions
+    from duotone import draw, families, lattice, questions
     from duotone.account import Receipt, Statement
     from duotone.asking import Prepared, Reply, ask, prepare, prepare_groups, select_groups
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.budget import Sale
     from duotone.certificate import Unproved, prove
+    from duotone.column import Column
+    from duotone.cube import TruthTable
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graph import ColouredGraph
     from duotone.ledger import Ledger, open_ledger
@@ -39,10 +41,12 @@ _ROOMS = {
     "notion": ("Notion",),
     "privacy": ("ApproxDP",),
     "line": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
+    "column": ("Column",),
     "graph": ("ColouredGraph",),
     "morphism": ("Morphism", "boundary_morphism"),
     "mechanism": ("Mechanism", "Check"),
     "optimal": ("design",),
+    "cube": ("TruthTable",),
     "table": ("LineTable", "GraphTable", "line_table", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
@@ -62,6 +66,7 @@ __all__ = [
     "Check",
     "Coin",
     "ColouredGraph",
+    "Column",
     "DuotoneError",
     "GraphTable",
     "Infeasible",
@@ -81,6 +86,7 @@ __all__ = [
     "Reply",
     "Sale",
     "Statement",
+    "TruthTable",
     "Unproved",
     "ask",
     "audit_answers",
@@ -90,6 +96,7 @@ __all__ = [
     "draw",
     "families",
     "graph_table",
+    "lattice",
     "line_table",
     "one_by_one",
     "open_ledger",
@@ -107,7 +114,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used, so that `duotone --help` comes at once."""
-    if name in ("draw", "families", "questions"):
+    if name in ("draw", "families", "lattice", "questions"):
         return import_module(f"duotone.{name}")
     if name in _HOME:
         value = getattr(import_module(f"duotone.{_HOME[name]}"), name)

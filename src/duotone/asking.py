@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,11 +12,14 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from duotone.account import Receipt
+from duotone.budget import Sale
 from duotone.engines import Source, open_source
 from duotone.engines.plan import Ends, Found, Gathered, People, Tally, Want, gather, kept
 from duotone.engines.recipes import Reduction
 from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
+from duotone.ledger import Ledger
 from duotone.line import balanced, partition_selection
 from duotone.measures import Declared, Measure, measure
 from duotone.notion import Array
@@ -55,6 +59,8 @@ class Reply:
     grids: Mapping[str, str]
     private: bool
     table: LineTable = field(repr=False)
+    receipt: Receipt | None = None
+    """What it cost, where a ledger was charged."""
 
     def __bool__(self) -> bool:
         if self.by:
@@ -166,10 +172,52 @@ class Prepared:
         finally:
             gathered = keys = levels = None  # no traceback may show them
 
-    def _reply(self, answers: Mapping[Key, bool]) -> Reply:
+    def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Reply:
         grids = {c: str(g.step) for m in self.measures for c, g in m.grids.items()}
-        told = self.privacy, self.share, self.basis, self.person, grids, self.coin.private, self.table
-        return Reply(answers, self.by, *told)
+        told = self.privacy, self.share, self.basis, self.person, grids
+        return Reply(answers, self.by, *told, self.coin.private if private is None else private, self.table, receipt)
+
+    @property
+    def sale(self) -> Sale:
+        """What a ledger is charged for: as many answers as one person can change."""
+        if self.asked is None:
+            return Sale(partition_selection(self.share), self.parts)
+        selection = (partition_selection(self.share),) if self.by and self.listed is None else ()
+        return Sale(balanced(self.share), self.parts, selection)
+
+    @property
+    def normal(self) -> str:
+        """The question with everything declared that can change its answer, in a form in which the same looks the same."""
+        d = self.declared
+        text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
+        told: dict[str, Any] = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in d.bounds.items()}
+        told = {"bounds": told, "max_rows": d.max_rows, "per_unit": d.per_unit, "max_groups": self.most, "listed": self.listed}
+        said = {name: value for name, value in told.items() if value and value != 1}
+        return f"{text} WITH {json.dumps(said, sort_keys=True)}" if said else text
+
+    def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Reply:
+        """Charge a ledger, then release; the same question asked before is answered from its record, free.
+
+        Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted.
+        """
+
+        def flip() -> Any:
+            try:
+                reply = self.release()
+            except DuotoneError as error:
+                raise DuotoneError(f"{error}; nothing was released, and the charge stands") from None
+            return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
+
+        if self.declared.unit == "row":
+            raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
+        if dataset is None and not self.source.named:
+            raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
+        about = {"unit": self.declared.unit or "row", "neighbours": self.declared.neighbours}
+        named = dataset is None or dataset == self.source.name or not self.source.named
+        question = self.normal if named else f"{self.normal} OF {self.source.name}"
+        receipt = ledger.ask(dataset or self.source.name, question, self.sale, flip, again=again, by=by, **about)
+        answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
+        return self._reply(answers, receipt.answer["private"], receipt)
 
     def _narrowed(self) -> Source:
         if not self.listed or len(self.listed) > LISTED:

@@ -41,8 +41,12 @@ class Sale:
 
     mechanism: LineMechanism
     answers: int = 1
+    also: tuple[LineMechanism, ...] = ()
+    """Other mechanisms at the same notion that some of the answers come from."""
 
     def __post_init__(self) -> None:
+        if any(other.privacy != self.mechanism.privacy for other in self.also):
+            raise DuotoneError("a sale is at one notion")
         if not isinstance(self.mechanism.privacy, ApproxDP):
             raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST):
@@ -57,12 +61,12 @@ class Sale:
     @property
     def boundary(self) -> str:
         """What is fixed at the boundary, as a ledger records it."""
-        return boundary_text(self.mechanism.boundary)
+        return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
 
     @cached_property
-    def table(self) -> LineTable:
+    def tables(self) -> tuple[LineTable, ...]:
         """The integers that the answers are released from."""
-        return line_table(self.mechanism)
+        return tuple(map(line_table, (self.mechanism, *self.also)))
 
 
 class Rule(Protocol):

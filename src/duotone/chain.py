@@ -45,6 +45,8 @@ class State:
             return replace(self, tally=tally, charges=self.charges + 1)
         if body["kind"] == "answer":
             return replace(self, answers=self.answers + 1)
+        if body["kind"] not in ("register", "version"):
+            raise DuotoneError(f"there is no entry of kind {body['kind']}")
         return replace(self, version=body["version"])
 
     @classmethod
@@ -123,7 +125,32 @@ class _Book:
 
     rule: Rule
     state: State
-    open: set[int]
+    about: tuple[str, str]
+    open: dict[int, str]
+    versions: set[str]
+
+
+def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> str:
+    """What decides whether two questions are the same."""
+    same = [dataset, version, body["question"], body["notion"], body["boundary"], body["answers"], *about]
+    return sha256(canonical({"same": same}).encode()).hexdigest()
+
+
+def _belongs(row: Row, body: Body, book: _Book) -> bool:
+    """Whether an entry follows from those before it."""
+    match body["kind"]:
+        case "register" | "version":
+            known = body["version"] in book.versions
+            book.versions.add(body["version"])
+            return not known
+        case "charge":
+            book.open[row.seq] = body["key"]
+            key = key_of(row.dataset, body["version"], body, book.about)
+            whole = type(body["answers"]) is int and body["answers"] >= 1
+            return bool(whole and body["version"] == book.state.version and body["key"] == key)
+        case "answer":
+            return bool(book.open.pop(body["charge"], None) == body["key"])
+    return False
 
 
 def _consistent(row: Row, books: dict[str, _Book]) -> list[str]:
@@ -133,13 +160,14 @@ def _consistent(row: Row, books: dict[str, _Book]) -> list[str]:
         if row_of("", row.seq, body) != replace(row, hash=digest("", row.seq, row.body)):
             return [f"entry {row.seq} is filed under another dataset, kind or question than it says"]
         if body["kind"] == "register":
-            books[row.dataset] = _Book(rule_of(read(body["budget"]), body), State(), set())
+            if row.dataset in books:
+                return [f"entry {row.seq} registers {row.dataset} a second time"]
+            about = (body["unit"], body["neighbours"])
+            books[row.dataset] = _Book(rule_of(read(body["budget"]), body), State(), about, {}, set())
         book = books[row.dataset]
+        if not _belongs(row, body, book):
+            return [f"entry {row.seq} does not make sense where it stands"]
         book.state = book.state.after(body)
-        if body["kind"] == "charge":
-            book.open.add(row.seq)
-        if body["kind"] == "answer":
-            book.open.remove(body["charge"])
         if book.state != State.of(row) or not book.rule.fits(book.state.notions):
             return [f"entry {row.seq} does not add up"]
     except (KeyError, TypeError, ValueError, AttributeError, DuotoneError):

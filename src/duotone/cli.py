@@ -79,7 +79,7 @@ def _options(
 
 @app.command()
 def design(
-    graph: Annotated[Path, typer.Argument(help="GraphML, node-link JSON, or a CSV edge list with --blue.")],
+    graph: Annotated[Path, typer.Argument(help="GraphML, node-link JSON, or a CSV or Parquet edge list with --blue.")],
     epsilon: Epsilon = None,
     ratio: Ratio = None,
     delta: Delta = "0",
@@ -87,6 +87,7 @@ def design(
         str, typer.Option(metavar="balanced|M|h=3/5,l=7/10", help="Pr[truth] on the blue boundary.")
     ] = "balanced",
     blue: Annotated[str | None, typer.Option(metavar="a,b,c", help="The blue nodes.")] = None,
+    blue_from: Annotated[Path | None, typer.Option(metavar="FILE", help="A CSV or Parquet file of the blue nodes.")] = None,
     as_json: AsJson = False,
     draw: Draw = None,
     certificate: CertificateFile = None,
@@ -97,8 +98,10 @@ def design(
     from duotone.table import graph_table
 
     privacy = budget(epsilon, ratio, delta)
-    coloured = ColouredGraph.read(graph, blue=None if blue is None else listed(blue))
-    fixed = _boundary(boundary, {str(name): name for name in coloured.names})
+    if blue is not None and blue_from is not None:
+        raise DuotoneError("give --blue or --blue-from, one of the two")
+    coloured = ColouredGraph.read(graph, blue=blue_from if blue is None else listed(blue))
+    fixed = _boundary(boundary, {str(name): name for name in coloured.names} if "=" in boundary else {})
     mechanism = optimal.design(coloured, privacy, fixed)
     if draw is not None:
         from duotone import draw as pictures
@@ -292,20 +295,24 @@ def _boundary(text: str, names: dict[str, Any]) -> Any:
 
 def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> None:
     from duotone import document
+    from duotone.graph import label
+    from duotone.morphism import line_of
 
-    written = document.document(mechanism, privacy)
+    graph, truth = mechanism.graph, mechanism.truth
     if as_json:
-        print(json.dumps(written))
+        print(json.dumps(document.document(mechanism, privacy)))
         return
-    rows = [
-        (name, entry["colour"], _level(entry["level"]), brief(entry["yes"]), brief(entry["error"]))
-        for name, entry in written["datasets"].items()
-    ]
-    print_table(("dataset", "colour", "level", "Pr[yes]", "Pr[wrong]"), rows[:ROWS])
-    if len(rows) > ROWS:
-        print(f"… and {len(rows) - ROWS} more (--json prints all)")
-    lines = written["line"]
-    print(f"{privacy}; boundary graph: ({lines['blue']}, {lines['red']})-line")
+    rows = []
+    for i, name in enumerate(graph.names[:ROWS]):
+        level, wrong = graph.level(name), 1 - truth[i]
+        yes = truth[i] if graph.blue[i] else wrong
+        told = _level(int(level) if math.isfinite(level) else None)
+        rows.append((label(name), graph.colour(name), told, brief(yes), brief(wrong)))
+    print_table(("dataset", "colour", "level", "Pr[yes]", "Pr[wrong]"), rows)
+    if len(graph) > ROWS:
+        print(f"… and {len(graph) - ROWS} more (--json prints all)")
+    blue, red = line_of(graph)
+    print(f"{privacy}; boundary graph: ({blue}, {red})-line")
 
 
 def _level(level: int | None) -> str:

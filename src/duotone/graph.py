@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import warnings
@@ -13,6 +12,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from duotone import edgelist
+from duotone.distance import far, to_boundary
+from duotone.edges import checked, compressed
 from duotone.errors import DuotoneError
 from duotone.line import NEVER
 from duotone.notion import Array
@@ -44,37 +46,42 @@ class ColouredGraph:
             if colour not in ("blue", "red"):
                 raise DuotoneError(f"the colour of node {name} must be blue or red, got {colour}")
         pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
-        self._fill(pairs, np.array([c == "blue" for c in colours.values()], dtype=bool), names)
+        blue = np.array([c == "blue" for c in colours.values()], dtype=bool)
+        self._fill(compressed(lambda: [(pairs[:, 0], pairs[:, 1])], len(blue), names.__getitem__), blue, names)
 
-    def _fill(self, pairs: Array, blue: Array, names: Sequence[Hashable]) -> None:
-        n = len(blue)
-        if n == 0:
-            raise DuotoneError("a graph needs at least one node")
-        loops = pairs[pairs[:, 0] == pairs[:, 1], 0]
-        if loops.size:
-            raise DuotoneError(f"node {names[int(loops[0])]} is its own neighbour: remove the self-loop")
-        both = np.concatenate([pairs, pairs[:, ::-1]])
-        keys = np.unique(both[:, 0] * n + both[:, 1])
-        self.names, self.blue = names, blue
-        self.indptr = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(keys // n, minlength=n), out=self.indptr[1:])
-        self.indices = (keys % n).astype(np.int32 if n < 2**31 else np.int64)
+    def _fill(self, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> None:
+        (self.indptr, self.indices), self.blue, self.names = rows, blue, names
 
     @classmethod
     def from_arrays(cls, pairs: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
-        """From an (edges × 2) array of node numbers and one Boolean per node; names default to the numbers."""
-        ends, colours = np.asarray(pairs), np.asarray(blue)
-        if colours.dtype != bool or colours.ndim != 1:
-            raise DuotoneError("blue must be a one-dimensional Boolean array: True for blue, False for red")
-        if ends.size and not (ends.ndim == 2 and ends.shape[1] == 2 and np.issubdtype(ends.dtype, np.integer)):
+        """From an (edges × 2) array of node numbers and one Boolean per node; names default to the numbers.
+
+        Edges may come in any order and direction, and more than once.
+        """
+        ends, colours, names = np.asarray(pairs), *_coloured(blue, names)
+        if not ends.size:
+            ends = np.zeros((0, 2), dtype=np.int64)
+        if not (ends.ndim == 2 and ends.shape[1] == 2 and np.issubdtype(ends.dtype, np.integer)):
             raise DuotoneError("edges must be an array of two integer columns")
-        ends = ends.astype(np.int64).reshape(-1, 2)
-        if ends.size and not 0 <= ends.min() <= ends.max() < len(colours):
-            raise DuotoneError(f"an edge names a node outside 0 … {len(colours) - 1}: give each node a colour")
-        if names is not None and (len(names) != len(colours) or len(set(names)) != len(names)):
-            raise DuotoneError(f"names must be {len(colours)} different values, one per node")
+        if ends.dtype not in (np.int32, np.int64):
+            ends = ends.astype(np.int64)
+        return cls._from_rows(compressed(lambda: [(ends[:, 0], ends[:, 1])], len(colours), names.__getitem__), colours, names)
+
+    @classmethod
+    def from_csr(cls, indptr: Any, indices: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
+        """From compressed rows, kept and not copied where they are 32-bit: the neighbours of i, in order, are
+        `indices[indptr[i]:indptr[i + 1]]`.
+
+        >>> ColouredGraph.from_csr([0, 1, 2], [1, 0], np.array([True, False])).level(1)
+        -1
+        """
+        colours, names = _coloured(blue, names)
+        return cls._from_rows(checked(indptr, indices, len(colours)), colours, names)
+
+    @classmethod
+    def _from_rows(cls, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> ColouredGraph:
         graph = cls.__new__(cls)
-        graph._fill(ends, colours, range(len(colours)) if names is None else tuple(names))
+        graph._fill(rows, blue, names)
         return graph
 
     @classmethod
@@ -92,22 +99,29 @@ class ColouredGraph:
         if coordinates.shape != (len(blue), len(blue)):
             raise DuotoneError(f"the matrix must have one row and one column per node, got {coordinates.shape}")
         kept = coordinates.data != 0
-        return cls.from_arrays(np.stack([coordinates.row[kept], coordinates.col[kept]], axis=1), blue, names)
+        ends = (coordinates.row, coordinates.col) if kept.all() else (coordinates.row[kept], coordinates.col[kept])
+        colours, names = _coloured(blue, names)
+        return cls._from_rows(compressed(lambda: [ends], len(colours), names.__getitem__), colours, names)
 
     @classmethod
-    def read(cls, path: str | Path, *, blue: Iterable[str] | None = None) -> ColouredGraph:
-        """From a file: GraphML or node-link JSON with a node attribute `colour`, or a CSV edge list and its blue nodes.
+    def read(cls, path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
+        """From a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or Parquet, two
+        columns) and its blue nodes, given by name or as a file (a `Path`) that lists them.
 
         In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
         """
         file = Path(path)
+        if file.suffix in (".csv", ".parquet"):
+            if blue is None:
+                raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
+            return cls._from_rows(*edgelist.read(file, blue))
         try:
-            if file.suffix == ".csv":
-                return _from_csv(file, blue)
             graph = _read_networkx(file)
         except OSError as error:
             raise DuotoneError(f"cannot read {file}: {error.strerror}") from None
         if blue is not None:
+            if isinstance(blue, Path):
+                raise DuotoneError("a file of blue nodes goes with an edge list (.csv or .parquet)")
             chosen = _chosen(blue, {str(name) for name in graph})
             for name, data in graph.nodes(data=True):
                 data["colour"] = "blue" if str(name) in chosen else "red"
@@ -136,6 +150,8 @@ class ColouredGraph:
     def find(self, name: Hashable) -> int | None:
         """The number of a node in the arrays; None if there is no such node."""
         try:
+            if isinstance(self.names, range):  # numbers are their own names: no dictionary of millions
+                return self.names.index(name) if name in self.names else None  # type: ignore[arg-type]
             return self._position.get(name)
         except TypeError:  # not hashable
             return None
@@ -189,37 +205,31 @@ class ColouredGraph:
 
     def distance(self, name: Hashable) -> float:
         """Distance to the boundary of the dataset's own colour; infinite in a component of one colour."""
-        level = self.level(name)
-        return level if level >= 0 else -1 - level
+        distance = int(self.distances[self.position(name)])
+        return math.inf if distance == far(self.distances) else distance
 
     def level(self, name: Hashable) -> float:
         """dist(d, ∂B) for a blue dataset, −1 − dist(d, ∂R) for a red one; ±infinity in a component of one colour."""
-        level = int(self.levels[self.position(name)])
-        return math.inf if level == NEVER else -math.inf if level == -1 - NEVER else level
+        distance = self.distance(name)
+        return distance if self.blue[self.position(name)] else -1 - distance
 
-    @cached_property
+    @property
     def on_boundary(self) -> Array:
         """Whether each node has a neighbour of the other colour."""
-        rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        found = np.zeros(len(self), dtype=bool)
-        found[rows[self.blue[rows] != self.blue[self.indices]]] = True
-        return found
+        return cast(Array, self.distances == 0)
 
     @cached_property
+    def distances(self) -> Array:
+        """The distance of every node to the boundary of its own colour; the largest number of the array's type stands
+        for infinity."""
+        return to_boundary(self.indptr, self.indices, self.blue)
+
+    @property
     def levels(self) -> Array:
-        """The level of every node. One breadth-first pass serves both colours: a path to the other boundary
-        crosses one's own first. `line.NEVER` stands for infinity."""
-        distance = np.full(len(self), NEVER, dtype=np.int64)
-        frontier = np.flatnonzero(self.on_boundary)
-        reached = 0
-        while frontier.size:
-            distance[frontier] = reached
-            starts, counts = self.indptr[frontier], np.diff(self.indptr)[frontier]
-            offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            following = self.indices[np.repeat(starts, counts) + offsets]
-            frontier = np.unique(following[distance[following] == NEVER])
-            reached += 1
-        return np.where(self.blue, distance, -1 - distance)
+        """The level of every node; `line.NEVER` stands for infinity."""
+        levels = self.distances.astype(np.int64)
+        levels[self.distances == far(self.distances)] = NEVER
+        return np.subtract(-1, levels, out=levels, where=~self.blue)
 
     def same_neighbours(self, other: ColouredGraph) -> bool:
         """Whether two graphs have the same datasets and neighbours, in the same order; colours may differ."""
@@ -228,9 +238,7 @@ class ColouredGraph:
 
     def dual(self) -> ColouredGraph:
         """Remark 2. The same datasets with the colours swapped."""
-        graph = ColouredGraph.__new__(ColouredGraph)
-        graph.names, graph.indptr, graph.indices, graph.blue = self.names, self.indptr, self.indices, ~self.blue
-        return graph
+        return ColouredGraph._from_rows((self.indptr, self.indices), ~self.blue, self.names)
 
     def _is(self, colour: Colour) -> Array:
         if colour not in ("blue", "red"):
@@ -241,30 +249,21 @@ class ColouredGraph:
         return tuple(self.names[i] for i in np.flatnonzero(chosen).tolist())
 
 
+def _coloured(blue: Any, names: Sequence[Hashable] | None) -> tuple[Array, Sequence[Hashable]]:
+    """Colours and names as given, once they are what they must be."""
+    colours = np.asarray(blue)
+    if colours.dtype != bool or colours.ndim != 1:
+        raise DuotoneError("blue must be a one-dimensional Boolean array: True for blue, False for red")
+    if names is not None and (len(names) != len(colours) or len(set(names)) != len(names)):
+        raise DuotoneError(f"names must be {len(colours)} different values, one per node")
+    return colours, range(len(colours)) if names is None else tuple(names)
+
+
 def label(name: Hashable) -> str:
     """A dataset's name as text: `{1, 3}` for a set, `2,1` for counts."""
     if isinstance(name, frozenset):
         return "{" + ", ".join(sorted(map(str, name))) + "}"
     return ",".join(map(label, name)) if isinstance(name, tuple) else str(name)
-
-
-def _from_csv(file: Path, blue: Iterable[str] | None) -> ColouredGraph:
-    if blue is None:
-        raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as lines:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error):
-        raise DuotoneError(f"{file} is not a CSV file in UTF-8") from None
-    if rows and [cell.lower() for cell in rows[0]] in (["source", "target"], ["from", "to"]):
-        del rows[0]
-    for row in rows:
-        if len(row) > 2 or not all(row):
-            raise DuotoneError(f"a row of {file} must be two nodes (an edge) or one (a node alone), got {','.join(row)}")
-    names = dict.fromkeys(cell for row in rows for cell in row)
-    chosen = _chosen(blue, set(names))
-    colours = {name: "blue" if name in chosen else "red" for name in names}
-    return ColouredGraph(((row[0], row[1]) for row in rows if len(row) == 2), colours)
 
 
 def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
@@ -291,4 +290,4 @@ def _read_networkx(file: Path) -> Any:
             return nx.node_link_graph(data, edges="edges" if "edges" in data else "links")
         except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
             raise DuotoneError(f"{file} is not node-link JSON (nodes and edges)") from None
-    raise DuotoneError(f"{file} must end in .graphml, .json or .csv")
+    raise DuotoneError(f"{file} must end in .graphml, .json, .csv or .parquet")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
 from duotone.account import Receipt, Registered, Statement, book, statement
 from duotone.budget import RuleName, Sale, read, write
-from duotone.chain import Body, State, Verdict, canonical, row_of, verify
+from duotone.chain import Body, State, Verdict, key_of, row_of, verify
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.line import Boundary
 from duotone.plan import choose
@@ -23,6 +24,7 @@ SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_LABEL, LONGEST_QUESTION = 200, 100_000
 NEIGHBOURS = ("add-remove", "replace")
+LABELLED = ("register", "version")
 
 
 class Ledger:
@@ -66,6 +68,8 @@ class Ledger:
         if neighbours not in NEIGHBOURS:
             raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
         labels = {"dataset": dataset, "unit": unit, "version": version}
+        if not isinstance(budget, ApproxDP):
+            raise DuotoneError("a budget is an ApproxDP")
         budget = read(write(budget))
         chosen = choose(budget, rule, answers_at, boundaries)
         body = {name: _label(value, name) for name, value in labels.items()}
@@ -78,10 +82,11 @@ class Ledger:
 
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
-        with self._store.writing() as pages:
+        with _sound(self._store.writing()) as pages:
             _, state = book(pages, dataset)
-            if state.version == version:
-                raise DuotoneError(f"the version of {dataset} is {version} already")
+            known = {json.loads(row.body)["version"] for row in pages.rows() if row.dataset == dataset and row.kind in LABELLED}
+            if version in known:
+                raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
             body = {"kind": "version", "dataset": dataset, "version": _label(version, "version"), **_by(by)}
             self._append(pages, state, body)
 
@@ -105,13 +110,18 @@ class Ledger:
         """
         if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
+        process = os.getpid()
         found = self._charge(dataset, question, sale, (unit, neighbours), again, by)
         if isinstance(found, Receipt):
             return found
         seq, key, left = found
         text = _public(flip())
-        with self._store.writing() as pages:
+        with _sound(self._store.writing()) as pages:
             _, state = book(pages, dataset)
+            charged, answered = pages.at(seq), pages.answered(key)
+            open_still = charged is not None and charged.kind == "charge" and charged.question == key
+            if process != os.getpid() or not open_still or (answered and json.loads(answered.body)["charge"] == seq):
+                raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
             body = {"kind": "answer", "dataset": dataset, "key": key, "charge": seq, "answer": json.loads(text)}
             self._append(pages, state, body, patient=True)
         return Receipt(json.loads(text), False, seq, left, state.unanswered - 1)
@@ -120,18 +130,25 @@ class Ledger:
         self, dataset: str, question: str, sale: Sale, about: tuple[str, str], again: bool, by: str | None
     ) -> Receipt | tuple[int, str, str]:
         """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
-        with self._store.writing() as pages:
+        with _sound(self._store.writing()) as pages:
             registered, state = book(pages, dataset)
             registered.check(*about)
             rule, notion, boundary = registered.rule, write(sale.privacy), sale.boundary
-            same = [dataset, state.version, question, notion, boundary, sale.answers, *about]
-            key = sha256(canonical({"same": same}).encode()).hexdigest()
+            sold = {"question": question, "notion": notion, "boundary": boundary, "answers": sale.answers}
+            key = key_of(dataset, state.version, sold, about)
             if not again and (recorded := pages.answered(key)) is not None:
                 body = json.loads(recorded.body)
                 return Receipt(body["answer"], True, body["charge"], rule.left(state.notions), state.unanswered)
             rule.accepts(sale)
-            body = {"kind": "charge", "dataset": dataset, "version": state.version, "question": question, "key": key}
-            body |= {"notion": notion, "boundary": boundary, "answers": sale.answers, "again": again, **_by(by)}
+            body = {
+                "kind": "charge",
+                "dataset": dataset,
+                "version": state.version,
+                **sold,
+                "key": key,
+                "again": again,
+                **_by(by),
+            }
             after = state.after(body)
             if not rule.fits(after.notions):
                 asked = f"{sale.answers} answer{'s' * (sale.answers > 1)} at {sale.privacy}"
@@ -152,6 +169,8 @@ class Ledger:
                 )
             now = max(now, latest)
         seq, head = pages.head()
+        if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
+            raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
         whole = {**body, "v": 1, "at": now.isoformat(), "after": asdict(state.after(body))}
         pages.append(row_of(head, seq + 1, whole))
         return seq + 1
@@ -162,17 +181,17 @@ class Ledger:
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
-        with self._store.reading() as pages:
+        with _sound(self._store.reading()) as pages:
             return statement(pages, dataset)
 
     def entries(self) -> list[dict[str, Any]]:
         """Every entry in order, each with its number and hash."""
-        with self._store.reading() as pages:
+        with _sound(self._store.reading()) as pages:
             return [{"seq": row.seq, "hash": row.hash, **json.loads(row.body)} for row in pages.rows()]
 
     def verify(self, head: str | None = None) -> Verdict:
         """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if it is given."""
-        with self._store.reading() as pages:
+        with _sound(self._store.reading()) as pages:
             return verify(pages.rows(), pages.head(), head)
 
     def close(self) -> None:
@@ -204,6 +223,20 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     if not wait > 0:
         raise DuotoneError(f"a wait is a number of seconds above 0, got {wait}")
     return Ledger(open_store(place, wait=wait))
+
+
+@contextmanager
+def _sound(transaction: AbstractContextManager[Pages]) -> Iterator[Pages]:
+    """A transaction in which an entry that cannot be read ends in a sentence."""
+    with transaction as pages:
+        try:
+            yield pages
+        except DuotoneError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise LedgerError(
+                f"an entry of the ledger is damaged ({type(error).__name__}): run verify; nothing was released"
+            ) from None
 
 
 def _label(text: str, name: str) -> str:

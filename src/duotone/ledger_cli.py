@@ -46,6 +46,8 @@ def register(
     parameters |= {"answers_at": None if answers_at is None else _notion(answers_at), "boundaries": tuple(boundary or ())}
     with _open(place) as ledger:
         if (epsilon, ratio) == (None, None):
+            if (delta, unit, neighbours, rule, answers_at, boundary) != ("0", "row", "add-remove", None, None, None):
+                raise DuotoneError("give --epsilon or --ratio to register; a new version of a dataset takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
             ledger.register(dataset, _budget(epsilon, ratio, delta), **parameters)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from duotone.column import Column
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.morphism import Morphism
-from duotone.notion import Notion, exactly
+from duotone.notion import Array, Notion, exactly
 from duotone.number import Given, Number, complement, probability
+from duotone.pairs import extremes, first_pair
 from duotone.privacy import ApproxDP
 
 
@@ -27,11 +31,12 @@ class Check:
     slack: Fraction | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Mechanism:
     """A randomised colouring: per dataset, the probability that the mechanism tells the truth.
 
-    `truth` follows the order of `graph.names`. Use `from_yes` to give Pr[yes] by name.
+    `truth` follows the order of `graph.names`; equal numbers are kept once (`Column`). Use `from_yes` to give Pr[yes] by
+    name.
 
     >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
     >>> first = Mechanism.from_yes(edge, {1: "0.58", 2: "0.24"})
@@ -43,12 +48,14 @@ class Mechanism:
     """
 
     graph: ColouredGraph
-    truth: tuple[Number, ...]
+    truth: Column
 
-    def __post_init__(self) -> None:
-        if len(self.truth) != len(self.graph):
-            raise DuotoneError(f"a mechanism on {len(self.graph)} datasets needs as many probabilities, got {len(self.truth)}")
-        object.__setattr__(self, "truth", tuple(probability(t) for t in self.truth))
+    def __init__(self, graph: ColouredGraph, truth: Sequence[Number]) -> None:
+        if len(truth) != len(graph):
+            raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(truth)}")
+        column = Column.of(truth)
+        object.__setattr__(self, "graph", graph)
+        object.__setattr__(self, "truth", Column(tuple(probability(t) for t in column.values), column.places))
 
     @classmethod
     def from_yes(cls, graph: ColouredGraph, yes: Mapping[Hashable, Given]) -> Mechanism:
@@ -63,7 +70,8 @@ class Mechanism:
     @property
     def yes(self) -> dict[Hashable, Number]:
         """Pr[yes], the paper's B_d, by dataset."""
-        return dict(zip(self.graph.names, self._yes(), strict=True))
+        each = zip(self.graph.names, self.truth, self.graph.blue.tolist(), strict=True)
+        return {d: t if b else 1 - t for d, t, b in each}
 
     @property
     def no(self) -> dict[Hashable, Number]:
@@ -75,13 +83,17 @@ class Mechanism:
         """Probability of the wrong answer, by dataset."""
         return {d: 1 - t for d, t in zip(self.graph.names, self.truth, strict=True)}
 
-    def _yes(self) -> list[Number]:
-        return [t if b else 1 - t for t, b in zip(self.truth, self.graph.blue.tolist(), strict=True)]
-
-    def _exact_pairs(self) -> list[tuple[tuple[int, int], tuple[Fraction, Fraction]]]:
-        blue = self.graph.blue.tolist()
-        yes = [Fraction(t) if b else 1 - Fraction(t) for t, b in zip(self.truth, blue, strict=True)]
-        return [((i, j), (yes[i], yes[j])) for i, j in self.graph.edge_array().tolist()]
+    def _ranked(self) -> tuple[list[Fraction], Array]:
+        """The exact Pr[yes] that occur, rising, and the place of each dataset's among them."""
+        kinds = 2 * self.truth.places.astype(np.min_scalar_type(2 * len(self.truth.values))) + self.graph.blue
+        used = np.flatnonzero(np.bincount(kinds)).tolist()
+        truths = [Fraction(self.truth.values[kind // 2]) for kind in used]
+        exact = {kind: t if kind % 2 else 1 - t for kind, t in zip(used, truths, strict=True)}
+        rising = sorted(set(exact.values()))
+        place = {x: i for i, x in enumerate(rising)}
+        ranks = np.zeros(used[-1] + 1, dtype=np.min_scalar_type(len(rising)))
+        ranks[used] = [place[exact[kind]] for kind in used]
+        return rising, ranks[kinds]
 
     def check(self, privacy: Notion) -> Check:
         """Definition 1, over every pair of neighbours.
@@ -90,16 +102,21 @@ class Mechanism:
         `holds` is never claimed wrongly. (For a notion of one's own it is as right as that notion's step.)
         """
         notion = exactly(privacy)
-        worst: tuple[Fraction, tuple[int, int]] | None = None
-        for edge, (p, q) in self._exact_pairs():
-            low, high = (min(p, q), max(p, q)) if self.graph.blue[[*edge]].all() else (1 - max(p, q), 1 - min(p, q))
-            slack = Fraction(notion.step(low)) - high
-            if worst is None or slack < worst[0]:
-                worst = slack, edge
-        if worst is None:
+        yes, rank = self._ranked()
+        above, below = extremes(self.graph, rank, len(yes), self.graph.blue)
+        slacks: dict[tuple[int, bool], Fraction] = {}
+        for c, x in enumerate(yes):  # the lower of two yes, or of two no, says how large the other may be
+            if above[c] >= c:
+                slacks[c, True] = Fraction(notion.step(x)) - yes[above[c]]
+            if below[c] <= c:
+                slacks[c, False] = Fraction(notion.step(1 - x)) - (1 - yes[below[c]])
+        if not slacks:
             return Check(True, None, None)
-        slack, (i, j) = worst
-        return Check(bool(slack >= 0), (self.graph.names[i], self.graph.names[j]), slack)
+        worst = min(slacks.values())
+        for side, wanted in ((above, True), (below, False)):
+            side[[c for c in range(len(yes)) if slacks.get((c, wanted)) != worst]] = -2
+        i, j = first_pair(self.graph, rank, above, below)
+        return Check(bool(worst >= 0), (self.graph.names[i], self.graph.names[j]), worst)
 
     def tightest(self, *, epsilon: Given | None = None, ratio: Given | None = None, delta: Given | None = None) -> ApproxDP:
         """The strongest (ε, δ) the mechanism satisfies: give ε (or e^ε) for the least δ, or δ for the least ε.
@@ -108,18 +125,26 @@ class Mechanism:
         >>> Mechanism.from_yes(edge, {1: "3/4", 2: "1/4"}).tightest(delta=0)
         ApproxDP(ratio=3, delta=0)
         """
-        return ApproxDP.tightest([pair for _, pair in self._exact_pairs()], epsilon=epsilon, ratio=ratio, delta=delta)
+        yes, rank = self._ranked()
+        everyone = np.ones(len(self.graph), dtype=bool)
+        above, _ = extremes(self.graph, rank, len(yes), everyone)
+        _, below = extremes(self.graph, rank, len(yes), ~everyone)
+        pairs = [(yes[c], yes[other]) for side in (above, below) for c, other in enumerate(side) if 0 <= other < len(yes)]
+        return ApproxDP.tightest(pairs, epsilon=epsilon, ratio=ratio, delta=delta)
 
     def dominates(self, other: Mechanism) -> bool:
         """Definition 2. At least as truthful on every dataset: a partial order."""
         if self.graph is not other.graph:
             raise DuotoneError("dominance compares mechanisms on the same graph")
-        return all(mine >= theirs for mine, theirs in zip(self.truth, other.truth, strict=True))
+        few = len(other.truth.values)
+        together = np.unique(self.truth.places.astype(np.int64) * few + other.truth.places)
+        return all(self.truth.values[k // few] >= other.truth.values[k % few] for k in together.tolist())
 
     def loss(self, prior: Mapping[Hashable, Given] | None = None) -> Number:
         """Remark 1. Expected Hamming loss: the chance of a wrong answer under a prior on datasets (uniform by default)."""
         if prior is None:
-            return sum((1 - t for t in self.truth), Fraction(0)) / len(self.truth)
+            counts = zip(self.truth.values, self.truth.counts(), strict=True)
+            return sum(((1 - t) * count for t, count in counts), Fraction(0)) / len(self.truth)
         weights = {d: probability(w, f"the prior at {d}") for d, w in prior.items()}
         total = sum(weights.values(), Fraction(0))
         if not abs(float(total - 1)) <= (0 if isinstance(total, Fraction) else 1e-9):

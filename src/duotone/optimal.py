@@ -9,15 +9,21 @@ from typing import Any, Literal
 
 import numpy as np
 
+from duotone.column import Column
+from duotone.distance import deepest, looked_up
+from duotone.edges import small
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
-from duotone.line import NEVER, LineMechanism, on_line, recurrence
+from duotone.line import LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
 from duotone.notion import Array, Notion, exactly, iterate, represent
 from duotone.number import Given, Number, complement, probability
+from duotone.sweeps import swept
+from duotone.waves import Clash, carried
 
-Boundary = Literal["balanced"] | Given | Mapping[Any, Given]
-"""What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset."""
+Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | Column | Array
+"""What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or as
+a column or array for every dataset in order (where only the blue boundary's are read)."""
 
 
 def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced") -> Mechanism:
@@ -33,23 +39,43 @@ def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced
     >>> [str(M.yes[d]) for d in "abgkc"], [str(M.no[d]) for d in "qinmdo"]
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
-    if isinstance(boundary, Mapping):
-        return _with_values(graph, privacy, boundary_values(graph, boundary))
+    if isinstance(boundary, Mapping | Column | np.ndarray):
+        return _with_values(graph, privacy, *_fixed(graph, boundary))
     if boundary == "selection":
         raise DuotoneError("the boundary of a graph is balanced, a probability, or one per boundary dataset")
-    return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph.levels))
+    return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph))
 
 
-def _with_values(graph: ColouredGraph, privacy: Notion, values: Mapping[int, Number]) -> Mechanism:
+def _with_values(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
     """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
+    propagated = _propagated if small(len(graph), len(graph.indices)) else _carried
     try:
-        mechanism = _propagated(graph, privacy, values)
+        mechanism = propagated(graph, privacy, nodes, values)
         if getattr(privacy, "exact", True) or mechanism.check(privacy).holds:
             return mechanism
     except Infeasible:
         if exactly(privacy) is privacy:
             raise
-    return _propagated(graph, exactly(privacy), {i: Fraction(m) for i, m in values.items()})
+    return propagated(graph, exactly(privacy), nodes, Column(tuple(Fraction(m) for m in values.values), values.places))
+
+
+def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array) -> tuple[Array, Column]:
+    """The blue boundary and its values, given by name or for every dataset in order."""
+    if isinstance(boundary, Mapping):
+        values = boundary_values(graph, boundary)
+        return np.array([*values], dtype=np.int32), Column.of(values.values())
+    if len(boundary) != len(graph):
+        raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {len(boundary)}")
+    nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
+    if isinstance(boundary, Column):
+        given, index = boundary.values, boundary.places[nodes]
+    else:
+        several, index = np.unique(boundary[nodes], return_inverse=True)
+        given = tuple(several.tolist())
+    used = np.flatnonzero(np.bincount(index, minlength=1)).tolist() if len(nodes) else []
+    places = np.zeros(len(given), dtype=np.min_scalar_type(len(used)))
+    places[used] = np.arange(len(used))
+    return nodes, Column(tuple(probability(given[k], "a boundary value") for k in used), places[index])
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
@@ -64,29 +90,47 @@ def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict
     return fixed
 
 
-def _read_at_levels(mechanism: LineMechanism, levels: Array) -> tuple[Number, ...]:
+def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
     """Theorem 3: the pullback of the line's mechanism. The recurrence, not the closed form, so that floats stay private."""
-    never = (levels == NEVER) | (levels == -1 - NEVER)
-    distances = np.where(levels >= 0, levels, -1 - levels)
-    longest = int(distances[~never].max(initial=0)) + 1
-    sides = [recurrence(mechanism.privacy, start, longest) for start in (mechanism.red, mechanism.blue)]
-    certain = represent(mechanism.privacy, Fraction(1))
-    return tuple(
-        certain if told else sides[blue][min(distance, len(sides[blue]) - 1)]
-        for told, blue, distance in zip(never.tolist(), (levels >= 0).tolist(), distances.tolist(), strict=True)
-    )
+    longest = deepest(graph.distances) + 1
+    red = recurrence(mechanism.privacy, mechanism.red, longest)
+    alike = mechanism.boundary == "balanced"
+    blue = red if alike else recurrence(mechanism.privacy, mechanism.blue, longest)
+    values = (represent(mechanism.privacy, Fraction(1)), *red, *blue)
+    return Column(values, looked_up(graph.distances, graph.blue, len(red), len(blue)))
 
 
-def _propagated(graph: ColouredGraph, privacy: Notion, values: Mapping[int, Number]) -> Mechanism:
-    fixed = {i: represent(privacy, m) for i, m in values.items()}
-    if any(isinstance(m, float) for m in fixed.values()):
-        fixed = {i: float(m) for i, m in fixed.items()}
+def _represented(privacy: Notion, values: Column) -> Column:
+    """As the notion reckons: all exact, or all floats."""
+    numbers = tuple(represent(privacy, m) for m in values.values)
+    return Column(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
+
+
+def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
+    """The fast path of large graphs: sweeps where all of it is near the boundary, else a wave per value."""
+    fixed = _represented(privacy, values)
+    if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:
+        return Mechanism(graph, truth)
+    others = Column(tuple(complement(m) for m in fixed.values), fixed.places)
+    try:
+        red, blue = (carried(graph, privacy, nodes, starts, blue=side) for side, starts in ((False, others), (True, fixed)))
+    except Clash as clash:
+        ends = {i: fixed[int(np.flatnonzero(nodes == i)[0])] for i in (clash.path[0], clash.path[-1])}
+        raise _infeasible(graph, privacy, [*clash.path], ends) from None
+    numbers = (*red.values, *blue.values)
+    index = np.where(graph.blue, blue.places + np.min_scalar_type(len(numbers)).type(len(red.values)), red.places)
+    return Mechanism(graph, Column(numbers, index))
+
+
+def _propagated(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
+    """The plain path of small graphs, dataset by dataset."""
+    fixed = dict(zip(nodes.tolist(), _represented(privacy, values), strict=True))
     truth = [represent(privacy, Fraction(1))] * len(graph)
     for inside, starts in ((~graph.blue, {i: complement(m) for i, m in fixed.items()}), (graph.blue, fixed)):
         for i, value in nearest_first(graph, privacy, starts, inside, fixed)[0].items():
             if inside[i]:
                 truth[i] = value
-    return Mechanism(graph, tuple(truth))
+    return Mechanism(graph, truth)
 
 
 def nearest_first(
@@ -118,19 +162,17 @@ def nearest_first(
                 continue
             if bound < value.get(j, 2):
                 if j in starts and fixed is not None:
-                    raise _clash(graph, privacy, came_from, i, j, fixed)
+                    path = [j, i]
+                    while path[-1] in came_from:
+                        path.append(came_from[path[-1]])
+                    raise _infeasible(graph, privacy, path, fixed)
                 value[j], came_from[j] = bound, i
                 heapq.heappush(queue, (bound, j))
     return value, came_from
 
 
-def _clash(
-    graph: ColouredGraph, privacy: Notion, came_from: Mapping[int, int], i: int, j: int, fixed: Mapping[int, Number]
-) -> Infeasible:
+def _infeasible(graph: ColouredGraph, privacy: Notion, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
     """The path from one fixed dataset to another that it leaves no room for, told from the lower to the higher value."""
-    path = [j, i]
-    while path[-1] in came_from:
-        path.append(came_from[path[-1]])
     if fixed[path[0]] > fixed[path[-1]]:
         path.reverse()
     allowed, _ = iterate(privacy, fixed[path[0]], len(path) - 1)

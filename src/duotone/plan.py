@@ -65,7 +65,7 @@ class Plan:
 
     def accepts(self, sale: Sale) -> None:
         """Refuse a mechanism that could tell more than the plan's answers do."""
-        if not (self.pair.covers(pair_of_notion(sale.privacy)) or self.pair.covers(pair_of(sale.table))):
+        if not (self.pair.covers(pair_of_notion(sale.privacy)) or self.pair.covers(pair_of(*sale.tables))):
             kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
             raise DuotoneError(
                 f"this dataset's plan is for answers at {self.answers_at}{kinds} or less telling ones, got one at "

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from duotone.column import Column
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.line import Boundary as LineBoundary
@@ -151,6 +152,9 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     """
     _approx(privacy)
     design(graph, privacy, boundary)  # raises what is bad or infeasible
+    if isinstance(boundary, Column | np.ndarray):
+        rim = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
+        boundary = {graph.names[i]: boundary[i] for i in rim}
 
     values: dict[int, Number] | None = None
     if boundary != "balanced":

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -37,6 +38,10 @@ Table = Annotated[
 ]
 Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
 MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
+LedgerPlace = Annotated[str | None, typer.Option("--ledger", metavar="LEDGER", help="The file or URL of the ledger to charge.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the table's.")]
+Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
+By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
 
 
@@ -62,6 +67,10 @@ def ask(
     ] = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    ledger: LedgerPlace = None,
+    dataset: Dataset = None,
+    again: Again = False,
+    asker: By = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Show how accurate the answer will be; read and spend nothing.")
     ] = False,
@@ -90,7 +99,7 @@ def ask(
         from duotone import draw as pictures
 
         wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
-    reply = None if preview else prepared.release()
+    reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None and reply is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -111,6 +120,10 @@ def groups(
     unit: Unit = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    ledger: LedgerPlace = None,
+    dataset: Dataset = None,
+    again: Again = False,
+    asker: By = None,
     as_json: AsJson = False,
     certificate: CertificateFile = None,
 ) -> None:
@@ -119,7 +132,7 @@ def groups(
 
     privacy = budget(epsilon, ratio, delta)
     prepared = prepare_groups(_without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
-    reply = prepared.release()
+    reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -137,6 +150,33 @@ def _without_password(table: str) -> str:
             "the environment (PGPASSWORD) or a password file"
         )
     return table
+
+
+def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
+    """A release, with a sign of life on a terminal: a large table takes a while."""
+    from rich.console import Console
+
+    if not sys.stderr.isatty():
+        return _released(prepared, place, dataset, again, asker)
+    with Console(stderr=True).status(f"asking {prepared.source.name}"):
+        return _released(prepared, place, dataset, again, asker)
+
+
+def _released(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
+    if place is None:
+        if again or dataset or asker:
+            raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
+        return prepared.release()
+    from duotone.ledger import open_ledger
+
+    with open_ledger(place) as ledger:
+        reply = prepared.charge(ledger, dataset, again=again, by=asker)
+    assert reply.receipt is not None
+    paid = "free, as recorded" if reply.receipt.free else "charged"
+    print(f"ledger: {paid}; left: {reply.receipt.left}", file=sys.stderr)
+    if reply.receipt.unanswered:
+        print(f"ledger: {reply.receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
+    return reply
 
 
 def _bounds(given: list[str]) -> Mapping[str, tuple[str, ...]]:
@@ -193,6 +233,8 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
 def _document(prepared: Prepared, reply: Reply | None) -> dict[str, Any]:
     certain = _certain(prepared)
     told: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
+    if reply is not None and reply.receipt is not None:
+        told["ledger"] = {"free": reply.receipt.free, "charge": reply.receipt.charge, "left": reply.receipt.left}
     told["grids"] = {c: str(g.step) for m in prepared.measures for c, g in m.grids.items()}
     told["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
     told["certain_from"] = int(certain) if math.isfinite(certain) else None

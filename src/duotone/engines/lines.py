@@ -14,6 +14,7 @@ from typing import Any
 import ibis
 
 from duotone.errors import DuotoneError
+from duotone.machine import literal_path
 
 READ = {"columns": {"line": "VARCHAR"}, "auto_detect": False, "header": True, "delim": "\x01", "quote": "", "escape": "",
         "comment": "", "new_line": "\\n", "ignore_errors": True, "strict_mode": False}  # fmt: skip
@@ -29,7 +30,7 @@ def _all_matches(text, pattern, group): ...  # type: ignore[no-untyped-def]
 def lines_as_columns(connection: Any, path: Path) -> Any:
     """The table of a file whose first line names the columns."""
     names = header(path)
-    lines = connection.read_csv(path, **READ)
+    lines = connection.read_csv(literal_path(path), **READ)
     line = lines.filter(lines.line.notnull()).line
     fields = ibis.ifelse(line.contains('"'), _all_matches(line, FIELD, 1), line.split(","))
     table = line.as_table().select(fields=fields)

@@ -11,6 +11,7 @@ from typing import Any
 
 from duotone.engines.lines import lines_as_columns
 from duotone.errors import DuotoneError
+from duotone.machine import literal_path
 from duotone.sql.condition import Kind
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
@@ -26,6 +27,8 @@ class Source:
     name: str
     untyped: bool = False
     """Whether text may be read as numbers and dates, as in a CSV file."""
+    named: bool = True
+    """Whether the name is the table's own."""
     embedded: bool = True
     """Whether the engine is DuckDB, inside the process."""
     proven: bool = True
@@ -67,7 +70,7 @@ def open_local(table: Any, name: str | None) -> Source:
 
     if not isinstance(table, str | Path):
         connection, refusal = ibis.duckdb.connect(), "that is not a table: give a file or a data frame"
-        return Source(quietly(lambda: ibis.memtable(_declared(table)), refusal), connection, "the table")
+        return Source(quietly(lambda: ibis.memtable(_declared(table)), refusal), connection, "the table", named=False)
     path = Path(table)
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
@@ -82,7 +85,7 @@ def open_local(table: Any, name: str | None) -> Source:
             opened = quietly(lambda: lines_as_columns(connection, path), f"{path} cannot be read as a CSV file")
             return Source(opened, connection, path.name, untyped=True)
         case ".parquet":
-            opened = quietly(lambda: connection.read_parquet(path), f"{path} is not a Parquet file")
+            opened = quietly(lambda: connection.read_parquet(literal_path(path)), f"{path} is not a Parquet file")
             return Source(opened, connection, path.name)
     raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from duotone.errors import DuotoneError
 from duotone.stores.protocol import Pages, Row, Store
 
 __all__ = ["Pages", "Row", "Store", "open_store"]
@@ -11,8 +13,11 @@ __all__ = ["Pages", "Row", "Store", "open_store"]
 
 def open_store(place: str | Path, *, wait: float = 30.0) -> Store:
     """A store by its place: a path, or a URL that begins with postgresql:// or postgres://. Nothing is touched yet."""
-    text = str(place)
-    if text.startswith(("postgresql://", "postgres://")):
+    text = str(place).strip()
+    scheme = re.match(r"([A-Za-z][\w+.-]*):/", text)
+    if re.search(r"password\s*=", text, re.IGNORECASE) or (scheme and scheme[1].lower() not in ("postgresql", "postgres")):
+        raise DuotoneError("a ledger is a file, or a database whose URL begins with postgresql://")
+    if scheme:
         from duotone.stores.postgres import PostgresStore
 
         return PostgresStore(text, wait)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
-from duotone.stores.protocol import SCHEMA, Pages
+from duotone.stores.protocol import SCHEMA, Pages, number_of
 
 CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
@@ -32,6 +32,8 @@ class PostgresStore:
             parts = urlsplit(self._url)
             host, port = parts.hostname or "localhost", parts.port
         except ValueError:
+            return "postgresql://…"
+        if "@" in f"{parts.path}{parts.query}{parts.fragment}":  # a password with a / or ? in it looks like this
             return "postgresql://…"
         return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
 
@@ -153,4 +155,5 @@ def _schema(execute: Any) -> int:
     visible = "relname = 'duotone_ledger' AND relkind = 'r' AND pg_table_is_visible(oid)"
     if execute(f"SELECT count(*) FROM pg_catalog.pg_class WHERE {visible}", ())[0][0] == 0:
         return 0
-    return int(execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())[0][0])
+    found = execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
+    return number_of(found[0][0] if found else "")

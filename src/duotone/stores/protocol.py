@@ -49,10 +49,14 @@ class Pages:
     execute: Callable[[str, Sequence[Any]], list[Any]]
 
     def head(self) -> tuple[int, str]:
-        """How many entries there are, and the hash of the last."""
-        (value,) = self.execute("SELECT value FROM duotone_ledger WHERE name = 'head'", ())[0]
-        seq, _, digest = value.partition(" ")
-        return int(seq), digest
+        """How many entries there are, and the hash of the last; −1 where that is damaged, which matches no ledger."""
+        found = self.execute("SELECT value FROM duotone_ledger WHERE name = 'head'", ())
+        seq, _, digest = str(found[0][0] if found else "").partition(" ")
+        return int(seq) if seq.isdecimal() else -1, digest
+
+    def at(self, seq: int) -> Row | None:
+        """The entry of this number."""
+        return self._one("WHERE seq = ? ", (seq,))
 
     def append(self, row: Row) -> None:
         """Add an entry and move the head to it."""
@@ -95,6 +99,13 @@ class Pages:
             self.execute(statement, ())
         if found < SCHEMA:
             self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'schema'", (str(SCHEMA),))
+
+
+def number_of(schema: Any) -> int:
+    """The schema's version as it is stored."""
+    if not str(schema).isdecimal():
+        raise LedgerError("the ledger is damaged: its schema has no number; restore it from a copy")
+    return int(schema)
 
 
 class Store(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import LedgerBusy, LedgerError
-from duotone.stores.protocol import SCHEMA, Pages
+from duotone.stores.protocol import SCHEMA, Pages, number_of
 
 _FORKED: list[sqlite3.Connection] = []
 """Connections of a parent process: SQLite's may not be used after a fork, nor closed there."""
@@ -25,6 +25,15 @@ class SqliteStore:
         self._owner, self._lock, self._open = os.getpid(), threading.RLock(), None
 
     _open: sqlite3.Connection | None
+    _opened: tuple[int, int] | None = None
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file is at the path now."""
+        try:
+            found = self._file.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     @property
     def place(self) -> str:
@@ -54,9 +63,13 @@ class SqliteStore:
     def _transaction(self, begin: str, create: bool) -> Iterator[Pages]:
         with self._mine():
             try:
+                if self._open is not None and self._identity() != self._opened:
+                    self._abandon()  # the file was put away or replaced: what is at the path now is the ledger
                 connection = self._open = self._open or self._connect(create)
                 pages = Pages(_execute(connection))
                 connection.execute(begin)
+                if self._identity() != self._opened:
+                    raise LedgerError(f"the ledger {self.place} was replaced while in use; nothing was released")
                 yield pages
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
@@ -96,6 +109,7 @@ class SqliteStore:
         except BaseException:
             connection.close()
             raise
+        self._opened = self._identity()
         return connection
 
     def _abandon(self) -> None:
@@ -138,5 +152,5 @@ def _schema(connection: sqlite3.Connection) -> int:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
         return 0
-    (found,) = connection.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'").fetchone() or ("0",)
-    return int(found)
+    (found,) = connection.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'").fetchone() or ("",)
+    return number_of(found)

@@ -1,0 +1,213 @@
+"""Truth tables: any yes/no function of up to 32 voters, and the level of every one of its 2^n datasets."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from duotone.errors import DuotoneError
+from duotone.line import NEVER
+from duotone.machine import everywhere, must_fit, progress, whole_file
+from duotone.notion import Array
+from duotone.number import Given, number
+
+MOST_VOTERS = 32
+PADDED = 17
+"""A function of fewer voters is one of so many, where the others do not count: levels stay the same."""
+CHUNK = 2**18
+"""The datasets that a Python function is asked about at a time."""
+FEWEST = 2**20
+"""The datasets that are worth a thread."""
+TRIP, WIDTH = 7, 9
+"""The axes that one trip through memory takes, and the bits of a row of its tiles."""
+
+
+@dataclass(frozen=True, eq=False)
+class TruthTable:
+    """(D, ~, f) for D = {0, 1}^n, neighbours differing in one vote: the answers as packed bits.
+
+    Dataset x, a number below 2^n, has the vote of voter i as its bit i.
+
+    >>> majority = TruthTable.from_function(5, lambda x: np.bitwise_count(x) >= 3)
+    >>> majority.levels()[[0b11111, 0b00111, 0b00001]].tolist(), majority.histogram()
+    ([2, 0, -2], {-3: 1, -2: 5, -1: 10, 0: 10, 1: 5, 2: 1})
+    """
+
+    voters: int
+    words: Array
+
+    @classmethod
+    def from_function(cls, voters: int, function: Callable[[Any], Any]) -> TruthTable:
+        """From a function of arrays of datasets, asked in pieces; or from one compiled by numba, of a single dataset."""
+        words = _empty(voters)
+        with progress(len(words), f"answers of {voters} voters") as told:
+            if hasattr(function, "py_func"):
+                from duotone import _transform
+
+                used = max(1, 2**voters // 64)
+                everywhere(_transform.ask, used, function, words[:used], least=64, told=told)
+                return cls(voters, _repeated(words, voters))
+            packed = words.view(np.uint8)
+            for start in range(0, 2**voters, CHUNK):
+                stop = min(start + CHUNK, 2**voters)
+                answers = np.asarray(function(np.arange(start, stop, dtype=np.uint32)))
+                if answers.dtype != bool or answers.shape != (stop - start,):
+                    raise DuotoneError("the function must give one Boolean for each of the datasets it is asked about")
+                bits = np.packbits(answers, bitorder="little")
+                packed[start // 8 : start // 8 + len(bits)] = bits
+                told((stop - start) // 64)
+        return cls(voters, _repeated(words, voters))
+
+    @classmethod
+    def from_weights(cls, weights: Sequence[Given], threshold: Given) -> TruthTable:
+        """Weighted votes: yes when the weights of those who vote 1 sum to at least the threshold, exactly.
+
+        >>> TruthTable.from_weights([5, 3, 1, 1], 6).levels_of([0b1111]).tolist()
+        [0]
+        """
+        given = [number(w, "weight") for w in (*weights, threshold)]
+        if not all(math.isfinite(w) for w in given):
+            raise DuotoneError("weights and the threshold must be finite numbers")
+        exact = [Fraction(w) for w in given]
+        scale = math.lcm(*(w.denominator for w in exact))
+        *whole, least = (int(w * scale) for w in exact)
+        if not sum(map(abs, (*whole, least))) < 2**62:
+            raise DuotoneError("the weights span too many digits: their sum, as whole numbers, must stay below 2^62")
+        words = _empty(len(whole))
+        low, high = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+        for w in (whole + [0] * PADDED)[:PADDED]:
+            low = np.concatenate([low, low + w])
+        for w in whole[PADDED:]:
+            high = np.concatenate([high, high + w])
+        from duotone import _transform
+
+        with progress(len(words), f"answers of {len(whole)} voters") as told:
+            everywhere(_transform.weigh, len(words), low, high, least, words, told=told)
+        return cls(len(whole), words)
+
+    @classmethod
+    def from_array(cls, answers: Any) -> TruthTable:
+        """From 2^n Booleans, or from bytes of eight answers each, dataset x being bit x mod 8 of byte x div 8."""
+        given = np.asarray(answers)
+        if given.dtype not in (bool, np.uint8) or given.ndim != 1:
+            raise DuotoneError("a truth table is an array of Booleans, or of bytes (uint8) of eight answers each")
+        size = given.size * (1 if given.dtype == bool else 8)
+        voters = size.bit_length() - 1
+        if size != 2**voters or voters < 1:
+            raise DuotoneError(f"a truth table has 2^n answers, n at least 1, got {size}")
+        words = _empty(voters)
+        packed = np.packbits(given, bitorder="little") if given.dtype == bool else given
+        words.view(np.uint8)[: len(packed)] = packed
+        return cls(voters, _repeated(words, voters))
+
+    @classmethod
+    def read(cls, path: str | Path) -> TruthTable:
+        """From a file: `.npy` with Booleans or packed bytes, or else nothing but packed bytes."""
+        try:
+            if Path(path).suffix == ".npy":
+                return cls.from_array(np.load(path, mmap_mode="r", allow_pickle=False))
+            return cls.from_array(np.memmap(path, dtype=np.uint8, mode="r"))
+        except OSError as error:
+            raise DuotoneError(f"cannot read {path}: {error.strerror or 'it is not a NumPy file'}") from None
+        except DuotoneError as error:
+            raise DuotoneError(f"{path}: {error}") from None
+        except (ValueError, EOFError, zipfile.BadZipFile, AttributeError):
+            raise DuotoneError(f"{path} is not a NumPy file of numbers, or it is empty") from None
+
+    def yes(self, datasets: Any) -> Array:
+        """The answers at some datasets."""
+        x = self._datasets(datasets)
+        bits: Array = self.words[x // 64] >> (x % 64).astype(np.uint64)
+        return np.asarray(bits & np.uint64(1), dtype=bool)
+
+    def levels(self) -> Array:
+        """The level of every dataset, a byte each: dist(d, ∂B) for a yes, −1 − dist(d, ∂R) for a no.
+
+        Where no number of changes flips the answer, 127 or −128. Beside the result it needs no memory to speak of.
+
+        Guarantee: exact, so neighbours' levels differ by at most 1.
+        """
+        from duotone import _transform
+
+        voters = max(self.voters, PADDED)
+        must_fit(2**voters, f"the levels of {self.voters} voters")
+        distance = np.empty(2**voters, dtype=np.uint8)
+        near, spread = _transform.byte_tables()
+        trips = _trips(_transform.BLOCK, voters)
+        with progress(2**voters * (len(trips) + 1), f"levels of {self.voters} voters") as told:
+
+            def each(work: Any, bits: int, *arguments: Any) -> list[Any]:
+                """Pieces of 2^bits datasets each, but not so small that sharing them out costs more than they do."""
+                least = max(1, FEWEST >> bits)
+                return everywhere(work, 2 ** (voters - bits), *arguments, least=least, told=lambda done: told(done << bits))
+
+            arrays = (self.words, voters, _transform.INSIDE, near, distance)
+            if not any(each(_transform.lowest_axes, _transform.GROUP, *arrays)):
+                return np.full(2**self.voters, 127 if self.words[0] & np.uint64(1) else -128, dtype=np.int8)
+            for low, count in trips:
+                each(_transform.gathered_axes, count + WIDTH, distance, low, count, WIDTH)
+            everywhere(_transform.sign, 2 ** (voters - 3), distance, self.words.view(np.uint8), spread)
+        return distance[: 2**self.voters].view(np.int8)
+
+    def levels_of(self, datasets: Any) -> Array:
+        """The levels of some datasets; `line.NEVER` stands for infinity."""
+        x = self._datasets(datasets)
+        some = self.levels()[x].astype(np.int64)
+        return np.where(some == 127, NEVER, np.where(some == -128, -1 - NEVER, some))
+
+    def histogram(self) -> dict[float, int]:
+        """How many datasets have each level."""
+        from duotone import _transform
+
+        levels = self.levels()
+        counts = sum(everywhere(_transform.tally, len(levels), levels.view(np.uint8)))
+        signed = ((byte - 256 if byte > 127 else byte, int(count)) for byte, count in enumerate(counts) if count)
+        return {{127: math.inf, -128: -math.inf}.get(level, level): count for level, count in sorted(signed)}
+
+    def save_levels(self, path: str | Path) -> None:
+        """Every level into a `.npy` file, which is whole or not there at all."""
+        if Path(path).suffix != ".npy":
+            raise DuotoneError(f"levels are saved as .npy, got {path}")
+        levels = self.levels()
+        with whole_file(path) as place, place.open("wb") as file:
+            np.save(file, levels)
+
+    def _datasets(self, datasets: Any) -> Array:
+        x = np.asarray(datasets)
+        if x.size and not (np.issubdtype(x.dtype, np.integer) and 0 <= x.min() <= x.max() < 2**self.voters):
+            raise DuotoneError(f"a dataset of {self.voters} voters is a whole number from 0 to {2**self.voters - 1}")
+        return x.astype(np.int64)
+
+
+def _empty(voters: int) -> Array:
+    if not (type(voters) is int and 1 <= voters <= MOST_VOTERS):
+        raise DuotoneError(f"a truth table has 1 to {MOST_VOTERS} voters, got {voters}")
+    size = 2 ** max(voters, PADDED)
+    must_fit(size // 8, f"the answers of {voters} voters")
+    return np.zeros(size // 64, dtype=np.uint64)
+
+
+def _repeated(words: Array, voters: int) -> Array:
+    """The answers of few voters, repeated for those who do not count."""
+    if voters < 6:
+        answers = np.unpackbits(words[:1].view(np.uint8), bitorder="little")[: 2**voters]
+        words[0] = np.packbits(np.tile(answers, 64 >> voters), bitorder="little").view(np.uint64)[0]
+    used = max(1, 2**voters // 64)
+    if used < len(words):
+        words.reshape(-1, used)[1:] = words[:used]
+    return words
+
+
+def _trips(low: int, voters: int) -> list[tuple[int, int]]:
+    """The axes from `low` on, split evenly into trips through memory: where each starts and how many it takes."""
+    count = -(-(voters - low) // TRIP)
+    ends = [low + (voters - low) * k // count for k in range(count + 1)]
+    return [(a, b - a) for a, b in pairwise(ends)]

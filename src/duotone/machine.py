@@ -1,0 +1,132 @@
+"""The machine: its cores, its memory, a bar for long work, and files that are whole or absent."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from duotone.errors import DuotoneError
+
+PIECES = 4
+"""Pieces of work per core: enough that no core waits long for another, few enough to cost nothing."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def everywhere(
+    work: Callable[..., Any], size: int, *arguments: Any, least: int = 2**17, told: Callable[[int], None] | None = None
+) -> list[Any]:
+    """work(*arguments, start, stop) over 0 … size in pieces, on every core; what each piece gave, in order.
+
+    The work releases Python's lock (`nogil`). A piece is a multiple of `least`; `told` hears how much is done.
+    """
+    piece = -(-size // (cores() * PIECES * least)) * least
+    parts = [(work, arguments, start, min(start + piece, size), told) for start in range(0, size, piece)]
+    if len(parts) == 1 or cores() == 1:
+        return [_piece(*part) for part in parts]
+    tasks = [_pool(os.getpid()).submit(_piece, *part) for part in parts]
+    try:
+        return [task.result() for task in tasks]
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        wait(tasks)
+        raise
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads are not inherited by a fork, so each process has its own."""
+    return ThreadPoolExecutor(cores(), thread_name_prefix=f"duotone-{process}")
+
+
+def _piece(
+    work: Callable[..., Any], arguments: tuple[Any, ...], start: int, stop: int, told: Callable[[int], None] | None
+) -> Any:
+    result = work(*arguments, start, stop)
+    if told is not None:
+        told(stop - start)
+    return result
+
+
+def free_memory() -> int:
+    """The bytes that this process may still take without swapping."""
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            told = dict(line.split(":") for line in lines)
+        free = int(told["MemAvailable"].split()[0]) * 1024
+        top, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
+        return min(free, top - used)
+    except (OSError, KeyError, ValueError):  # no such file on this system, or no limit
+        return free
+
+
+def must_fit(need: int, what: str) -> None:
+    """Refuse work beforehand that memory would not hold.
+
+    >>> must_fit(2**60, "the levels of 60 voters")
+    Traceback (most recent call last):
+    duotone.errors.DuotoneError: the levels of 60 voters need 1073741824.0 GiB of memory, more than the ... GiB that are free
+    """
+    free = free_memory()
+    if not need <= free:
+        raise DuotoneError(f"{what} need {need / 2**30:.1f} GiB of memory, more than the {free / 2**30:.1f} GiB that are free")
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """A bar with the time left, on standard error and only on a terminal; call what it gives with each amount done."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def literal_path(path: Path) -> str:
+    """A path for an engine that takes *, ? and [ for patterns: this file and no other.
+
+    >>> literal_path(Path("visits[1]*.csv"))
+    'visits[[]1][*].csv'
+    """
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A place to write that becomes `path` at the end; if anything interrupts, nothing is left behind."""
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
+    os.close(handle)
+    try:
+        yield Path(name)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)  # as any new file, not as a temporary one
+        os.replace(name, target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,72 @@
+"""Sweeps: unequal boundary values where all of a large graph is near the boundary, on every core.
+
+Labels only ever fall, to a fixed point that is Theorem 2's minimum whatever the order: no queue, and no lock.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from duotone.column import Column
+from duotone.distance import deepest
+from duotone.graph import ColouredGraph
+from duotone.machine import everywhere
+from duotone.notion import Array, Notion, represent
+from duotone.number import Number, complement
+
+MOST_VALUES, LONGEST = 64, 128
+"""The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""
+DEEPEST, MOST_SWEEPS = 24, 64
+"""Sweeps are worth it where nobody is far from the boundary; a value from far away may still take a few more."""
+
+
+def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) -> Column | None:
+    """Theorem 2 for both colours at once; None where waves have to do it: a deep graph, many values or a clash."""
+    if len(fixed.values) > MOST_VALUES or deepest(graph.distances) > DEEPEST:
+        return None
+    blues, reds = _reachable(privacy, fixed.values), _reachable(privacy, [complement(m) for m in fixed.values])
+    if blues is None or reds is None:
+        return None
+    rank = [{x: i for i, x in enumerate(side)} for side in (reds, blues)]
+    longest = max(len(reds), len(blues))
+    kind = np.min_scalar_type(longest + 1)
+    step = np.zeros((2, longest), dtype=kind)
+    for places, table in zip(rank, step, strict=True):
+        table[: len(places)] = [places.get(privacy.step(x), len(places) - 1) for x in places]
+    across = np.zeros(longest, dtype=kind)
+    for m in fixed.values:
+        across[rank[1][m]] = rank[0][complement(m)]
+    blue = graph.blue.view(np.uint8)
+    label = np.array([len(reds) - 1, len(blues) - 1], dtype=kind)[blue]
+    label[nodes] = np.array([rank[1][m] for m in fixed.values], dtype=kind)[fixed.places]
+    from duotone import _search
+
+    final, first = np.full(2, -1, dtype=np.int64), True
+    for _ in range(MOST_SWEEPS):
+        arrays = (graph.indptr, graph.indices, blue, graph.distances, label, step, across, final, first)
+        clashes, red, lowest = zip(*everywhere(_search.sweep, len(graph), *arrays), strict=True)
+        if any(clashes):
+            return None
+        if min(red) == min(lowest) == longest:
+            offset = label.astype(np.min_scalar_type(len(reds) + len(blues)))
+            np.add(offset, offset.dtype.type(len(reds)), out=offset, where=graph.blue)
+            return Column((*reds, *blues), offset)
+        least = (min(red), min(lowest))  # nothing below these will be offered to their colour any more
+        final[:] = [step[side, x] if x < longest else longest for side, x in enumerate(least)]
+        first = False
+    return None
+
+
+def _reachable(privacy: Notion, starts: tuple[Number, ...] | list[Number]) -> list[Number] | None:
+    """Every number that φ leads to from the starts, rising, and at last 1; None if these are too many."""
+    found: set[Number] = {1.0 if isinstance(starts[0], float) else represent(privacy, Fraction(1))}
+    for x in starts:
+        steps = 0
+        while x not in found:
+            found.add(x)
+            x, steps = privacy.step(x), steps + 1
+            if steps > LONGEST:
+                return None
+    return sorted(found)
