@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 import engine_cases
-from duotone import ask, select_groups
+from duotone import ApproxDP, open_ledger, prepare, prepare_groups
 from duotone.engines import open_source
 
 
@@ -30,8 +30,12 @@ def main(url: str, parquet: str, started: str) -> None:
         yield from batches
 
     slowly = open_source(frame.mapInArrow(slow, frame.schema))
-    told["answer"] = [bool(ask(slowly, "count(*) > 100", engine_cases.P))]
-    told["groups"] = list(select_groups(slowly, ["g"], engine_cases.P).answers)
+    with open_ledger(f"{started}.ledger") as ledger:
+        ledger.register("visits", ApproxDP(9, "1e-3"), unit="row", neighbours="add-remove", version="1")
+        told["answer"] = [bool(prepare(slowly, "count(*) > 100", engine_cases.P).charge(ledger, "visits"))]
+        told["groups"] = list(prepare_groups(slowly, ["g"], engine_cases.P).charge(ledger, "visits").answers)
+        state = ledger.statement("visits").state
+        told["ledger"] = [state.charges, state.unanswered, ledger.verify().holds]
     print(json.dumps(told))
 
 

@@ -62,7 +62,7 @@ def test_what_changes_an_answer_is_another_question() -> None:
 
 
 def test_a_table_that_cannot_be_read_wastes_the_charge_and_says_so(ledger: Ledger) -> None:
-    with pytest.raises(DuotoneError, match="nothing was released, and the charge stands"):
+    with pytest.raises(DuotoneError, match="no answer was released, and the charge stands"):
         unreadable(prepare(TABLE, "count(*) > 10", EACH)).charge(ledger, "t")
     after = prepare(TABLE, "count(*) > 10", EACH).charge(ledger, "t").receipt
     assert after is not None

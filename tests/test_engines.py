@@ -17,7 +17,7 @@ import engine_cases
 import on_cluster
 import postgres_server
 import spark_cluster
-from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
+from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.cli import main
 from duotone.engines import Source, open_source
 from duotone.engines.postgres import _column
@@ -107,6 +107,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     own = open_source(parquet["visits"])
     assert told["levels"] == {str(k): v for k, v in on_cluster.some(own).items()}
     assert told["answer"] == [True]
+    assert told["ledger"] == [2, 0, True]  # one charge for each answer, whoever died
     assert len(told["groups"]) == len({tuple(key) for key in told["groups"]}) > 0
 
 
@@ -188,7 +189,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
     assert _column("x", "numeric", "b", ((12 << 16) | 2) + 4) == ("decimal(12, 2)", "x")
 
 
-def test_a_server_that_goes_away_releases_nothing() -> None:
+def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
     need(None if postgres_server.programs() else "PostgreSQL")
     import psycopg
 
@@ -196,8 +197,11 @@ def test_a_server_that_goes_away_releases_nothing() -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("create table t as select 1 as x")
         asked = prepare(url, "count(*) > 1", P, name="t")
-    with pytest.raises(DuotoneError, match="connection to the Postgres server was lost: nothing was released"):
-        asked.release()
+    with open_ledger(tmp_path / "l.ledger") as ledger:
+        ledger.register("t", ApproxDP(2, "1e-5"), unit="row", neighbours="add-remove", version="1")
+        with pytest.raises(DuotoneError, match="Postgres server was lost; no answer was released, and the charge stands"):
+            asked.charge(ledger)
+        assert ledger.statement("t").state.unanswered == 1
     with pytest.raises(DuotoneError, match="cannot be reached"):
         prepare(url, "count(*) > 1", P, name="t")
 

@@ -205,7 +205,7 @@ class Prepared:
             try:
                 reply = self.release()
             except DuotoneError as error:
-                raise DuotoneError(f"{error}; nothing was released, and the charge stands") from None
+                raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
         if self.declared.unit == "row":

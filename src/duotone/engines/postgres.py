@@ -11,7 +11,7 @@ from duotone.engines.source import Source, quietly
 from duotone.errors import DuotoneError, MissingExtra
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
-LOST = "the connection to the Postgres server was lost: nothing was released"
+LOST = "the connection to the Postgres server was lost"
 SETTINGS = {"search_path": "pg_catalog", "datestyle": "ISO, YMD", "timezone": "UTC", "standard_conforming_strings": "on"}
 """What the meaning or the printed form of a value could depend on, said in full."""
 PLAIN = {
