@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from duotone.line import LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
 from duotone.notion import Array, Notion, exactly, iterate, represent
 from duotone.number import Given, Number, complement, probability
+from duotone.privacy import ApproxDP
 from duotone.sweeps import swept
 from duotone.waves import Clash, carried
 
@@ -93,11 +95,24 @@ def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict
 def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
     """Theorem 3: the pullback of the line's mechanism. The recurrence, not the closed form, so that floats stay private."""
     longest = deepest(graph.distances) + 1
-    red = recurrence(mechanism.privacy, mechanism.red, longest)
+    red = _side(mechanism.privacy, mechanism.red, longest)
     alike = mechanism.boundary == "balanced"
-    blue = red if alike else recurrence(mechanism.privacy, mechanism.blue, longest)
+    blue = red if alike else _side(mechanism.privacy, mechanism.blue, longest)
     values = (represent(mechanism.privacy, Fraction(1)), *red, *blue)
     return Column(values, looked_up(graph.distances, graph.blue, len(red), len(blue)))
+
+
+def _side(privacy: Notion, start: Number, longest: int) -> tuple[Number, ...]:
+    """A side of the line; under (ε, δ) it is kept for the next graph."""
+    if isinstance(privacy, ApproxDP):
+        return _kept(privacy, privacy.exact, start, longest)
+    return tuple(recurrence(privacy, start, longest))
+
+
+@lru_cache(maxsize=64, typed=True)  # a float and a fraction of one value are not the same start
+def _kept(privacy: ApproxDP, exact: bool, start: Number, longest: int) -> tuple[Number, ...]:
+    assert privacy.exact == exact
+    return tuple(recurrence(privacy, start, longest))
 
 
 def _represented(privacy: Notion, values: Column) -> Column:
