@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from duotone import ApproxDP, prepare
-from duotone.asking import Prepared, _combined
 from duotone.engines import Source
 from duotone.engines.plan import People, gather
+from duotone.prepared import Prepared, combined
 
 P = ApproxDP(1, "1e-6")
 EDGE = 2**63 - 1
@@ -111,7 +111,7 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
 
 def _told(prepared: Prepared, found: Any) -> Any:
     assert prepared.asked is not None
-    return _combined(prepared.asked.tree, found)
+    return combined(prepared.asked.tree, found)
 
 
 def everything(source: Source, *, briefly: bool = False) -> dict[str, Any]:

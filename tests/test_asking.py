@@ -22,9 +22,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
-from duotone.asking import Prepared, _combined, _nothing, prepare
+from duotone.asking import prepare
 from duotone.cli import main
 from duotone.engines.plan import People, gather
+from duotone.prepared import Prepared, combined, nothing
 from duotone.questions import Neighbours, verify
 
 P = ApproxDP(1, "1e-6")
@@ -47,10 +48,10 @@ def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[float]:
     who = People(prepared.source, prepared.rows, prepared.declared.unit, (by,) if by else (), 2**31)
     gathered = gather(who, [(m.recipe, m.wants) for m in prepared.measures])
     found = [m.levels(r, gathered.people) for m, r in zip(prepared.measures, gathered.found, strict=True)]
-    told = _combined(prepared.asked.tree, iter(found)).tolist()
+    told = combined(prepared.asked.tree, iter(found)).tolist()
     zero = np.zeros(1, dtype=np.int64)
-    nobody = [m.levels({n: _nothing(w) for n, w in m.wants.items()}, zero) for m in prepared.measures]
-    (empty,) = _combined(prepared.asked.tree, iter(nobody)).tolist()
+    nobody = [m.levels({n: nothing(w) for n, w in m.wants.items()}, zero) for m in prepared.measures]
+    (empty,) = combined(prepared.asked.tree, iter(nobody)).tolist()
     if by is None:
         return [float(told[0])]
     place = {key[0]: level for key, level in zip(gathered.keys, told, strict=True)}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from duotone import draw, families, lattice, questions
     from duotone.account import Receipt, Statement
-    from duotone.asking import Prepared, Reply, ask, prepare, prepare_groups, select_groups
+    from duotone.asking import ask, prepare, prepare_groups, select_groups
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.budget import Sale
     from duotone.certificate import Unproved, prove
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from duotone.morphism import Morphism, boundary_morphism
     from duotone.notion import Notion
     from duotone.optimal import design
+    from duotone.prepared import Prepared, Reply
     from duotone.privacy import ApproxDP
     from duotone.release import Answer, Coin
     from duotone.table import GraphTable, LineTable, graph_table, line_table
@@ -50,7 +51,8 @@ _ROOMS = {
     "table": ("LineTable", "GraphTable", "line_table", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
-    "asking": ("ask", "prepare", "select_groups", "prepare_groups", "Prepared", "Reply"),
+    "asking": ("ask", "prepare", "select_groups", "prepare_groups"),
+    "prepared": ("Prepared", "Reply"),
     "audit": ("audit_answers", "Audit", "one_by_one"),
     "budget": ("Sale",),
     "account": ("Receipt", "Statement"),

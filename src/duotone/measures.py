@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.engines.plan import Ends, Found, Tally, Votes, Want
+from duotone.engines.found import Ends, Found, Tally, Votes, Want
 from duotone.engines.recipes import Recipe, Reduction, added_up, averaged, counted, dueling, flagged, ranked, valued, voting
 from duotone.errors import DuotoneError
 from duotone.questions.difference import Side, difference_level

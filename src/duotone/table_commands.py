@@ -29,7 +29,7 @@ from duotone.terminal import (
 )
 
 if TYPE_CHECKING:
-    from duotone.asking import Prepared, Reply
+    from duotone.prepared import Prepared, Reply
 
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -7,54 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import ibis
-import numpy as np
-from numpy.typing import NDArray
 
 from duotone.engines.expressions import holds
+from duotone.engines.found import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
 from duotone.engines.recipes import Recipe
-from duotone.engines.source import UNREADABLE, Source
-from duotone.errors import DuotoneError
+from duotone.engines.source import Source
 from duotone.release import Coin
 from duotone.sql.condition import ALWAYS, Condition
-
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Tally:
-    """How many people have each of these scores; where it is the same for `everyone`, they are counted already."""
-
-    values: tuple[int, ...]
-    everyone: bool = False
-
-
-@dataclass(frozen=True)
-class Ends:
-    """How many people have a score, the total, and the largest and the smallest, `reach` from each end."""
-
-    reach: int
-
-
-@dataclass(frozen=True)
-class Votes:
-    """How many people have the value asked for (`own`), and how many have each of the most frequent other ones."""
-
-    reach: int
-
-
-Want = Tally | Ends | Votes
-
-
-@dataclass(frozen=True)
-class Found:
-    """What came back of a want, an entry per group. Lists from far ends inwards are rows, padded by a count of 0."""
-
-    counts: Mapping[int, Array]
-    total: Array
-    people: Array
-    largest: Sequence[tuple[Array, Array]] = ()
-    smallest: Sequence[tuple[Array, Array]] = ()
-    reach: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,16 +57,6 @@ class People:
 
 @ibis.udf.scalar.builtin(name="md5", signature=(("string",), "string"))
 def _md5(text): ...  # type: ignore[no-untyped-def]
-
-
-@dataclass(frozen=True)
-class Gathered:
-    """Everything that travelled: the groups' keys (one group without a key where there are none), the people of each, and
-    what was wanted."""
-
-    keys: tuple[tuple[Any, ...], ...]
-    people: Array
-    found: tuple[Mapping[str, Found], ...]
 
 
 def gather(who: People, asked: Sequence[tuple[Recipe, Mapping[str, Want]]]) -> Gathered:
@@ -209,7 +158,7 @@ def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int | No
     """The same in words that every engine knows."""
     first = people.limit(HINT // 5)  # which are sorted
     found = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
-    high, low = (_spread(found[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
+    high, low = (spread(found[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
     return (high[-1], low[-1]) if len(high) == len(low) == reach else (None, None)
 
 
@@ -272,61 +221,10 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
 
 
 def _read(result: Any, who: People, keys: list[str], wants: Sequence[Mapping[str, Want]]) -> Gathered:
-    columns = {name: result[name].to_pylist() if name in keys or name.endswith(LISTS) else _counts(result[name])
+    columns = {name: result[name].to_pylist() if name in keys or name.endswith(LISTS) else counts(result[name])
                for name in result.column_names}  # fmt: skip
     size = result.num_rows
-    found = tuple({n: _found(columns, f"m{i}{n}", want, size) for n, want in wanted.items()} for i, wanted in enumerate(wants))
+    found = tuple(
+        {n: found_of(columns, f"m{i}{n}", want, size) for n, want in wanted.items()} for i, wanted in enumerate(wants)
+    )
     return Gathered(tuple(_own(columns, who)) if keys else ((),), columns["people"], found)
-
-
-LISTS = ("_sum", "_largest", "_smallest", "_rivals")
-
-
-def _counts(column: Any) -> Array:
-    return np.array(column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _found(columns: Mapping[str, Any], name: str, want: Want, size: int) -> Found:
-    match want:
-        case Tally():
-            names = ["people"] if want.everyone else [f"{name}_{i}" for i in range(len(want.values))]
-            counts = {value: columns[column] for value, column in zip(want.values, names, strict=True)}
-            zero = np.zeros(size, dtype=np.int64)
-            return Found(counts, zero, sum(counts.values(), zero))
-        case Ends():
-            total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
-            ways = ("largest", "smallest")
-            lists = [[_spread(v, want.reach, way == "largest") for v in columns[f"{name}_{way}"]] for way in ways]
-            for values in lists:
-                _complete(values, columns[f"{name}_n"], want.reach)
-            largest, smallest = _ends(lists[0]), _ends(lists[1])
-            return Found({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
-    rivals = _ends([_spread(v, want.reach + 2, True) for v in columns[f"{name}_rivals"]])
-    return Found({}, columns[f"{name}_own"], columns["people"], rivals)
-
-
-def _complete(lists: Sequence[Sequence[int]], people: Array, reach: int) -> None:
-    """A table that changed while it was read could give too few; the answer would then be another table's."""
-    if any(len(values) < min(reach, n) for values, n in zip(lists, people.tolist(), strict=True)):
-        raise DuotoneError(UNREADABLE)
-
-
-def _spread(given: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:
-    """The far end of a list; as text, a value of several people stands there once, with a star and their number."""
-    if not isinstance(given, str):
-        return sorted(map(int, given or ()), reverse=descending)
-    pairs = [text.partition("*") for text in given.split(",")]
-    whole = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
-    return sorted(whole, reverse=descending)[:reach]
-
-
-def _ends(whole: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
-    """The i-th from the end, for every group at once."""
-    longest = max(map(len, whole), default=0)
-    return [
-        (
-            np.array([values[i] if i < len(values) else 0 for values in whole], dtype=object),
-            np.array([int(i < len(values)) for values in whole], dtype=object),
-        )
-        for i in range(longest)
-    ]

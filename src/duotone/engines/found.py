@@ -1,0 +1,117 @@
+"""What is wanted of people's columns, and what came back of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duotone.engines.source import UNREADABLE
+from duotone.errors import DuotoneError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many people have each of these scores; where it is the same for `everyone`, they are counted already."""
+
+    values: tuple[int, ...]
+    everyone: bool = False
+
+
+@dataclass(frozen=True)
+class Ends:
+    """How many people have a score, the total, and the largest and the smallest, `reach` from each end."""
+
+    reach: int
+
+
+@dataclass(frozen=True)
+class Votes:
+    """How many people have the value asked for (`own`), and how many have each of the most frequent other ones."""
+
+    reach: int
+
+
+Want = Tally | Ends | Votes
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came back of a want, an entry per group. Lists from far ends inwards are rows, padded by a count of 0."""
+
+    counts: Mapping[int, Array]
+    total: Array
+    people: Array
+    largest: Sequence[tuple[Array, Array]] = ()
+    smallest: Sequence[tuple[Array, Array]] = ()
+    reach: int | None = None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Everything that travelled: the groups' keys (one group without a key where there are none), the people of each, and
+    what was wanted."""
+
+    keys: tuple[tuple[Any, ...], ...]
+    people: Array
+    found: tuple[Mapping[str, Found], ...]
+
+
+LISTS = ("_sum", "_largest", "_smallest", "_rivals")
+
+
+def counts(column: Any) -> Array:
+    """A column of counts; nothing counted is 0."""
+    return np.array(column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def found_of(columns: Mapping[str, Any], name: str, want: Want, size: int) -> Found:
+    """What came back of one want, from the columns that are called after it."""
+    match want:
+        case Tally():
+            names = ["people"] if want.everyone else [f"{name}_{i}" for i in range(len(want.values))]
+            counts = {value: columns[column] for value, column in zip(want.values, names, strict=True)}
+            zero = np.zeros(size, dtype=np.int64)
+            return Found(counts, zero, sum(counts.values(), zero))
+        case Ends():
+            total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
+            ways = ("largest", "smallest")
+            lists = [[spread(v, want.reach, way == "largest") for v in columns[f"{name}_{way}"]] for way in ways]
+            for values in lists:
+                _complete(values, columns[f"{name}_n"], want.reach)
+            largest, smallest = _ends(lists[0]), _ends(lists[1])
+            return Found({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
+    rivals = _ends([spread(v, want.reach + 2, True) for v in columns[f"{name}_rivals"]])
+    return Found({}, columns[f"{name}_own"], columns["people"], rivals)
+
+
+def _complete(lists: Sequence[Sequence[int]], people: Array, reach: int) -> None:
+    """A table that changed while it was read could give too few; the answer would then be another table's."""
+    if any(len(values) < min(reach, n) for values, n in zip(lists, people.tolist(), strict=True)):
+        raise DuotoneError(UNREADABLE)
+
+
+def spread(given: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:
+    """The far end of a list; as text, a value of several people stands there once, with a star and their number."""
+    if not isinstance(given, str):
+        return sorted(map(int, given or ()), reverse=descending)
+    pairs = [text.partition("*") for text in given.split(",")]
+    whole = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
+    return sorted(whole, reverse=descending)[:reach]
+
+
+def _ends(whole: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
+    """The i-th from the end, for every group at once."""
+    longest = max(map(len, whole), default=0)
+    return [
+        (
+            np.array([values[i] if i < len(values) else 0 for values in whole], dtype=object),
+            np.array([int(i < len(values)) for values in whole], dtype=object),
+        )
+        for i in range(longest)
+    ]
