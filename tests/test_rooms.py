@@ -15,8 +15,7 @@ ROOMS = [
     "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
     "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "budget",
     "plan", "stores", "chain", "account", "ledger", "sql", "engines", "measures", "prepared", "trial", "asking", "draw",
-    "paper",
-    "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 
