@@ -114,21 +114,18 @@ def _told(prepared: Prepared, found: Any) -> Any:
     return combined(prepared.asked.tree, found)
 
 
-def everything(source: Source, *, briefly: bool = False) -> dict[str, Any]:
-    """What the engines must agree on, in as few plans as possible; briefly, each kind of plan once."""
+def everything(source: Source) -> dict[str, Any]:
+    """What the engines must agree on, in as few plans as possible."""
     found: dict[str, Any] = {}
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
-        part = [*COUNTS, *SUMS[:: 3 if briefly else 1], *RANKS, VOTES[1], DUELS[0]]
+        part = [*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]]
         found[neighbours] = levels(source, part, neighbours=neighbours)
-        found[f"{neighbours}, people"] = levels(
-            source, people[:: 4 if briefly else 1], neighbours=neighbours, unit="u", max_rows=3
-        )
-        for how in ("avg", "min") if briefly else ("avg", "sum", "min", "max"):
+        found[f"{neighbours}, people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
+        for how in ("avg", "sum", "min", "max"):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
-            if neighbours == "add-remove" or not briefly:
-                found[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
+            found[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
     found["conditions"] = levels(source, CONDITIONAL)
     found["groups"] = levels(source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2)
     found["rows by group"] = levels(source, ["sum(big) > 7", "median(x) > 3", "mode(b) = true"], ("g", "day"))
@@ -139,6 +136,5 @@ def everything(source: Source, *, briefly: bool = False) -> dict[str, Any]:
     coarse = ["avg(big) >= -1/3", "avg(f) > 1", "avg(i) > 100000"]
     found["coarse"] = levels(source, coarse, bounds=grid)
     found["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")
-    if not briefly:
-        found["more"] = levels(source, [*VOTES, *DUELS, "avg(big) >= -1/3"])
+    found["more"] = levels(source, [*VOTES, *DUELS, "avg(big) >= -1/3"])
     return found

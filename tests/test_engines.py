@@ -79,7 +79,7 @@ def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) ->
 
 def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
     own = open_source(engine_cases.table())
-    assert engine_cases.everything(spark["visits"], briefly=True) == engine_cases.everything(own, briefly=True)
+    assert engine_cases.everything(spark["visits"]) == engine_cases.everything(own)
 
 
 def test_an_empty_table_on_spark(spark: dict[str, Source]) -> None:
