@@ -30,6 +30,9 @@ bench: setup
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/engines.py postgres
+	$(BIN)/python benchmarks/engines.py spark
+	$(BIN)/python benchmarks/engines.py groups
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
 	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger

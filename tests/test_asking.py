@@ -7,6 +7,7 @@ import datetime
 import itertools
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -24,7 +26,7 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.asking import prepare
 from duotone.cli import main
-from duotone.engines.plan import People, gather
+from duotone.engines.plan import People, _one_pass, _plan, gather
 from duotone.prepared import Prepared, combined, nothing
 from duotone.questions import Neighbours, verify
 
@@ -453,6 +455,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     listed = json.loads(run(grouped, "--groups", str(tmp_path / "towns.csv"), "--json")[1])
     assert listed["answers"] == [{"town": "Ely", "answer": "yes"}, {"town": "York", "answer": "no"}]
     for arguments, says in [
+        (["count(*) > 1", "--neighbours", "both"], "neighbours must be add-remove or replace"),
+        (["count(*) > 1", "--per-unit", "mean"], "avg, sum, min or max"),
         (["avg(age) > 25"], "needs bounds"), (["avg(age) > 25", "--bounds", "age"], "bounds are COL=LO:HI"),
         (["count(*) > 1", "--groups", str(tmp_path / "none.csv")], "cannot be read: it must be a CSV file"),
     ]:  # fmt: skip
@@ -546,3 +550,17 @@ def test_listed_keys_of_every_kind() -> None:
         for groups in ([[key] for key in keys], None):
             reply = prepare(content, question, ApproxDP(40, "1e-6"), groups=groups).release()
             assert list(reply.answers.values())[:1] == [True]
+
+
+def test_the_plan_has_one_shape_whatever_the_rows() -> None:
+    """Too few rows for a hint, many, or none with a value: the same statement but for the constants in it."""
+    shapes = set()
+    for rows in ([], [(("A", 1),)], [(("A", i),) for i in range(99)], [(("A", None),)] * 99):
+        prepared = prepare(table([rows]), "avg(x) > 1", P, bounds={"x": (0, 50)})
+        for embedded in (True, False):
+            who = People(dataclasses.replace(prepared.source, embedded=embedded), prepared.rows)
+            (m,) = prepared.measures
+            make = _one_pass if embedded else _plan
+            sql = str(ibis.to_sql(make(who.table([m.recipe]), [], {f"m0{n}": w for n, w in m.wants.items()}, who)))
+            shapes.add((embedded, re.sub(r"ibis_\w+|-?\b\d+\b", "N", re.sub(r"\s+", "", sql))))
+    assert len(shapes) == 2

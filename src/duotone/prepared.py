@@ -152,7 +152,7 @@ class Prepared:
                 keys = quietly(lambda: kept(who, self.coin), UNREADABLE)
                 return self._reply(dict.fromkeys(sorted(keys), True))
             gathered = quietly(lambda: gather(who, [(m.recipe, m.wants) for m in self.measures]), UNREADABLE)
-            keys, levels = self._levels(gathered)
+            keys, levels = quietly(lambda: self._levels(gathered), UNREADABLE)
             if self.by and self.listed is None:
                 shown = Coin(partition_selection(self.share)).answers(gathered.people - 1)
                 keys, levels = [key for key, kept in zip(keys, shown.tolist(), strict=True) if kept], levels[shown]

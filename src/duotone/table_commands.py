@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -56,12 +56,10 @@ def ask(
         list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
     ] = None,
     neighbours: Annotated[
-        Literal["add-remove", "replace"], typer.Option(help="How neighbouring tables differ.")
+        str, typer.Option(metavar="add-remove|replace", help="How neighbouring tables differ.")
     ] = "add-remove",
     max_rows: Annotated[int, typer.Option(metavar="M", help="As how many rows a person counts at most.")] = 1,
-    per_unit: Annotated[
-        Literal["avg", "sum", "min", "max"] | None, typer.Option(help="How a person's values become one.")
-    ] = None,
+    per_unit: Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")] = None,
     groups: Annotated[
         Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
     ] = None,
@@ -80,6 +78,8 @@ def ask(
 ) -> None:
     """A private answer to a yes/no question about a table."""
     from duotone.asking import prepare
+    from duotone.engines.recipes import Reduction
+    from duotone.questions import Neighbours
 
     privacy = budget(epsilon, ratio, delta)
     prepared = prepare(
@@ -88,9 +88,9 @@ def ask(
         privacy,
         unit=unit,
         bounds=_bounds(bounds or []),
-        neighbours=neighbours,
+        neighbours=cast(Neighbours, neighbours),  # checked, as everything else is, in one place
         max_rows=max_rows,
-        per_unit=per_unit,
+        per_unit=cast(Reduction | None, per_unit),
         groups=None if groups is None else _keys(groups),
         max_groups=max_groups,
         name=name,

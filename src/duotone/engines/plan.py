@@ -146,22 +146,24 @@ def _one_pass(people: Any, keys: list[str], wants: Mapping[str, Want], who: Peop
     return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
 
 
-def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int | None, int | None]:
-    """Values that at least `reach` people reach from above and from below, or None: they are among the first rows."""
+def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
+    """Values that at least `reach` people reach from above and from below: they are among the first rows. With too few
+    there, values that everybody reaches, so that the plan has one shape whatever the rows."""
     first = people.limit(HINT)
     found = source.run(first.agg(high=_largest(first[name], reach), low=_smallest(first[name], reach))).to_pylist()[0]
-    high, low = (ends[-1] if ends is not None and len(ends) == reach else None for ends in (found["high"], found["low"]))
-    return high, low
+    high, low = found["high"], found["low"]
+    return (high[-1], low[-1]) if high is not None and len(high) == len(low) == reach else EVERYBODY
 
 
-def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int | None, int | None]:
+def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
     """The same in words that every engine knows."""
     first = people.limit(HINT // 5)  # which are sorted
     found = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
     high, low = (spread(found[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
-    return (high[-1], low[-1]) if len(high) == len(low) == reach else (None, None)
+    return (high[-1], low[-1]) if len(high) == len(low) == reach else EVERYBODY
 
 
+EVERYBODY = -(2**62), 2**62
 HINT = 100_000
 """Rows at the beginning of a table that are looked at for hints."""
 
