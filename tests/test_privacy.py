@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -233,9 +234,37 @@ def test_tightest(pairs: list[tuple[Fraction, Fraction]], delta: Fraction) -> No
 @given(st.one_of(exact_budgets, float_budgets), st.integers(1, 50))
 def test_shares_of_a_budget_never_exceed_it(privacy: ApproxDP, parts: int) -> None:
     share = privacy.split(parts)
-    assert share.ratio**parts <= privacy.ratio
     assert Fraction(share.delta) * parts == Fraction(privacy.delta)
     assert (share.ratio**parts - 1) * (1 + Fraction(1, 2**100)) >= privacy.ratio - 1
+    if privacy.exponent is None:
+        assert share.ratio**parts <= privacy.ratio
+        return
+    assert share.exponent is not None
+    assert share.exponent * parts == privacy.exponent
+    exact = Context(prec=1200)
+    power = exact.exp(exact.divide(Decimal(share.exponent.numerator), Decimal(share.exponent.denominator)))
+    assert share.ratio <= Fraction(power) * (1 + Fraction(1, 10**1190))  # another library's e^ε
+
+
+def test_notions_are_equal_only_if_their_epsilon_is() -> None:
+    """Ratios have 128 bits: far more ε than ratios, and two ε of one ratio are two charges."""
+    near = [ApproxDP(f"0.5{'0' * 50}{digit}") for digit in range(5)]
+    assert len({privacy.ratio for privacy in near}) == 1
+    assert len(set(near)) == 5
+    assert ApproxDP(0, "0.1") != ApproxDP(ratio=1, delta="0.1")
+    assert ApproxDP(1) == ApproxDP("1") == ApproxDP(1.0)
+
+
+def test_a_parameter_has_a_bounded_length() -> None:
+    for long in ("0." + "1" * 120_000, Fraction(1, 10**1300), "1e-2999"):
+        with pytest.raises(DuotoneError, match="epsilon has too many digits: at most 1228"):
+            ApproxDP(long)
+        with pytest.raises(DuotoneError, match="delta has too many digits"):
+            ApproxDP(1, long)
+        with pytest.raises(DuotoneError, match="ratio has too many digits"):
+            ApproxDP(ratio=1 + Fraction(long) if isinstance(long, Fraction) else long)
+    tiny = ApproxDP(5e-324, 5e-324)  # every float is short enough, and so is a share of it
+    assert tiny.split(2**62).exponent == Fraction(5e-324) / 2**62
 
 
 def test_tightest_wants_one_of_the_two() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -25,6 +25,8 @@ TINY = 2.0**-1000
 LARGEST_EPSILON = 2**13
 """A larger ε is taken for this one: the answers differ by less than e^-8192."""
 LARGEST_FLOAT_EPSILON = 709.0
+LONGEST = 2**12
+"""The bits of a parameter's numerator and denominator, at most."""
 
 
 @dataclass(frozen=True, init=False)
@@ -46,35 +48,41 @@ class ApproxDP:
     delta: Number
     exact: bool
     epsilon: float = field(compare=False)
-    exponent: Fraction | None = field(compare=False)
-    """The exact ε that `ratio` was rounded down from; None where the ratio itself was given."""
+    exponent: Fraction | None
+    """The exact ε that `ratio` was rounded down from; None where the ratio itself was given. Two notions are equal only if
+    this is, too: ratios that were rounded down from different ε may be the same."""
 
     def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, ratio: Given | None = None) -> None:
         if (epsilon is None) == (ratio is None):
             raise DuotoneError("give epsilon or ratio (which is e^epsilon), one of the two")
-        d = number(delta, "delta")
+        d = _parameter(delta, "delta")
         if not 0 <= d < 1:
             raise DuotoneError(f"delta must be in [0, 1), got {show(d)}")
         if ratio is not None:
-            y = number(ratio, "ratio")
+            y = _parameter(ratio, "ratio")
             if not 1 <= y < math.inf:
                 raise DuotoneError(f"ratio must be finite and at least 1, got {show(y)}")
             exact, e, exponent = isinstance(y, Fraction), _log(Fraction(y)), None
         else:
-            given = number(epsilon, "epsilon")
+            given = _parameter(epsilon, "epsilon")
             if not 0 <= given < math.inf:
                 raise DuotoneError(f"epsilon must be finite and at least 0, got {show(given)}")
             exact, e = given == 0, float_below(given) if given > 2**1000 else float(given)
             exponent = min(Fraction(given), Fraction(LARGEST_EPSILON))
             y = exp_below(exponent)
-        for name, value in {
-            "ratio": Fraction(y),
-            "delta": d,
-            "exact": exact and isinstance(d, Fraction),
-            "epsilon": e,
-            "exponent": exponent,
-        }.items():
+        self._set(ratio=Fraction(y), delta=d, exact=exact and isinstance(d, Fraction), epsilon=e, exponent=exponent)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def _computed(cls, ratio: Fraction, delta: Number, exponent: Fraction | None = None) -> ApproxDP:
+        """A notion whose numbers come from a computation, and may be longer than anyone would write."""
+        made, exact = cls.__new__(cls), exponent in (None, 0) and isinstance(delta, Fraction)
+        epsilon = _log(ratio) if exponent is None else float(exponent)
+        made._set(ratio=ratio, delta=delta, exact=exact, epsilon=epsilon, exponent=exponent)
+        return made
 
     def __repr__(self) -> str:
         short = self.exact and self.ratio.numerator < 10**18
@@ -83,26 +91,31 @@ class ApproxDP:
 
     def exactly(self) -> ApproxDP:
         """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin goes by."""
-        return ApproxDP(ratio=self.ratio, delta=Fraction(self.delta))
+        return ApproxDP._computed(self.ratio, Fraction(self.delta))
 
     def above(self) -> ApproxDP:
         """An exact notion that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
         room = 0 if self.exponent is None else (self.ratio - 1) / 2**120
-        return ApproxDP(ratio=self.ratio + room, delta=Fraction(self.delta))
+        return ApproxDP._computed(self.ratio + room, Fraction(self.delta))
 
     def split(self, parts: int) -> ApproxDP:
         """An even share of the budget: `parts` answers, each under it, are together under the whole.
 
-        Guarantee: its ratio to the power of `parts` is at most this ratio, and `parts` times its δ is this δ.
+        Guarantee: `parts` times its ε and its δ are this ε and this δ, exactly. Where the ratio was given, its `parts`-th
+        root is rounded down instead.
 
-        >>> ApproxDP(ratio=4, delta="1/10").split(2)
-        ApproxDP(ratio=2, delta=1/20)
+        >>> ApproxDP(ratio=4, delta="1/10").split(2), ApproxDP("0.3").split(3).exponent
+        (ApproxDP(ratio=2, delta=1/20), Fraction(1, 10))
         """
         if type(parts) is not int or not 1 <= parts < 2**63:
             raise DuotoneError(f"a budget is divided among a whole number of answers, at least 1, got {parts}")
         if parts == 1:
             return self
-        return ApproxDP(ratio=root_below(self.ratio, parts), delta=Fraction(self.delta) / parts)
+        delta = Fraction(self.delta) / parts
+        if self.exponent is None:
+            return ApproxDP._computed(root_below(self.ratio, parts), delta)
+        share = self.exponent / parts
+        return ApproxDP._computed(exp_below(share), delta, share)
 
     def represent(self, x: Number) -> Number:
         """Exact where the notion and x are, else float64."""
@@ -269,13 +282,21 @@ class ApproxDP:
             least = max([Fraction(0), *(a - notion.ratio * b for a, b in sides)])
             if least == 1:
                 raise DuotoneError("two neighbours never give the same answer: no delta below 1 will do")
-            return cls(ratio=notion.ratio, delta=least) if notion.exact else cls(epsilon, least)
+            return cls._computed(notion.ratio, least, notion.exponent)
         if not (epsilon is None and ratio is None):
             raise DuotoneError("give epsilon (or ratio) to find delta, or delta to find epsilon, not both")
         d = Fraction(cls(0, delta).delta)
         if any(b == 0 and a > d for a, b in sides):
             raise DuotoneError("an answer is possible here and impossible next door: no finite epsilon will do")
-        return cls(ratio=max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), delta=delta)
+        return cls._computed(max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), cls(0, delta).delta)
+
+
+def _parameter(value: object, name: str) -> Number:
+    """A privacy parameter, short enough to be written into ledgers and certificates; every float64 is."""
+    x = number(value, name)
+    if isinstance(x, Fraction) and not max(x.numerator.bit_length(), x.denominator.bit_length()) <= LONGEST:
+        raise DuotoneError(f"{name} has too many digits: at most {LONGEST * 3 // 10} before and after the line of its fraction")
+    return x
 
 
 def _times_exp(factor: float, exponent: Array) -> Array:
