@@ -24,7 +24,7 @@ from duotone.engines.postgres import _column
 from duotone.trial import CASES
 
 P = ApproxDP(1, "1e-6")
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 
 def need(what: str | None) -> None:
@@ -73,8 +73,8 @@ def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
 @pytest.mark.parametrize(("name", "rows"), [("visits", 300), ("nobody", 0)])
 def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) -> None:
     """As on the embedded engine, which brute force has checked."""
-    own = open_source(engine_cases.table(rows))
-    assert engine_cases.everything(open_source(postgres, name=name)) == engine_cases.everything(own)
+    with open_source(engine_cases.table(rows)) as own, open_source(postgres, name=name) as there:
+        assert engine_cases.everything(there) == engine_cases.everything(own)
 
 
 def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
@@ -147,9 +147,9 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
         connection.execute("grant select on clinic.stays to asker")
     url = postgres.replace("duotone@", "asker@")
     secret = url.replace("asker@", "asker:hunter2@")
-    source = open_source(secret, name="clinic.stays")
-    assert "hunter2" not in f"{source!r} {vars(source)} {source.connection!r}"
-    assert ask(source, "count(*) > 100", P)
+    with open_source(secret, name="clinic.stays") as source:
+        assert "hunter2" not in f"{source!r} {vars(source)} {source.connection!r}"
+        assert ask(source, "count(*) > 100", P)
     stays = ("--table", "clinic.stays", "--epsilon", "9", "--delta", "0.1")
     assert command("ask", url, "count(*) > 100", *stays) == 0
     assert capfd.readouterr().out.startswith("yes\n")
@@ -179,13 +179,13 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         open_source(postgres, name="seen")
     with pytest.raises(DuotoneError, match="say which"):
         open_source(postgres)
-    wide = open_source(postgres, name="wide")
-    found = engine_cases.levels(
-        wide, ["count(n) = 4", "sum(n) > 7", "count(*) filter (where n > 0) = 2"], bounds={"n": (-5, 10)}
-    )
-    assert found[()] == [0.0, 0.0, 0.0]
-    with pytest.raises(DuotoneError, match="j"):
-        prepare(wide, "count(*) filter (where j = 'x') > 1", P)
+    with open_source(postgres, name="wide") as wide:
+        found = engine_cases.levels(
+            wide, ["count(n) = 4", "sum(n) > 7", "count(*) filter (where n > 0) = 2"], bounds={"n": (-5, 10)}
+        )
+        assert found[()] == [0.0, 0.0, 0.0]
+        with pytest.raises(DuotoneError, match="j"):
+            prepare(wide, "count(*) filter (where j = 'x') > 1", P)
     assert _column("x", "numeric", "b", ((12 << 16) | 2) + 4) == ("decimal(12, 2)", "x")
 
 
@@ -197,7 +197,7 @@ def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("create table t as select 1 as x")
         asked = prepare(url, "count(*) > 1", P, name="t")
-    with open_ledger(tmp_path / "l.ledger") as ledger:
+    with asked, open_ledger(tmp_path / "l.ledger") as ledger:
         ledger.register("t", ApproxDP(2, "1e-5"), unit="row", neighbours="add-remove", version="1")
         with pytest.raises(DuotoneError, match="Postgres server was lost; no answer was released, and the charge stands"):
             asked.charge(ledger)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from duotone.engines import Source, open_source
 from duotone.engines.plan import People, gather
 from duotone.engines.recipes import Reduction
+from duotone.engines.source import closed_on_error
 from duotone.errors import DuotoneError
 from duotone.measures import Declared
 from duotone.number import Given
@@ -59,14 +61,23 @@ def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]
     >>> print(ask(votes, question, ApproxDP(1, "1e-6")))
     yes
     """
-    return prepare(table, question, privacy, **options).release()
+    with prepare(table, question, privacy, **options) as prepared:
+        return prepared.release()
 
 
 def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Prepared:
-    """Check a question without reading any row: everything that can be wrong with it is said now."""
+    """Check a question without reading any row: everything that can be wrong with it is said now.
+
+    What was opened for it stays open until it is closed; `with prepare(…) as asked` does that.
+    """
+    source = _opened(table, options.get("name"))
+    with closed_on_error(source.close):
+        return _prepared(source, question, privacy, options)
+
+
+def _prepared(source: Source, question: str, privacy: ApproxDP, options: Options) -> Prepared:
     unit, neighbours, max_groups = options.get("unit"), options.get("neighbours", "add-remove"), options.get("max_groups", 1)
     max_rows, per_unit, bounds = options.get("max_rows", 1), options.get("per_unit"), options.get("bounds") or {}
-    source = _opened(table, options.get("name"))
     check_neighbours(neighbours)
     _check_unit(source, unit, max_rows, per_unit)
     asked = read_question(question, source.columns, unit)
@@ -88,6 +99,11 @@ def prepare_groups(
 ) -> Prepared:
     """Prepare the question which groups there are."""
     source = _opened(table, name)
+    with closed_on_error(source.close):
+        return _prepared_groups(source, by, privacy, unit, max_groups)
+
+
+def _prepared_groups(source: Source, by: Sequence[str], privacy: ApproxDP, unit: str | None, max_groups: int) -> Prepared:
     if not (by and len(set(by)) == len(by)):
         raise DuotoneError("name at least one column to group by, each once")
     _check_unit(source, unit, 1, None)
@@ -113,13 +129,16 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-6"), unit="person").answers)
     [('Ely',)]
     """
-    return prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name).release()
+    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name) as prepared:
+        return prepared.release()
 
 
 def _opened(table: Any, name: str | None) -> Source:
     """The table, on an engine that Duotone's tests cover or that passes its trial."""
-    source = table if isinstance(table, Source) else open_source(table, name=name)
-    require_trial(source, _levels_of)
+    open_already = isinstance(table, Source)  # whoever opened it closes it
+    source = replace(table, release=lambda: None) if open_already else open_source(table, name=name)
+    with closed_on_error(source.close):
+        require_trial(source, _levels_of)
     return source
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,16 @@ class Prepared:
     privacy: ApproxDP
     most: int
     listed: tuple[Key, ...] | None
+
+    def close(self) -> None:
+        """Let go of the table, if it was opened for this question."""
+        self.source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def parts(self) -> int:

@@ -82,7 +82,7 @@ def ask(
     from duotone.questions import Neighbours
 
     privacy = budget(epsilon, ratio, delta)
-    prepared = prepare(
+    asked = prepare(
         _without_password(table),
         question,
         privacy,
@@ -95,11 +95,12 @@ def ask(
         max_groups=max_groups,
         name=name,
     )
-    if draw is not None:
-        from duotone import draw as pictures
+    with asked as prepared:
+        if draw is not None:
+            from duotone import draw as pictures
 
-        wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
-    reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
+            wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
+        reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None and reply is not None:
         write_json(certificate, reply.certificate())
     if as_json:
@@ -131,8 +132,9 @@ def groups(
     from duotone.asking import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    prepared = prepare_groups(_without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
-    reply = _waited_for(prepared, ledger, dataset, again, asker)
+    asked = prepare_groups(_without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    with asked as prepared:
+        reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:

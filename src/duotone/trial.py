@@ -65,10 +65,16 @@ def require_trial(source: Source, levels: Levels) -> None:
     if source.proven or source.connection in _PASSED:
         return
     rows = ibis.union(*(_row(row) for row in ROWS))
-    own = Source(rows, ibis.duckdb.connect(), "made-up rows")
+    embedded = ibis.duckdb.connect()
+    with Source(rows, embedded, "made-up rows", release=embedded.disconnect) as own:
+        _compare(replace(source, table=rows, proven=True), own, levels)
+    _PASSED.add(source.connection)
+
+
+def _compare(source: Source, own: Source, levels: Levels) -> None:
     for question, options in CASES:
         try:
-            found = levels(replace(source, table=rows, proven=True), question, {**options, "bounds": BOUNDS})
+            found = levels(source, question, {**options, "bounds": BOUNDS})
         except Exception:
             found = {}
         if found != levels(own, question, {**options, "bounds": BOUNDS}):
@@ -76,7 +82,6 @@ def require_trial(source: Source, levels: Levels) -> None:
             raise DuotoneError(
                 f"this engine reckons differently, so no private rows are given to it; it fails at: {question}{said}"
             )
-    _PASSED.add(source.connection)
 
 
 def _row(values: tuple[Any, ...]) -> Any:

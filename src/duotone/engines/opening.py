@@ -19,6 +19,7 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
     source = _opened(table, name)
     names = [column.lower() for column in source.table.columns]
     if len(set(names)) != len(names):
+        source.close()
         raise DuotoneError("two columns of the table have the same name but for upper and lower case: rename one")
     return source
 

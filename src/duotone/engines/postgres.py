@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from duotone.engines.source import Source, quietly
+from duotone.engines.source import Source, closed_on_error, quietly
 from duotone.errors import DuotoneError, MissingExtra
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
@@ -74,9 +74,8 @@ def open_postgres(url: str, name: str | None) -> Source:
     connection = quietly(lambda: psycopg.connect(url, autocommit=True, connect_timeout=10), UNREACHABLE)
     import ibis
 
-    source = of_database(ibis.postgres.from_connection(connection), name)
-    weakref.finalize(source.connection, connection.close)
-    return source
+    with closed_on_error(connection.close):
+        return replace(of_database(ibis.postgres.from_connection(connection), name), release=connection.close)
 
 
 def of_database(backend: Any, name: str | None) -> Source:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from duotone.engines.lines import lines_as_columns
 from duotone.errors import DuotoneError
@@ -33,6 +34,18 @@ class Source:
     """Whether the engine is DuckDB, inside the process."""
     proven: bool = True
     """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
+    release: Callable[[], Any] = field(default=lambda: None, repr=False)
+    """Lets go of what was opened for this table, and of nothing that was there before."""
+
+    def close(self) -> None:
+        """Let go of what was opened for this table; after that, it can no longer be asked about."""
+        self.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def draws(self) -> bool:
@@ -69,8 +82,10 @@ def open_local(table: Any, name: str | None) -> Source:
     import ibis
 
     if not isinstance(table, str | Path):
-        connection, refusal = ibis.duckdb.connect(), "that is not a table: give a file or a data frame"
-        return Source(quietly(lambda: ibis.memtable(_declared(table)), refusal), connection, "the table", named=False)
+        refusal = "that is not a table: give a file or a data frame"
+        rows = quietly(lambda: ibis.memtable(_declared(table)), refusal)
+        connection = ibis.duckdb.connect()
+        return Source(rows, connection, "the table", named=False, release=connection.disconnect)
     path = Path(table)
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
@@ -78,16 +93,27 @@ def open_local(table: Any, name: str | None) -> Source:
         if name is None:
             raise DuotoneError(UNNAMED)
         connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), f"{path} is not a DuckDB file, or is in use")
-        return of_duckdb(connection, name, str(path))
+        with closed_on_error(connection.disconnect):
+            return replace(of_duckdb(connection, name, str(path)), release=connection.disconnect)
+    if path.suffix not in (".csv", ".parquet"):
+        raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
     connection = ibis.duckdb.connect()
-    match path.suffix:
-        case ".csv":
-            opened = quietly(lambda: lines_as_columns(connection, path), f"{path} cannot be read as a CSV file")
-            return Source(opened, connection, path.name, untyped=True)
-        case ".parquet":
-            opened = quietly(lambda: connection.read_parquet(literal_path(path)), f"{path} is not a Parquet file")
-            return Source(opened, connection, path.name)
-    raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
+    with closed_on_error(connection.disconnect):
+        if path.suffix == ".csv":
+            rows = quietly(lambda: lines_as_columns(connection, path), f"{path} cannot be read as a CSV file")
+        else:
+            rows = quietly(lambda: connection.read_parquet(literal_path(path)), f"{path} is not a Parquet file")
+    return Source(rows, connection, path.name, untyped=path.suffix == ".csv", release=connection.disconnect)
+
+
+@contextmanager
+def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
+    """Let go of what was opened if what follows fails."""
+    try:
+        yield
+    except BaseException:
+        close()
+        raise
 
 
 def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB database") -> Source:

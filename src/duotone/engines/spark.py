@@ -120,7 +120,7 @@ def of_frame(frame: Any, name: str = "the table") -> Source:
     view = ibis.util.gen_name("duotone")
     frame.createOrReplaceTempView(view)
     table = quietly(lambda: backend.table(view), "a column of the table has a type that cannot be read: leave it out")
-    return Source(table, Spark(session, backend), name, embedded=False)
+    return Source(table, Spark(session, backend), name, embedded=False, release=lambda: session.catalog.dropTempView(view))
 
 
 def _pyspark() -> None:
