@@ -61,7 +61,7 @@ def test_geometric_and_canonical_noise_on_a_count_tie(privacy: ApproxDP) -> None
 
 
 def test_noises_by_sampling() -> None:
-    """The closed forms and the quadrature, within 5 standard deviations of 400,000 draws: false alarms below 1 in 10^5."""
+    """The closed forms and the quadrature, within 5 standard deviations of 400,000 draws from a fixed seed."""
     rng, n = np.random.default_rng(7), 400_000
 
     def near(probability: Any, hits: Any) -> bool:
