@@ -1,0 +1,143 @@
+"""A coin's answer, from randomness that the test dictates, at every level of lines that are not symmetric."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from duotone import (
+    ApproxDP,
+    Coin,
+    DuotoneError,
+    balanced,
+    families,
+    graph_table,
+    line_table,
+    partition_selection,
+    with_boundary,
+)
+from duotone.release import NotPrivateWarning, insecure_test_seed
+from duotone.table import LineTable
+
+P = ApproxDP(ratio=2, delta="1/10")
+LINES = [
+    balanced(P),
+    partition_selection(P),
+    with_boundary(P, "1/3"),
+    partition_selection(ApproxDP(1, "1e-6")),
+    balanced(ApproxDP(2)),
+]
+
+
+def dictate(monkeypatch: pytest.MonkeyPatch, number: int, bits: int) -> None:
+    """The operating system's next random bits are those of `number`: first its 64 highest, then the rest."""
+    parts = [
+        (number >> (bits - 64)).to_bytes(8, "little"),
+        (number & (2 ** (bits - 64) - 1)).to_bytes((bits - 64) // 8, "little"),
+    ]
+
+    def urandom(n: int) -> bytes:
+        part = parts.pop(0)
+        assert len(part) == n
+        return part
+
+    monkeypatch.setattr(os, "urandom", urandom)
+
+
+def threshold(line: Any, level: float, bits: int) -> int:
+    """Pr[yes]·2^bits by the recurrence in exact fractions, each step rounded against usefulness."""
+    one, privacy = 2**bits, line.privacy.exactly()
+
+    def rounded(x: Any) -> Fraction:
+        return Fraction(math.floor(Fraction(x) * one), one)
+
+    truth = {
+        "balanced": lambda: rounded(privacy.balance()),
+        "selection": lambda: rounded(privacy.step(0)) if level >= 0 else Fraction(1),
+    }
+    start = truth.get(str(line.boundary), lambda: rounded(line.boundary))()
+    if level < 0 and line.boundary not in truth:
+        start = rounded(privacy.step(1 - start))
+    steps = min(level, 10**4) if level >= 0 else min(-1 - level, 10**4)
+    while steps > 0 and (after := rounded(privacy.step(start))) != start:
+        start, steps = after, steps - 1
+    return int(start * one) if level >= 0 else one - int(start * one)
+
+
+@pytest.mark.parametrize("line", LINES, ids=str)
+def test_single_answers_at_every_level(line: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    coin = Coin(line)
+    bits = coin.table.bits
+    for level in (*range(-75, 75), math.inf, -math.inf):
+        limit = threshold(line, level, bits)
+        for number in {max(limit - 1, 0), min(limit, 2**bits - 1), 0, 2**bits - 1}:
+            dictate(monkeypatch, number, bits)
+            assert coin.answer(level).answer is (number < limit), (level, number)
+            monkeypatch.undo()
+
+
+@pytest.mark.parametrize("line", LINES[:4], ids=str)
+def test_batches_at_every_level_reach_their_certainties(line: Any) -> None:
+    """Where the table says 0 or 1, no batch ever says otherwise; beyond the table's ends a level counts as its end."""
+    coin = Coin(line)
+    levels = np.repeat(np.arange(-60, 60), 500)
+    answers = coin.answers(levels)
+    limits = {level: threshold(line, level, coin.table.bits) for level in range(-60, 60)}
+    for level, limit in limits.items():
+        if limit in (0, 2**coin.table.bits):
+            assert (answers[levels == level] == (limit > 0)).all()
+    assert {limits[-60], limits[59]} == {0, 2**coin.table.bits}
+
+
+def test_every_dataset_of_a_graph_and_no_other_position() -> None:
+    graph = families.figure_2()
+    coin = Coin(graph_table(graph, ApproxDP(ratio=10**9, delta="999/1000")))  # as good as certain
+    told = coin.answers(np.repeat(np.arange(len(graph)), 50)).reshape(-1, 50).mean(axis=1)
+    assert ((told > 0.9) == graph.blue).all()  # false alarm: less than 10^-20
+    for outside in (-1, len(graph), -len(graph), 2**40):
+        with pytest.raises(DuotoneError, match="outside the graph's datasets"):
+            coin.answers(np.array([0, outside]))
+
+
+def test_the_fewest_bits_that_a_coin_takes() -> None:
+    table = line_table(balanced(P))
+
+    def narrowed(bits: int) -> LineTable:
+        sides = [tuple(t >> (table.bits - bits) for t in side) for side in (table.blue, table.red)]
+        return dataclasses.replace(table, bits=bits, blue=sides[0], red=sides[1])
+
+    assert Coin(narrowed(72)).answer(50)
+    for bits in (64, 71, 73, 76):
+        with pytest.raises(DuotoneError, match="at least 72 bits"):
+            Coin(narrowed(bits))
+
+
+def test_what_is_private_says_so_and_cannot_be_changed() -> None:
+    coin = Coin(balanced(P))
+    assert coin.private
+    answer = coin.answer(3)
+    assert answer.private
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        answer.private = False  # type: ignore[misc]
+    with warnings.catch_warnings(action="ignore", category=NotPrivateWarning), insecure_test_seed(1):
+        assert not coin.private
+        assert not coin.answer(3).private
+
+
+@pytest.mark.parametrize("largest", [2**63 - 1, 2**63])
+def test_levels_of_64_bits(largest: int) -> None:
+    read: Callable[[Any], Any] = Coin(balanced(P)).answers
+    levels = np.array([largest], dtype=np.uint64)
+    if largest < 2**63:
+        assert read(levels).tolist() == [True]
+    else:
+        with pytest.raises(DuotoneError, match="64 bits at most"):
+            read(levels)
