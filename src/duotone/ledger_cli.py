@@ -115,7 +115,7 @@ def verify(
 
 def written(account: Statement) -> dict[str, Any]:
     """A statement as JSON."""
-    from duotone.budget import write
+    from duotone.budget import definition_text
 
     registered, (epsilon, delta) = account.registered, account.spent
     charges = [
@@ -124,7 +124,7 @@ def written(account: Statement) -> dict[str, Any]:
             "at": c.at.isoformat(),
             "by": c.by,
             "question": c.question,
-            "notion": write(c.notion),
+            "notion": definition_text(c.notion),
             "answers": c.answers,
             "again": c.again,
             **({"answer": c.answer} if c.answered else {"wasted": True}),
@@ -132,7 +132,7 @@ def written(account: Statement) -> dict[str, Any]:
         for c in account.charges
     ]
     return {
-        "budget": write(registered.budget),
+        "budget": definition_text(registered.budget),
         "unit": registered.unit,
         "neighbours": registered.neighbours,
         "version": account.state.version,
