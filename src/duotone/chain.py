@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +23,8 @@ VERSION = 2
 LONGEST_LABEL = 200
 LEDGER = ""
 """The dataset of an entry about the ledger itself: no dataset has this name."""
+REMEMBERED = 20_000
+"""The characters of an entry up to which what it says is kept in memory for a while."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What reading an entry that nobody wrote may raise."""
 
@@ -131,27 +133,45 @@ def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> st
 
 def loaded(row: Row) -> dict[str, Any]:
     """An entry's JSON object; one that is none ends in a sentence."""
-    try:
-        body = json.loads(row.body, parse_constant=_no_number) if isinstance(row.body, str) else None
-    except DAMAGE:
-        body = None
-    if not isinstance(body, dict):
+    body = _object(row.body)
+    if body is None or not isinstance(row.hash, str):
         raise damaged(row)
     return body
 
 
-def decoded(row: Row) -> dict[str, Any]:
+def decoded(row: Row) -> Body:
     """An entry with every field of its kind, each of its type; anything else ends in a sentence."""
-    body = loaded(row)
-    fields = _FIELDS.get(body.get("kind")) if isinstance(body.get("kind"), str) else None
-    if fields is None or type(body.get("v")) is not int or not 1 <= body["v"] <= VERSION:
-        raise damaged(row)
-    typed = all(name in body and (kind is object or type(body[name]) is kind) for name, kind in fields.items())
-    labels = all(is_label(body[name]) for name in _LABELS if name in body)
-    named = body.get("dataset") == LEDGER if body["kind"] == "clock" else is_label(body.get("dataset"))
-    if not (typed and labels and named and body.get("answers", 1) >= 1 and _dated(body.get("at"))):
+    short = isinstance(row.body, str) and len(row.body) <= REMEMBERED
+    body = _decoded(row.body) if short else _checked(_object(row.body))
+    if body is None:
         raise damaged(row)
     return body
+
+
+def _object(text: object) -> dict[str, Any] | None:
+    try:
+        body = json.loads(text, parse_constant=_no_number) if isinstance(text, str) else None
+    except DAMAGE:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+@lru_cache(maxsize=64)
+def _decoded(text: str) -> Body | None:
+    """The last few, remembered: a charge reads the entries before it several times."""
+    return _checked(_object(text))
+
+
+def _checked(body: dict[str, Any] | None) -> Body | None:
+    """The body, if it is that of an entry; None otherwise."""
+    kind, v = (body.get("kind"), body.get("v")) if body is not None else (None, None)
+    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= VERSION):
+        return None
+    typed = all(name in body and (form is object or type(body[name]) is form) for name, form in _FIELDS[kind].items())
+    labels = all(is_label(body[name]) for name in _LABELS if name in body)
+    named = body.get("dataset") == LEDGER if kind == "clock" else is_label(body.get("dataset"))
+    charges = typed and (kind != "charge" or body["answers"] >= 1)
+    return body if charges and labels and named and _dated(body.get("at")) else None
 
 
 def damaged(row: Row) -> LedgerError:

@@ -171,7 +171,7 @@ class Ledger:
             if not rule.fits(after.spent):
                 asked = f"{sale.answers} answer{'s' * (sale.answers > 1)} at {sale.privacy}"
                 raise OverBudget(dataset, asked, rule.left(state.spent))
-            seq = self._append(pages, state, body)
+            seq = self._append(pages, state, body, after=after)
         return seq, key, rule.left(after.spent)
 
     def reset_clock(self, *, by: str) -> None:
@@ -187,7 +187,7 @@ class Ledger:
             body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), **_by(by)}
             self._chain(pages, {**body, "v": VERSION, "at": now.isoformat()})
 
-    def _append(self, pages: Pages, state: State, body: Body, *, patient: bool = False) -> int:
+    def _append(self, pages: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
         """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
         now, latest = self._clock(), self._latest(pages)
         if latest is not None:
@@ -199,7 +199,7 @@ class Ledger:
                 )
             now = max(now, latest)
         body = {**body, "v": VERSION}
-        return self._chain(pages, {**body, "at": now.isoformat(), "after": state.after(body).written()})
+        return self._chain(pages, {**body, "at": now.isoformat(), "after": (after or state.after(body)).written()})
 
     def _latest(self, pages: Pages) -> datetime | None:
         last = pages.last()
@@ -265,16 +265,14 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 @contextmanager
 def _sound(transaction: AbstractContextManager[Pages]) -> Iterator[Pages]:
-    """A transaction in which an entry that cannot be read ends in a sentence."""
-    with transaction as pages:
-        try:
+    """A transaction in which an entry, or anything else of the ledger, that cannot be read ends in a sentence."""
+    try:
+        with transaction as pages:
             yield pages
-        except DuotoneError:
-            raise
-        except DAMAGE as error:
-            raise LedgerError(
-                f"an entry of the ledger is damaged ({type(error).__name__}): run verify; nothing was released"
-            ) from None
+    except DuotoneError:
+        raise
+    except DAMAGE as error:
+        raise LedgerError(f"the ledger is damaged ({type(error).__name__}): run verify; nothing was released") from None
 
 
 def _label(text: str, name: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import gmpy2
@@ -122,9 +123,14 @@ def sum_text(x: Fraction) -> str:
     return f"{show(Fraction(x.numerator))}/2^{power}" if power > 64 and x.denominator == 1 << power else show(x)
 
 
-def read_sum(text: Any) -> Fraction:
+def read_sum(text: object) -> Fraction:
     """What `sum_text` wrote, letter for letter."""
-    parts = _SUM.fullmatch(text) if isinstance(text, str) else None
+    return _read_sum(text if isinstance(text, str) else "")
+
+
+@lru_cache(maxsize=256)
+def _read_sum(text: str) -> Fraction:
+    parts = _SUM.fullmatch(text)
     if parts is not None:
         top, power, bottom = parts.groups()
         x = Fraction(int(top), 1 << int(power) if power else int(bottom or 1))
@@ -143,6 +149,7 @@ def _power(ratio: Fraction, n: int) -> Fraction | None:
     return power
 
 
+@lru_cache(maxsize=1024)
 def log_above(x: Fraction) -> Fraction:
     """A rational at least ln x, x ≥ 1, with 570 correct bits."""
     return _directed(gmpy2.log1p, x - 1, gmpy2.RoundUp)
