@@ -32,9 +32,8 @@ class Definition:
     def read(cls, text: str) -> Definition:
         parts = re.fullmatch(r"(epsilon|ratio)=(\S+) delta=(\S+)", text)
         assert parts is not None, text
-        value = _fraction(parts[2])
-        first = (value, None) if parts[1] == "epsilon" else (None, value)
-        return cls(*first, _fraction(parts[3]))
+        value, delta = _fraction(parts[2]), _fraction(parts[3])
+        return cls(value, None, delta) if parts[1] == "epsilon" else cls(None, value, delta)
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Rationals around ε."""

@@ -78,7 +78,7 @@ def definition(draw: random.Random) -> tuple[Definition, dict[str, Any]]:
     epsilon = Fraction(base) + (draw.randint(1, 9) * TENTH**digit if digit else 0)
     delta, given_delta = draw.choice([(Fraction(0), 0), (Fraction(1, 10**9), "1e-9"), (Fraction(1e-9), 1e-9)])
     if draw.random() < 0.1:
-        delta = given_delta = Fraction(1, 10**9) + TENTH ** draw.choice([40, 400])  # type: ignore[assignment]
+        delta = given_delta = Fraction(1, 10**9) + TENTH ** draw.choice([40, 400])
     match draw.randrange(6):
         case 0:
             ratio = 1 + Fraction(1, 2 ** draw.choice([1, 2, 40, 128, 200, 1000])) * draw.randint(0, 1)

@@ -107,7 +107,7 @@ def test_recorded_entries_keep_their_meaning(texts: list[str], head: str) -> Non
     assert digest(rows[-2].hash, len(rows), texts[-1]) == head
     assert verify(rows, (len(rows), head)) == Verdict(len(rows), head, ())
     account = audit(json.loads(text) | {"seq": i} for i, text in enumerate(texts, 1))["d"]
-    assert (account.epsilon, account.answers, account.answered, account.overspent) == (1, 2, 1, [])
+    assert (account.epsilon, account.answers, account.answered, account.overspent) == (Fraction(1), 2, 1, [])
 
 
 def test_a_ledger_of_the_first_version_goes_on(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_ledger_of_the_first_version_goes_on(tmp_path: Path) -> None:
         assert [charge.spent.answers for charge in ledger.statement("d").charges] == [2, 3]
         assert ledger.verify().holds
         account = audit(ledger.entries())["d"]
-        assert (account.epsilon, account.delta, account.overspent) == (1, Fraction(4, 10**7), [])
+        assert (account.epsilon, account.delta, account.overspent) == (Fraction(1), Fraction(4, 10**7), [])
 
 
 def test_a_ledger_of_the_first_version_that_was_overspent_says_so(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_sums_are_never_below_the_truth_and_hardly_above() -> None:
         assert Spent.read(json.loads(json.dumps(sums.written()))) == sums
     assert sums.answers == 300
     huge = Spent().plus(ApproxDP(ratio=2**4000), 3)  # below 2^12000 it is a product
-    assert (huge.epsilon, huge.exp_epsilon) == (0, 2**12000)
+    assert (huge.epsilon, huge.exp_epsilon) == (Fraction(0), Fraction(2**12000))
     assert huge.plus(ApproxDP(ratio=2)).exp_epsilon == 1
     assert float(huge.plus(ApproxDP(ratio=2)).epsilon) == pytest.approx(12001 * 0.6931471805599453)
     assert float(Spent().plus(ApproxDP(ratio=2**4000), 2**17).epsilon) == pytest.approx(4000 * 2**17 * 0.6931471805599453)
@@ -323,6 +323,20 @@ def test_an_entry_from_the_future_and_the_owners_way_out(tmp_path: Path) -> None
         with pytest.raises(DuotoneError, match="there is nothing to reset"):
             ledger.reset_clock(by="owner")
         _only_as_such([json.dumps(_body(e), sort_keys=True, separators=(",", ":")) for e in ledger.entries()])
+
+
+def test_the_command_resets_a_clock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "l"
+    with Ledger(open_store(path), clock=lambda: datetime(2999, 1, 1, tzinfo=UTC)) as ledger:
+        register(ledger)
+    for expected in (0, 2):
+        with pytest.raises(SystemExit) as ended:
+            main(["ledger", "reset-clock", str(path), "--by", "owner"])
+        assert (ended.value.code or 0) == expected
+    assert "there is nothing to reset" in capsys.readouterr().err
+    with open_ledger(path) as ledger:
+        assert not ask(ledger).free
+        assert ledger.verify().holds
 
 
 def _only_as_such(texts: list[str]) -> None:

@@ -113,6 +113,16 @@ def verify(
         raise typer.Exit(1)
 
 
+@ledgers.command("reset-clock")
+def reset_clock(
+    place: Place, by: Annotated[str, typer.Option(metavar="NAME", help="Who does this: it stays in the ledger.")]
+) -> None:
+    """Go on with entries from the time it is now, after one was written while a clock was ahead. Spends nothing."""
+    with _open(place) as ledger:
+        ledger.reset_clock(by=by)
+    print("entries go on from now; the ledger says so", file=sys.stderr)
+
+
 def written(account: Statement) -> dict[str, Any]:
     """A statement as JSON."""
     from duotone.budget import definition_text
