@@ -22,7 +22,7 @@ from memory_store import MemoryStore
 
 ATTEMPTS = int(os.environ.get("DUOTONE_SEQUENCES", 100_000))
 """Charges attempted in all."""
-SHARDS, LENGTH, POOL = 20, 125, 100
+SHARDS, LENGTH, POOL = 20, 200, 100
 LONGEST_TEXT = 3000
 TENTH = Fraction(1, 10)
 

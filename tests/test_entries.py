@@ -168,22 +168,22 @@ def test_entries_stay_short_and_charges_take_the_same_work_whatever_was_charged(
     """3,000 different definitions with as many digits as a parameter may have, so that no sum stays exact."""
     store, draw, work = MemoryStore(), random.Random(11), []
     ledger = Ledger(store)
-    register(ledger, ApproxDP(8000, "1/2"))
+    longest = "𝔸" * 200
+    register(ledger, ApproxDP(8000, "1/2"), dataset=longest)
+    ledger.relabel(longest, longest)
     for i in range(3000):
         bottom = draw.getrandbits(4000 if i % 10 == 0 else 300) | 1
         each = Fraction(draw.randrange(bottom), bottom)
         privacy = ApproxDP(ratio=1 + each) if i % 3 == 0 else ApproxDP(each, Fraction(draw.getrandbits(60), 2**80))
         before = store.statements, store.rows
-        ask(ledger, f"q{i}", Sale(balanced(privacy)))
+        ask(ledger, f"q{i}", Sale(balanced(privacy)), dataset=longest, by=longest)
         work.append((store.statements - before[0], store.rows - before[1]))
     assert len(set(work[1:])) == 1
     assert sum(work[-1]) < 60
     lengths = [len(body) for (body,) in store.execute("SELECT body FROM duotone_entries", ())]
-    assert max(lengths) < 16 * 1024
-    account = audit(ledger.entries()[:200])["census"]
-    assert account.overspent == []
-    spent = ledger.statement("census").spent
-    assert sum(spent) > 1000
+    assert max(lengths) < 32 * 1024
+    assert audit(ledger.entries()[:200])[longest].overspent == []
+    assert sum(ledger.statement(longest).spent) > 1000
     assert ledger.verify().holds
     store.end()
 
