@@ -88,6 +88,17 @@ def test_the_same_question_is_free_and_never_flips(ledger: Ledger) -> None:
     assert len(ledger.entries()) == 5
 
 
+def test_a_recorded_answer_cannot_be_changed_through_a_receipt(ledger: Ledger) -> None:
+    def again() -> Any:
+        return ledger.ask("census", "q", HALF, lambda: {"towns": ["Ely"]}, **ABOUT).answer
+
+    for _ in range(3):
+        answer = again()
+        assert answer == {"towns": ["Ely"]}
+        answer["towns"].append("Wells")
+        ledger.statement("census").charges[0].answer["towns"].clear()
+
+
 @pytest.mark.parametrize("other", ["question", "notion", "boundary", "answers", "version"])
 def test_another_question_is_charged(path: Path, other: str) -> None:
     with open_ledger(path) as ledger:
@@ -147,6 +158,9 @@ def test_unit_and_neighbours_must_match(ledger: Ledger) -> None:
         ask(ledger, neighbours="add-remove", flips=flips)
     with pytest.raises(LedgerError, match="there is no dataset other in this ledger"):
         ask(ledger, dataset="other", flips=flips)
+    for dataset in (None, "", 7, "\ud800"):
+        with pytest.raises(LedgerError, match="there is no dataset"):
+            ask(ledger, dataset=dataset, flips=flips)  # type: ignore[arg-type]
     with pytest.raises(DuotoneError, match="a question is a text"):
         ask(ledger, "", flips=flips)
     assert flips == []
@@ -332,6 +346,9 @@ def test_a_clock_that_runs_backwards(path: Path) -> None:
         times[0] = now - timedelta(seconds=30)
         ask(ledger, "q", Sale(balanced(ApproxDP("0.1"))))  # clocks differ a little
         assert {entry["at"] for entry in ledger.entries()} == {now.isoformat()}
+        times[0] = now.replace(tzinfo=None)
+        with pytest.raises(DuotoneError, match="times with a time zone"):
+            ask(ledger, "r")
         times[0] = now - timedelta(hours=1)
         flips: list[int] = []
         with pytest.raises(LedgerError, match=r"the clock says 2026-11-15 11:00:00 UTC, before the ledger's last entry"):

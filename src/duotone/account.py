@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from duotone.budget import Rule, read
-from duotone.chain import Body, State, at, damaged, decoded, digest
+from duotone.chain import Body, State, at, damaged, decoded, digest, is_label
 from duotone.errors import DuotoneError, LedgerError
 from duotone.plan import rule_of
 from duotone.privacy import ApproxDP
@@ -90,9 +91,9 @@ class Statement:
 
 def book(pages: Pages, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
-    first, last = pages.last(dataset, "register"), pages.last(dataset)
+    first, last = (pages.last(dataset, "register"), pages.last(dataset)) if is_label(dataset) else (None, None)
     if first is None or last is None:
-        raise LedgerError(f"there is no dataset {dataset} in this ledger: register it first")
+        raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger: register it first")
     body = intact(pages, first)
     budget = read(body["budget"])
     registered = Registered(dataset, budget, body["unit"], body["neighbours"], rule_of(budget, body))
@@ -163,6 +164,6 @@ def _charge(seq: int, body: Body, state: State, answer: Body | None) -> Charge:
         answers=body["answers"],
         again=bool(body["again"]),
         answered=answer is not None,
-        answer=None if answer is None else answer["answer"],
+        answer=None if answer is None else deepcopy(answer["answer"]),
         state=state,
     )

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -163,7 +164,7 @@ class Ledger:
             rule, key = registered.rule, key_of(dataset, state.version, sold, about)
             if not again and (recorded := pages.answered(key)) is not None:
                 answer = intact(pages, recorded)
-                return Receipt(answer["answer"], True, answer["charge"], rule.left(state.spent), state.unanswered)
+                return Receipt(deepcopy(answer["answer"]), True, answer["charge"], rule.left(state.spent), state.unanswered)
             rule.accepts(sale)
             kind = {"kind": "charge", "dataset": dataset, "version": state.version}
             body: Body = {**kind, **sold, "key": key, "again": again, **_by(by), "v": VERSION}
@@ -181,15 +182,15 @@ class Ledger:
         Who did this, when, and from which time the clock was set back stay in the ledger for ever.
         """
         with _sound(self._store.writing()) as pages:
-            now, latest = self._clock(), self._latest(pages)
+            now, latest = self._now(), self._latest(pages)
             if latest is None or now > latest - SKEW:
                 raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
-            body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), **_by(by)}
+            body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), "by": _label(by, "name")}
             self._chain(pages, {**body, "v": VERSION, "at": now.isoformat()})
 
     def _append(self, pages: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
         """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
-        now, latest = self._clock(), self._latest(pages)
+        now, latest = self._now(), self._latest(pages)
         if latest is not None:
             if not (patient or now > latest - SKEW):
                 raise LedgerError(
@@ -200,6 +201,12 @@ class Ledger:
             now = max(now, latest)
         body = {**body, "v": VERSION}
         return self._chain(pages, {**body, "at": now.isoformat(), "after": (after or state.after(body)).written()})
+
+    def _now(self) -> datetime:
+        now = self._clock()
+        if now.tzinfo is None:
+            raise DuotoneError("the clock of a ledger gives times with a time zone, got one without")
+        return now.astimezone(UTC)
 
     def _latest(self, pages: Pages) -> datetime | None:
         last = pages.last()
