@@ -129,6 +129,15 @@ def test_a_ledger_of_the_first_version_goes_on(tmp_path: Path) -> None:
         assert (account.epsilon, account.delta, account.overspent) == (Fraction(1), Fraction(4, 10**7), [])
 
 
+def test_versions_may_change_between_any_two_entries_and_never_back() -> None:
+    """A charge of the first version answered by the second; but nothing of the first after one of the second."""
+    mixed = rows_of([*FIRST_VERSION[:2], SECOND_VERSION[3]])
+    assert verify(mixed, (3, mixed[-1].hash)).problems == ()
+    back = rows_of([SECOND_VERSION[0], *FIRST_VERSION[1:]])
+    problems = verify(back, (3, back[-1].hash)).problems
+    assert "entry 2 does not make sense where it stands" in problems
+
+
 def test_a_ledger_of_the_first_version_that_was_overspent_says_so(tmp_path: Path) -> None:
     """Five charges at 0.5 and a little, which the first version took for one: what was spent is what was charged."""
     definitions = [f"epsilon={Fraction('0.5' + '0' * 53 + str(last))} delta=0" for last in range(1, 6)]
