@@ -24,6 +24,7 @@ from duotone import ApproxDP, Ledger, Sale, balanced, open_ledger
 from duotone.budget import Advanced, Sum
 from duotone.draw import BLUE, FAINT, INK, RED, save, spending
 from duotone.plan import Plan
+from duotone.spent import Spent
 from duotone.stores import open_store
 
 EACH, BUDGET = ApproxDP("0.1", "1e-10"), ApproxDP(8000, "1e-6")
@@ -97,7 +98,12 @@ def gains() -> list[tuple[float, ...]]:
     plan, finer = (Plan.most(BUDGET, EACH, boundaries) for boundaries in ((), ("balanced",)))
     filtered = Advanced(BUDGET, Fraction(BUDGET.delta) / 2)
     return [
-        (n, Sum(BUDGET).spent({EACH: n})[0], classical(n), *(rule.spent({EACH: n})[0] for rule in (filtered, plan, finer)))
+        (
+            n,
+            Sum(BUDGET).spent(Spent().plus(EACH, n))[0],
+            classical(n),
+            *(rule.spent(Spent().plus(EACH, n))[0] for rule in (filtered, plan, finer)),
+        )
         for n in COUNTS
     ]
 
@@ -114,13 +120,19 @@ def figure(path: Path) -> Path:
     filtered = Advanced(BUDGET, Fraction(BUDGET.delta) / 2)
     ax.plot(
         counts,
-        [filtered.spent({EACH: n})[0] for n in counts],
+        [filtered.spent(Spent().plus(EACH, n))[0] for n in counts],
         color="#009E73",
         ls="-.",
         lw=1.6,
         label="rule advanced: a filter",
     )
-    ax.plot(counts, [plan.spent({EACH: n})[0] for n in counts], color=BLUE, lw=2, label="rule plan: privacy-loss distributions")
+    ax.plot(
+        counts,
+        [plan.spent(Spent().plus(EACH, n))[0] for n in counts],
+        color=BLUE,
+        lw=2,
+        label="rule plan: privacy-loss distributions",
+    )
     ax.set(xscale="log", yscale="log", xlabel="answers at ε = 0.1, δ = 10⁻¹⁰", ylabel="total ε at δ = 10⁻⁶")
     ax.legend(frameon=False, fontsize=9)
     ax.grid(color=FAINT, lw=0.4)

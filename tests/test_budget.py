@@ -9,12 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, Notion, Sale, balanced, partition_selection, with_boundary
-from duotone.budget import Advanced, Rule, Sum, exp_above, log_above, read, write
+from duotone.budget import Advanced, Rule, Sum, read, write
 from duotone.plan import Plan, choose, rule_of
+from duotone.spent import Spent, exp_above, log_above
 from strategies import exact_budgets, float_budgets
 
 ONE = ApproxDP(1, "1e-6")
 HUNDREDTH = ApproxDP("0.01", "1e-12")
+
+
+def charged(*charges: tuple[ApproxDP, int]) -> Spent:
+    sums = Spent()
+    for privacy, answers in charges:
+        sums = sums.plus(privacy, answers)
+    return sums
 
 
 @given(st.one_of(exact_budgets, float_budgets))
@@ -29,26 +37,24 @@ def test_a_notion_is_read_as_it_was_written(budget: ApproxDP) -> None:
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.fractions(0, 1, max_denominator=50), st.integers(1, 20)), max_size=6))
 def test_sums_are_exact(charges: list[tuple[Fraction, int]]) -> None:
-    tally = {ApproxDP(e, e / 10**6): 0 for e, _ in charges}
-    for e, n in charges:
-        tally[ApproxDP(e, e / 10**6)] += n
+    sums = charged(*((ApproxDP(e, e / 10**6), n) for e, n in charges))
     total = sum((e * n for e, n in charges), Fraction(0))
-    assert Sum(ApproxDP(total, "1/2")).fits(tally)
-    assert Sum(ApproxDP(total + 1, total / 10**6)).fits(tally)
-    assert Sum(ApproxDP("0.3")).fits({ApproxDP("0.1"): 3})  # no float takes part
+    assert Sum(ApproxDP(total, "1/2")).fits(sums)
+    assert Sum(ApproxDP(total + 1, total / 10**6)).fits(sums)
+    assert Sum(ApproxDP("0.3")).fits(charged((ApproxDP("0.1"), 3)))  # no float takes part
     if total:
-        assert not Sum(ApproxDP(total * Fraction(999999, 10**6), "1/2")).fits(tally)
-        assert not Sum(ApproxDP(total + 1, total / 10**6 * Fraction(999999, 10**6))).fits(tally)
+        assert not Sum(ApproxDP(total * Fraction(999999, 10**6), "1/2")).fits(sums)
+        assert not Sum(ApproxDP(total + 1, total / 10**6 * Fraction(999999, 10**6))).fits(sums)
 
 
 def test_ratios_multiply_exactly() -> None:
-    tally = {ApproxDP(ratio=2): 10}
-    assert Sum(ApproxDP(ratio=1024)).fits(tally)
-    assert not Sum(ApproxDP(ratio=1023)).fits(tally)
-    assert not Sum(ApproxDP(ratio=1024)).fits({**tally, ApproxDP("1e-9"): 1})
-    assert Sum(ApproxDP("6.931471806")).fits(tally)
-    assert not Sum(ApproxDP("6.931471805")).fits(tally)
-    assert Sum(ApproxDP("8000")).fits({ApproxDP(ratio=Fraction(10**40 + 1, 10**40)): 10**5})  # too long to write out
+    sums = charged((ApproxDP(ratio=2), 10))
+    assert Sum(ApproxDP(ratio=1024)).fits(sums)
+    assert not Sum(ApproxDP(ratio=1023)).fits(sums)
+    assert not Sum(ApproxDP(ratio=1024)).fits(sums.plus(ApproxDP("1e-9")))
+    assert Sum(ApproxDP("6.931471806")).fits(sums)
+    assert not Sum(ApproxDP("6.931471805")).fits(sums)
+    assert Sum(ApproxDP("8000")).fits(charged((ApproxDP(ratio=Fraction(10**40 + 1, 10**40)), 10**5)))  # too long to write out
 
 
 def test_roundings_are_outward() -> None:
@@ -65,35 +71,35 @@ def test_advanced_is_the_theorem() -> None:
     for each in (0.01, 0.003, 0.2):
         fitting = [n for n in range(1, 5000) if math.sqrt(2 * n * each**2 * math.log(1 / slack)) + n * each**2 / 2 <= 1]
         most = max(fitting, default=0)
-        assert most == 0 or rule.fits({ApproxDP(str(each)): most})
-        assert not rule.fits({ApproxDP(str(each)): most + 1})
-    assert not rule.fits({ApproxDP("0.001", "3e-7"): 2})  # the rest of δ
-    assert not rule.fits({ApproxDP(3): 1})
-    assert rule.fits({ApproxDP(ratio="1001/1000"): 10})
+        assert most == 0 or rule.fits(charged((ApproxDP(str(each)), most)))
+        assert not rule.fits(charged((ApproxDP(str(each)), most + 1)))
+    assert not rule.fits(charged((ApproxDP("0.001", "3e-7"), 2)))  # the rest of δ
+    assert not rule.fits(charged((ApproxDP(3), 1)))
+    assert rule.fits(charged((ApproxDP(ratio="1001/1000"), 10)))
     with pytest.raises(DuotoneError, match="needs a budget with delta above 0"):
         choose(ApproxDP(1), "advanced", None, ())
 
 
 def test_what_is_left_in_words() -> None:
-    tally = {ApproxDP("0.25", "1e-7"): 2}
-    assert Sum(ONE).left(tally) == "epsilon 0.5, delta 8e-07"
-    assert Sum(ONE).spent(tally) == (0.5, 2e-7)
+    sums = charged((ApproxDP("0.25", "1e-7"), 2))
+    assert Sum(ONE).left(sums) == "epsilon 0.5, delta 8e-07"
+    assert Sum(ONE).spent(sums) == (0.5, 2e-7)
     advanced = Advanced(ONE, Fraction(1, 2 * 10**6))
-    assert advanced.spent({}) == (0, 0)
-    assert advanced.spent({HUNDREDTH: 100}) == pytest.approx((0.5437, 5.001e-7), rel=1e-3)
-    assert advanced.left({}) == "epsilon 1, delta 5e-07"
+    assert advanced.spent(Spent()) == (0, 0)
+    assert advanced.spent(charged((HUNDREDTH, 100))) == pytest.approx((0.5437, 5.001e-7), rel=1e-3)
+    assert advanced.left(Spent()) == "epsilon 1, delta 5e-07"
     plan = Plan.most(ONE, HUNDREDTH)
-    assert plan.left({HUNDREDTH: 62}).startswith("500 of 562 answers at ApproxDP(epsilon=0.01")
-    assert plan.spent({}) == (0, 0)
-    epsilon, delta = plan.spent({HUNDREDTH: 562})
+    assert plan.left(charged((HUNDREDTH, 62))).startswith("500 of 562 answers at ApproxDP(epsilon=0.01")
+    assert plan.spent(Spent()) == (0, 0)
+    epsilon, delta = plan.spent(charged((HUNDREDTH, 562)))
     assert 0.99 < epsilon <= 1
     assert delta == pytest.approx(1e-6)
-    assert 0.0099 < plan.spent({HUNDREDTH: 1})[0] <= 0.01
+    assert 0.0099 < plan.spent(charged((HUNDREDTH, 1)))[0] <= 0.01
 
 
 def test_a_plan_admits_more_than_the_others() -> None:
     plan = Plan.most(ONE, HUNDREDTH)
-    assert plan.count > max(n for n in range(600) if Advanced(ONE, Fraction(1, 2 * 10**6)).fits({HUNDREDTH: n}))
+    assert plan.count > max(n for n in range(600) if Advanced(ONE, Fraction(1, 2 * 10**6)).fits(charged((HUNDREDTH, n))))
     assert Plan.most(ApproxDP(1), ApproxDP("0.1")).count == 10  # pure budgets add up exactly
     assert Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.1", "1e-7")).count == 10
     fewer = ApproxDP(20, "1e-6"), ApproxDP("0.1", "1e-9")
@@ -102,7 +108,7 @@ def test_a_plan_admits_more_than_the_others() -> None:
     with pytest.raises(DuotoneError, match="does not admit one answer"):
         Plan.most(ApproxDP("0.1"), ApproxDP(1))
     assert Plan.most(ApproxDP(1), ApproxDP(0)).count == 2**17
-    assert Plan.most(ApproxDP(1), ApproxDP("0.1")).spent({ApproxDP("0.1"): 3}) == pytest.approx((0.3, 0))
+    assert Plan.most(ApproxDP(1), ApproxDP("0.1")).spent(charged((ApproxDP("0.1"), 3))) == pytest.approx((0.3, 0))
 
 
 def test_a_plan_sells_only_what_its_pair_covers() -> None:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, DuotoneError, Ledger, OverBudget, Prepared, open_ledger, prepare, prepare_groups
+from duotone import (
+    ApproxDP,
+    DuotoneError,
+    Ledger,
+    OverBudget,
+    Prepared,
+    Sale,
+    balanced,
+    open_ledger,
+    prepare,
+    prepare_groups,
+)
 from duotone.cli import main
+from ledgers import ask, register
+from memory_store import MemoryStore
 
 EACH = ApproxDP(1, "1e-6")
 TABLE = pa.table({"town": ["Ely"] * 60 + ["Wells"] * 50, "x": [1] * 110, "who": range(110)})
@@ -134,3 +148,37 @@ def test_what_could_be_mistaken_is_refused_or_told_apart(ledger: Ledger) -> None
         receipt = asked.charge(ledger, "t").receipt
         assert receipt is not None
         assert not receipt.free
+
+
+BUDGETS = ["0.1", "0.25", "0.3", "1/3", "0.5", "0.7", 1, 2, 0.1, math.log(2), math.log(3) / 7, 1e-300]
+
+
+@pytest.mark.parametrize(
+    "parameters", [*({"epsilon": e} for e in BUDGETS), *({"ratio": r} for r in (2, 8, "3/2", 1.1))], ids=str
+)
+def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any]) -> None:
+    """1 to 7 questions that share a budget evenly, each of 1 to 6 answers that share it in turn."""
+    for shares in range(1, 8):
+        for parts in (1, 2, 3, 4, 6):
+            store = MemoryStore()
+            ledger = Ledger(store)
+            budget = ApproxDP(**parameters, delta="1e-6")
+            register(ledger, budget)
+            sale = Sale(balanced(budget.split(shares).split(parts)), parts)
+            charged = [ask(ledger, f"q{i}", sale).left for i in range(shares)]
+            assert charged[-1] == "epsilon 0, delta 0" or "ratio" in parameters
+            with pytest.raises(OverBudget):
+                ask(ledger, "one more", Sale(balanced(ApproxDP("1e-30" if "epsilon" in parameters else "1e-9"))))
+            assert ledger.verify().holds
+            store.end()
+
+
+def test_two_grouped_questions_at_half_the_budget_each(tmp_path: Path) -> None:
+    question = "select town, count(*) > {} from t group by town"
+    with open_ledger(tmp_path / "l") as opened:
+        opened.register("t", ApproxDP("0.5", "1e-6"), unit="row", neighbours="add-remove", version="1")
+        for limit in (20, 30):
+            prepare(TABLE, question.format(limit), ApproxDP("0.25", "5e-7")).charge(opened, "t")
+        assert opened.statement("t").left == "epsilon 0, delta 0"
+        with pytest.raises(OverBudget):
+            prepare(TABLE, question.format(40), ApproxDP("0.25", "5e-7")).charge(opened, "t")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from duotone.budget import Rule, Tally, read
-from duotone.chain import Body, State
+from duotone.budget import Rule, read
+from duotone.chain import Body, State, at, damaged, decoded, digest, is_label
 from duotone.errors import DuotoneError, LedgerError
 from duotone.plan import rule_of
 from duotone.privacy import ApproxDP
-from duotone.stores import Pages
+from duotone.spent import Spent
+from duotone.stores import Pages, Row
+from duotone.stores.protocol import CHUNK, COLUMNS
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,12 @@ class Charge:
     again: bool
     answered: bool
     answer: Any
-    tally: Tally
+    state: State
+
+    @property
+    def spent(self) -> Spent:
+        """What the dataset had spent after this charge."""
+        return self.state.spent
 
 
 @dataclass(frozen=True)
@@ -73,43 +81,89 @@ class Statement:
     @property
     def spent(self) -> tuple[float, float]:
         """(ε, δ) of everything charged so far, by the dataset's rule."""
-        return self.registered.rule.spent(self.state.notions)
+        return self.registered.rule.spent(self.state.spent)
 
     @property
     def left(self) -> str:
         """What may still be spent."""
-        return self.registered.rule.left(self.state.notions)
+        return self.registered.rule.left(self.state.spent)
 
 
 def book(pages: Pages, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
-    row, last = pages.last(dataset, "register"), pages.last(dataset)
-    if row is None or last is None:
-        raise LedgerError(f"there is no dataset {dataset} in this ledger: register it first")
-    body = json.loads(row.body)
+    first, last = (pages.last(dataset, "register"), pages.last(dataset)) if is_label(dataset) else (None, None)
+    if first is None or last is None:
+        raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger: register it first")
+    body = intact(pages, first)
     budget = read(body["budget"])
-    return Registered(dataset, budget, body["unit"], body["neighbours"], rule_of(budget, body)), State.of(last)
+    registered = Registered(dataset, budget, body["unit"], body["neighbours"], rule_of(budget, body))
+    return registered, State.of(intact(pages, last))
+
+
+def intact(pages: Pages, row: Row) -> Body:
+    """An entry that something rests on: its hash must be that of the entry, after the one before it."""
+    before = pages.at(row.seq - 1)
+    if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
+        raise damaged(row)
+    return decoded(row)
+
+
+def names(pages: Pages) -> list[str]:
+    """Every dataset, in the order of registration; found by the index, one step for each."""
+    datasets: list[str] = []
+    name: Any = ""
+    while (name := pages.execute("SELECT min(dataset) FROM duotone_entries WHERE dataset > ?", (name,))[0][0]) is not None:
+        datasets.append(name)
+    firsts = [(pages.last(dataset, "register"), dataset) for dataset in datasets]
+    if any(row is None or not isinstance(dataset, str) for row, dataset in firsts):
+        raise LedgerError("an entry of the ledger belongs to no dataset that is registered: run verify")
+    return [dataset for _, dataset in sorted((row.seq, dataset) for row, dataset in firsts if row is not None)]
+
+
+def rows_of(pages: Pages, dataset: str, kind: str | None = None) -> Iterator[Row]:
+    """The entries of a dataset, or of a kind of it, in order, a thousand at a time; by the index."""
+    where, values = ("dataset = ?", [dataset]) if kind is None else ("dataset = ? AND kind = ?", [dataset, kind])
+    seq: int | None = None
+    while True:
+        after, since = ("", []) if seq is None else (" AND seq > ?", [seq])
+        sql = f"SELECT {COLUMNS} FROM duotone_entries WHERE {where}{after} ORDER BY seq LIMIT {CHUNK}"
+        some = [Row(*columns) for columns in pages.execute(sql, (*values, *since))]
+        yield from some
+        if len(some) < CHUNK:
+            return
+        seq = some[-1].seq
 
 
 def statement(pages: Pages, dataset: str) -> Statement:
-    """The dataset's whole account."""
-    registered, state = book(pages, dataset)
-    bodies = {row.seq: json.loads(row.body) for row in pages.rows() if row.dataset == dataset}
-    answers = {body["charge"]: body for body in bodies.values() if body["kind"] == "answer"}
-    charges = (_charge(seq, body, answers.get(seq)) for seq, body in bodies.items() if body["kind"] == "charge")
+    """The dataset's whole account.
+
+    Guarantee: what was spent is added up from every charge, and is what the last entry carries, which `ask` goes by.
+    """
+    registered, carried = book(pages, dataset)
+    state, charged, answers = State(), dict[int, tuple[Body, State]](), dict[int, Body]()
+    for row in rows_of(pages, dataset):
+        body = decoded(row)
+        state = state.after(body)
+        if body["kind"] == "charge":
+            charged[row.seq] = body, state
+        elif body["kind"] == "answer":
+            answers[body["charge"]] = body
+    if state != carried:
+        raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
+    charges = (_charge(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
     return Statement(registered, state, tuple(charges))
 
 
-def _charge(seq: int, body: Body, answer: Body | None) -> Charge:
+def _charge(seq: int, body: Body, state: State, answer: Body | None) -> Charge:
     return Charge(
         seq=seq,
-        at=datetime.fromisoformat(body["at"]),
+        at=at(body),
         by=body.get("by"),
         question=body["question"],
         notion=read(body["notion"]),
         answers=body["answers"],
-        again=body["again"],
+        again=bool(body["again"]),
         answered=answer is not None,
-        answer=None if answer is None else answer["answer"],
-        tally=State(**body["after"]).notions,
+        answer=None if answer is None else deepcopy(answer["answer"]),
+        state=state,
     )

@@ -7,27 +7,26 @@ filter that is proved for that; which one a dataset has is fixed when it is regi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
 
-import gmpy2
-
 from duotone.composition import MOST
 from duotone.errors import DuotoneError
 from duotone.line import Boundary, LineMechanism
-from duotone.number import exp_below, probability, show
-from duotone.privacy import ApproxDP
+from duotone.number import exp_below, number, probability, show
+from duotone.privacy import LARGEST_EPSILON, ApproxDP
+from duotone.spent import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.table import LineTable, line_table
 
-LONGEST = 2**20
-"""The bits up to which a product of ratios is written out; beyond, it is added up by logarithms rounded up."""
+LONGEST = 3000
+"""The characters of a definition, and of a boundary, that a ledger writes down."""
+LONGEST_READ = 2**20
+"""The characters of a definition that a ledger reads: the first version wrote long ones, too."""
 
 RuleName = Literal["sum", "advanced", "plan"]
-Tally = Mapping[ApproxDP, int]
-"""How many answers have been charged at each notion."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,10 @@ class Sale:
     @property
     def privacy(self) -> ApproxDP:
         """The notion that each answer is sold at."""
-        assert isinstance(self.mechanism.privacy, ApproxDP)
-        return self.mechanism.privacy
+        privacy = self.mechanism.privacy
+        if not isinstance(privacy, ApproxDP):
+            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
+        return privacy
 
     @property
     def boundary(self) -> str:
@@ -70,7 +71,7 @@ class Sale:
 
 
 class Rule(Protocol):
-    """A privacy filter: whether a tally stays within the budget, whatever was chosen after seeing what."""
+    """A privacy filter: whether what was charged stays within the budget, whatever was chosen after seeing what."""
 
     @property
     def name(self) -> RuleName:
@@ -81,15 +82,15 @@ class Rule(Protocol):
         """Raise where this budget has no price for such a sale."""
         ...
 
-    def fits(self, tally: Tally) -> bool:
-        """Whether the tally is within the budget."""
+    def fits(self, sums: Spent) -> bool:
+        """Whether these sums are within the budget."""
         ...
 
-    def spent(self, tally: Tally) -> tuple[float, float]:
-        """(ε, δ) of the tally, to be read; decisions are by `fits`."""
+    def spent(self, sums: Spent) -> tuple[float, float]:
+        """(ε, δ) of these sums, to be read; decisions are by `fits`."""
         ...
 
-    def left(self, tally: Tally) -> str:
+    def left(self, sums: Spent) -> str:
         """What may still be spent, in words."""
         ...
 
@@ -104,8 +105,8 @@ class Sum:
 
     Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/ledger.md has the proof).
 
-    >>> rule = Sum(ApproxDP(1, "1e-6"))
-    >>> rule.fits({ApproxDP("0.1", "1e-7"): 10}), rule.fits({ApproxDP("0.1", "1e-7"): 10, ApproxDP("1e-9"): 1})
+    >>> rule, ten = Sum(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
+    >>> rule.fits(ten), rule.fits(ten.plus(ApproxDP("1e-1000")))
     (True, False)
     """
 
@@ -115,32 +116,23 @@ class Sum:
     def accepts(self, sale: Sale) -> None:
         """Any sale has a price."""
 
-    def fits(self, tally: Tally) -> bool:
-        """Σε ≤ ε and Σδ ≤ δ, in exact arithmetic; where ratios were given, their product counts."""
-        delta, exponent, ratio = Fraction(0), Fraction(0), Fraction(1)
-        for notion, n in tally.items():
-            delta += n * Fraction(notion.delta)
-            if notion.exponent is not None:
-                exponent += n * notion.exponent
-            elif n * notion.ratio.numerator.bit_length() <= LONGEST:
-                ratio *= notion.ratio**n
-            else:
-                exponent += n * log_above(notion.ratio)
-        if not delta <= Fraction(self.budget.delta):
+    def fits(self, sums: Spent) -> bool:
+        """Σε ≤ ε and Σδ ≤ δ; where ratios were given, their product counts, and e^x is rounded against the asker."""
+        room = epsilon_above(self.budget) - sums.epsilon
+        if not (room >= 0 and sums.delta <= Fraction(self.budget.delta)):
             return False
         if self.budget.exponent is None:
-            return ratio * exp_above(exponent) <= self.budget.ratio
-        room = self.budget.exponent - exponent
-        return room >= 0 and (ratio == 1 or ratio <= exp_below(room))
+            return sums.exp_epsilon * exp_above(sums.epsilon) <= self.budget.ratio
+        return sums.exp_epsilon == 1 or sums.exp_epsilon <= exp_below(room, PRECISION)
 
-    def spent(self, tally: Tally) -> tuple[float, float]:
+    def spent(self, sums: Spent) -> tuple[float, float]:
         """The two sums."""
-        return _sums(tally)
+        return float(sums.epsilon + log_above(sums.exp_epsilon)), float(sums.delta)
 
-    def left(self, tally: Tally) -> str:
+    def left(self, sums: Spent) -> str:
         """The rest of ε and of δ."""
-        epsilon, delta = self.spent(tally)
-        return f"epsilon {max(0.0, self.budget.epsilon - epsilon):.6g}, delta {max(0.0, float(self.budget.delta) - delta):.6g}"
+        epsilon = epsilon_below(self.budget) - sums.epsilon - log_above(sums.exp_epsilon)
+        return _rest(epsilon, Fraction(self.budget.delta) - sums.delta)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
@@ -156,8 +148,8 @@ class Advanced:
     Guarantee: what fits is (ε, δ)-private (Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1): with S = Σε², it holds
     that √(2·S·ln(1/slack)) + S/2 ≤ ε. Exact, but for logarithms rounded up.
 
-    >>> rule = Advanced(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6))
-    >>> rule.fits({ApproxDP("0.01"): 330}), rule.fits({ApproxDP("0.01"): 340})
+    >>> rule, each = Advanced(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6)), ApproxDP("0.01")
+    >>> rule.fits(Spent().plus(each, 330)), rule.fits(Spent().plus(each, 340))
     (True, False)
     """
 
@@ -172,80 +164,73 @@ class Advanced:
     def accepts(self, sale: Sale) -> None:
         """Any sale has a price."""
 
-    def fits(self, tally: Tally) -> bool:
+    def fits(self, sums: Spent) -> bool:
         """2·S·ln(1/slack) ≤ (ε − S/2)² and Σδ ≤ δ − slack."""
-        squares = sum((n * epsilon_above(notion) ** 2 for notion, n in tally.items()), Fraction(0))
-        delta = sum((n * Fraction(notion.delta) for notion, n in tally.items()), Fraction(0))
-        room = epsilon_below(self.budget) - squares / 2
+        room = epsilon_below(self.budget) - sums.squares / 2
         return (
-            delta <= Fraction(self.budget.delta) - self.slack
+            sums.delta <= Fraction(self.budget.delta) - self.slack
             and room >= 0
-            and 2 * squares * log_above(1 / self.slack) <= room**2
+            and 2 * sums.squares * log_above(1 / self.slack) <= room**2
         )
 
-    def spent(self, tally: Tally) -> tuple[float, float]:
+    def spent(self, sums: Spent) -> tuple[float, float]:
         """The bound of the theorem, and the slack with the sum of δ."""
-        squares = sum(n * notion.epsilon**2 for notion, n in tally.items())
+        squares = float(sums.squares)
         epsilon = math.sqrt(2 * squares * float(log_above(1 / self.slack))) + squares / 2
-        return epsilon, (float(self.slack) + _sums(tally)[1]) if tally else 0.0
+        return epsilon, float(self.slack + sums.delta) if sums.answers else 0.0
 
-    def left(self, tally: Tally) -> str:
+    def left(self, sums: Spent) -> str:
         """The rest of the bound and of δ."""
-        epsilon, delta = self.spent(tally)
-        delta = delta or float(self.slack)
-        return f"epsilon {max(0.0, self.budget.epsilon - epsilon):.6g}, delta {max(0.0, float(self.budget.delta) - delta):.6g}"
+        epsilon = epsilon_below(self.budget) - Fraction(self.spent(sums)[0])
+        return _rest(epsilon, Fraction(self.budget.delta) - self.slack - sums.delta)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
         return {"rule": self.name, "slack": show(self.slack)}
 
 
+def _rest(epsilon: Fraction, delta: Fraction) -> str:
+    return f"epsilon {float(max(Fraction(0), epsilon)):.6g}, delta {float(max(Fraction(0), delta)):.6g}"
+
+
 def write(privacy: ApproxDP) -> str:
-    """A notion as a ledger records it: what was given, exactly.
+    """A definition as a ledger records it: what was given, exactly, in at most 3,000 characters.
 
     >>> write(ApproxDP("0.1", "1e-6")), read(write(ApproxDP(ratio=2))) == ApproxDP(ratio=2)
     ('epsilon=1/10 delta=1/1000000', True)
     """
+    return short(definition_text(privacy), "a definition, epsilon (or ratio) and delta together,")
+
+
+def short(text: str, name: str) -> str:
+    """A text that a ledger may write down."""
+    if not len(text) <= LONGEST:
+        raise DuotoneError(f"{name} has too many digits for a ledger: {len(text)} characters, and at most {LONGEST} are kept")
+    return text
+
+
+def definition_text(privacy: ApproxDP) -> str:
+    """A definition in the same words, however long it is: entries of the first version may hold long ones."""
     first = f"ratio={show(privacy.ratio)}" if privacy.exponent is None else f"epsilon={show(privacy.exponent)}"
     return f"{first} delta={show(Fraction(privacy.delta))}"
 
 
 def boundary_text(boundary: Boundary) -> str:
     """A boundary as a ledger records it: a word, or an exact number."""
-    return boundary if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))  # type: ignore[return-value]
+    return str(boundary) if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
+
+
+_NUMBER = "[0-9]+(?:/[0-9]*[1-9][0-9]*)?"
+_DEFINITION = re.compile(f"(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})")
 
 
 @lru_cache(maxsize=1024)
 def read(text: str) -> ApproxDP:
-    """What `write` wrote."""
-    return ApproxDP(**dict(part.split("=", 1) for part in text.split(" ")))
-
-
-def _sums(tally: Tally) -> tuple[float, float]:
-    return sum(n * p.epsilon for p, n in tally.items()), float(sum(n * Fraction(p.delta) for p, n in tally.items()))
-
-
-def log_above(x: Fraction) -> Fraction:
-    """A rational at least ln x."""
-    return _log(x, gmpy2.RoundUp)
-
-
-def exp_above(x: Fraction) -> Fraction:
-    """A rational at least e^x, and exactly 1 for 0."""
-    return Fraction(1) if x == 0 else exp_below(x) * (1 + Fraction(1, 2**100))
-
-
-def _log(x: Fraction, direction: int) -> Fraction:
-    with gmpy2.context(precision=192, round=direction):
-        top, bottom = gmpy2.log(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()
-    return Fraction(int(top), int(bottom))
-
-
-def epsilon_above(privacy: ApproxDP) -> Fraction:
-    """A rational at least ε."""
-    return log_above(privacy.ratio) if privacy.exponent is None else privacy.exponent
-
-
-def epsilon_below(privacy: ApproxDP) -> Fraction:
-    """A rational at most ε."""
-    return _log(privacy.ratio, gmpy2.RoundDown) if privacy.exponent is None else privacy.exponent
+    """What `definition_text` wrote, however many digits it has."""
+    parts = _DEFINITION.fullmatch(text) if len(text) <= LONGEST_READ else None
+    if parts is None:
+        raise DuotoneError("this is not a definition as a ledger writes it")
+    name, first, delta = parts[1], Fraction(number(parts[2])), Fraction(number(parts[3]))
+    if not (delta < 1 and (first <= LARGEST_EPSILON if name == "epsilon" else first >= 1)):
+        raise DuotoneError("this is not a definition as a ledger writes it")
+    return ApproxDP._computed(first, delta) if name == "ratio" else ApproxDP._computed(exp_below(first), delta, first)

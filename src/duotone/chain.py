@@ -1,22 +1,45 @@
-"""A ledger's entries: what each says, how each is chained to the one before, and what they add up to.
+"""A ledger's entries: what each says, and how each is chained to the one before.
 
 The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are.
+Version 1 carried how many answers were charged at each definition; version 2 carries their sums (see `spent`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any
 
-from duotone.budget import Rule, Tally, read
-from duotone.errors import DuotoneError
-from duotone.plan import rule_of
+from duotone.budget import read
+from duotone.errors import DuotoneError, LedgerError
+from duotone.spent import Spent, exactly
 from duotone.stores import Row
 
+VERSION = 2
+LONGEST_LABEL = 200
+LEDGER = ""
+"""The dataset of an entry about the ledger itself: no dataset has this name."""
+REMEMBERED = 20_000
+"""The characters of an entry up to which what it says is kept in memory for a while."""
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What reading an entry that nobody wrote may raise."""
+
 Body = Mapping[str, Any]
+_FIELDS: Mapping[str, Mapping[str, type]] = {
+    "register": {"version": str, "budget": str, "unit": str, "neighbours": str, "rule": str, "after": dict},
+    "version": {"version": str, "after": dict},
+    "charge": {
+        "version": str, "question": str, "notion": str, "boundary": str, "answers": int, "key": str, "again": object,
+        "after": dict,
+    },
+    "answer": {"key": str, "charge": int, "answer": object, "after": dict},
+    "clock": {"before": str, "by": str},
+}  # fmt: skip
+_LABELS = ("version", "unit", "neighbours", "by")
 
 
 @dataclass(frozen=True)
@@ -24,14 +47,15 @@ class State:
     """A dataset after an entry: its version, and what was charged. Every entry carries it, so that none need be re-read."""
 
     version: str = ""
-    tally: Mapping[str, int] = field(default_factory=dict)
+    sums: Spent | Mapping[str, int] = field(default_factory=dict)
+    """What was charged; after entries of version 1, the number of answers by the exact text of their definition."""
     charges: int = 0
     answers: int = 0
 
-    @property
-    def notions(self) -> Tally:
-        """The tally by notion."""
-        return {read(text): n for text, n in self.tally.items()}
+    @cached_property
+    def spent(self) -> Spent:
+        """What was charged."""
+        return self.sums if isinstance(self.sums, Spent) else exactly((read(text), n) for text, n in self.sums.items())
 
     @property
     def unanswered(self) -> int:
@@ -39,34 +63,50 @@ class State:
         return self.charges - self.answers
 
     def after(self, body: Body) -> State:
-        """The state after one more entry."""
-        if body["kind"] == "charge":
-            tally = {**self.tally, body["notion"]: self.tally.get(body["notion"], 0) + body["answers"]}
-            return replace(self, tally=tally, charges=self.charges + 1)
-        if body["kind"] == "answer":
-            return replace(self, answers=self.answers + 1)
-        if body["kind"] not in ("register", "version"):
-            raise DuotoneError(f"there is no entry of kind {body['kind']}")
-        return replace(self, version=body["version"])
+        """The state after one more entry, from what the entry charges and not from what it carries."""
+        sums = self._sums(body)
+        match body["kind"]:
+            case "charge":
+                return replace(self, sums=sums, charges=self.charges + 1)
+            case "answer":
+                return replace(self, sums=sums, answers=self.answers + 1)
+            case "register" | "version":
+                return replace(self, sums=sums, version=body["version"])
+        raise DuotoneError(f"an entry of kind {body['kind']} changes no dataset")
+
+    def _sums(self, body: Body) -> Spent | Mapping[str, int]:
+        charged = body["kind"] == "charge"
+        if body["v"] == VERSION:
+            return self.spent.plus(read(body["notion"]), body["answers"]) if charged else self.spent.bounded()
+        if isinstance(self.sums, Spent):
+            raise DuotoneError("an entry of version 1 does not follow one of version 2")
+        counted = self.sums.get(body["notion"], 0) + body["answers"] if charged else 0
+        return {**self.sums, body["notion"]: counted} if charged else self.sums
+
+    def written(self) -> dict[str, Any]:
+        """As an entry carries it."""
+        rest = {"version": self.version, "charges": self.charges, "answers": self.answers}
+        return {**rest, "spent": self.spent.bounded().written()}
 
     @classmethod
-    def of(cls, row: Row) -> State:
+    def of(cls, body: Body) -> State:
         """What an entry carries."""
-        return cls(**json.loads(row.body)["after"])
+        after, name = body["after"], "spent" if body["v"] == VERSION else "tally"
+        numbers = [after["charges"], after["answers"]]
+        if body["v"] == VERSION:
+            sums: Spent | Mapping[str, int] = Spent.read(after["spent"])
+        else:
+            sums = dict(after["tally"])
+            numbers += sums.values()
+        whole_numbers = all(type(n) is int and n >= 0 for n in numbers)
+        if not (whole_numbers and is_label(after["version"]) and after.keys() == {"version", "charges", "answers", name}):
+            raise DuotoneError("this is not what an entry carries")
+        return cls(after["version"], sums, after["charges"], after["answers"])
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What `verify` found: how many entries, the hash of the last, and every entry that does not hold."""
-
-    entries: int
-    head: str
-    problems: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Nothing was edited, removed or reordered."""
-        return not self.problems
+def is_label(text: object) -> bool:
+    """Whether this may name a dataset, a version, a unit or a person: a short printable text."""
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_LABEL and text.isprintable()
 
 
 def canonical(body: Body) -> str:
@@ -85,91 +125,71 @@ def row_of(previous: str, seq: int, body: Body) -> Row:
     return Row(seq, body["dataset"], body["kind"], body.get("key", ""), text, digest(previous, seq, text))
 
 
-def verify(rows: Iterable[Row], head: tuple[int, str], kept: str | None = None) -> Verdict:
-    """Whether every entry is as it was written, in its place, and adds up.
-
-    The chain shows any entry edited, removed or moved, and the stored head a tail cut off. Someone who can write the
-    whole ledger can also write a whole new chain: against that, keep a head elsewhere and give it as `kept`.
-
-    >>> row = row_of("", 1, {"kind": "register", "dataset": "d", "version": "1", "after": {"version": "1", "tally": {}}})
-    >>> verify([replace(row, seq=2)], (1, row.hash)).problems[0]
-    'entry 1 is missing'
-    """
-    problems: list[str] = []
-    seen = kept is None
-    previous, count = "", 0
-    books: dict[str, _Book] = {}
-    for row in rows:
-        while count + 1 < row.seq:
-            count += 1
-            problems.append(f"entry {count} is missing")
-            if len(problems) > 100:
-                return Verdict(count, previous, (*problems, "…"))
-        count = row.seq
-        if digest(previous, row.seq, row.body) != row.hash:
-            problems.append(f"entry {row.seq} is not the one that was written after entry {row.seq - 1}")
-        else:
-            problems += _consistent(row, books)
-        previous = row.hash
-        seen = seen or row.hash == kept
-    if (count, previous) != head:
-        problems.append(f"the ledger ends at entry {count}, but its head is entry {head[0]} with another hash or number")
-    if not seen:
-        problems.append("no entry has the head that was kept: the chain was cut or written anew")
-    return Verdict(count, previous, tuple(problems))
-
-
-@dataclass
-class _Book:
-    """A dataset as its entries have it so far."""
-
-    rule: Rule
-    state: State
-    about: tuple[str, str]
-    open: dict[int, str]
-    versions: set[str]
-
-
 def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> str:
     """What decides whether two questions are the same."""
     same = [dataset, version, body["question"], body["notion"], body["boundary"], body["answers"], *about]
     return sha256(canonical({"same": same}).encode()).hexdigest()
 
 
-def _belongs(row: Row, body: Body, book: _Book) -> bool:
-    """Whether an entry follows from those before it."""
-    match body["kind"]:
-        case "register" | "version":
-            known = body["version"] in book.versions
-            book.versions.add(body["version"])
-            return not known
-        case "charge":
-            book.open[row.seq] = body["key"]
-            key = key_of(row.dataset, body["version"], body, book.about)
-            whole = type(body["answers"]) is int and body["answers"] >= 1
-            return bool(whole and body["version"] == book.state.version and body["key"] == key)
-        case "answer":
-            return bool(book.open.pop(body["charge"], None) == body["key"])
-    return False
+def loaded(row: Row) -> dict[str, Any]:
+    """An entry's JSON object; one that is none ends in a sentence."""
+    body = _object(row.body)
+    if body is None or not isinstance(row.hash, str):
+        raise damaged(row)
+    return body
 
 
-def _consistent(row: Row, books: dict[str, _Book]) -> list[str]:
-    """What is wrong with an entry whose hash is right: columns that differ from it, or sums that do not add up."""
+def decoded(row: Row) -> Body:
+    """An entry with every field of its kind, each of its type; anything else ends in a sentence."""
+    short = isinstance(row.body, str) and len(row.body) <= REMEMBERED
+    body = _decoded(row.body) if short else _checked(_object(row.body))
+    if body is None:
+        raise damaged(row)
+    return body
+
+
+def _object(text: object) -> dict[str, Any] | None:
     try:
-        body = json.loads(row.body)
-        if row_of("", row.seq, body) != replace(row, hash=digest("", row.seq, row.body)):
-            return [f"entry {row.seq} is filed under another dataset, kind or question than it says"]
-        if body["kind"] == "register":
-            if row.dataset in books:
-                return [f"entry {row.seq} registers {row.dataset} a second time"]
-            about = (body["unit"], body["neighbours"])
-            books[row.dataset] = _Book(rule_of(read(body["budget"]), body), State(), about, {}, set())
-        book = books[row.dataset]
-        if not _belongs(row, body, book):
-            return [f"entry {row.seq} does not make sense where it stands"]
-        book.state = book.state.after(body)
-        if book.state != State.of(row) or not book.rule.fits(book.state.notions):
-            return [f"entry {row.seq} does not add up"]
-    except (KeyError, TypeError, ValueError, AttributeError, DuotoneError):
-        return [f"entry {row.seq} does not make sense where it stands"]
-    return []
+        body = json.loads(text, parse_constant=_no_number) if isinstance(text, str) else None
+    except DAMAGE:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+@lru_cache(maxsize=64)
+def _decoded(text: str) -> Body | None:
+    """The last few, remembered: a charge reads the entries before it several times."""
+    return _checked(_object(text))
+
+
+def _checked(body: dict[str, Any] | None) -> Body | None:
+    """The body, if it is that of an entry; None otherwise."""
+    kind, v = (body.get("kind"), body.get("v")) if body is not None else (None, None)
+    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= VERSION):
+        return None
+    typed = all(name in body and (form is object or type(body[name]) is form) for name, form in _FIELDS[kind].items())
+    labels = all(is_label(body[name]) for name in _LABELS if name in body)
+    named = body.get("dataset") == LEDGER if kind == "clock" else is_label(body.get("dataset"))
+    charges = typed and (kind != "charge" or body["answers"] >= 1)
+    return body if charges and labels and named and _dated(body.get("at")) else None
+
+
+def damaged(row: Row) -> LedgerError:
+    """What is said of an entry that cannot be read."""
+    return LedgerError(f"entry {row.seq} of the ledger is damaged: run verify; nothing was released")
+
+
+def at(body: Body) -> datetime:
+    """When an entry was written."""
+    return datetime.fromisoformat(body["at"])
+
+
+def _dated(text: object) -> bool:
+    try:
+        return isinstance(text, str) and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(text)

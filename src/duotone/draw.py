@@ -186,8 +186,8 @@ def spending(account: Statement) -> Figure:
     rule, budget = account.registered.rule, account.registered.budget
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
     times: list[Any] = [charge.at for charge in shown]
-    spent = [rule.spent(charge.tally)[0] for charge in shown]
-    summed = [Sum(budget).spent(charge.tally)[0] for charge in shown]
+    spent = [rule.spent(charge.spent)[0] for charge in shown]
+    summed = [Sum(budget).spent(charge.spent)[0] for charge in shown]
     top = max([budget.epsilon, *spent])
     ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label=f"spent, by the rule {rule.name}")
     if rule.name != "sum":

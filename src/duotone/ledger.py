@@ -5,26 +5,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from duotone.account import Receipt, Registered, Statement, book, statement
-from duotone.budget import RuleName, Sale, read, write
-from duotone.chain import Body, State, Verdict, key_of, row_of, verify
+from duotone.account import Receipt, Registered, Statement, book, intact, names, rows_of, statement
+from duotone.budget import RuleName, Sale, boundary_text, read, short, write
+from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, at, decoded, is_label, key_of, loaded, row_of
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.line import Boundary
 from duotone.plan import choose
 from duotone.privacy import ApproxDP
 from duotone.stores import Pages, Store, open_store
+from duotone.turns import Turns
+from duotone.verify import Verdict, verify
 
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
-LONGEST_LABEL, LONGEST_QUESTION = 200, 100_000
+LONGEST_QUESTION, LONGEST_ANSWER = 100_000, 2**26
+"""The characters of a question, and of an answer written as JSON."""
 NEIGHBOURS = ("add-remove", "replace")
-LABELLED = ("register", "version")
+_TURNS = Turns()
 
 
 class Ledger:
@@ -36,6 +39,7 @@ class Ledger:
 
     def __init__(self, store: Store, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._store, self._clock = store, clock
+        self._identity = os.path.realpath(store.place)  # the same for every ledger of this process at this place
 
     def __enter__(self) -> Self:
         return self
@@ -71,10 +75,11 @@ class Ledger:
         if not isinstance(budget, ApproxDP):
             raise DuotoneError("a budget is an ApproxDP")
         budget = read(write(budget))
+        short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
         chosen = choose(budget, rule, answers_at, boundaries)
         body = {name: _label(value, name) for name, value in labels.items()}
         body |= {"kind": "register", "budget": write(budget), "neighbours": neighbours, **_by(by), **chosen.written()}
-        with self._store.writing(create=True) as pages:
+        with _sound(self._store.writing(create=True)) as pages:
             if pages.last(dataset) is not None:
                 raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
             self._append(pages, State(), body)
@@ -84,8 +89,8 @@ class Ledger:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
         with _sound(self._store.writing()) as pages:
             _, state = book(pages, dataset)
-            known = {json.loads(row.body)["version"] for row in pages.rows() if row.dataset == dataset and row.kind in LABELLED}
-            if version in known:
+            labelled = (row for kind in ("register", "version") for row in rows_of(pages, dataset, kind))
+            if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
             body = {"kind": "version", "dataset": dataset, "version": _label(version, "version"), **_by(by)}
             self._append(pages, state, body)
@@ -107,77 +112,117 @@ class Ledger:
         `question` is the question's normal form: with the dataset's version and the sale it decides what is the same
         question. `flip` takes nothing and returns what will be public, as JSON can write it. If it fails, the charge
         stands. With `again`, a recorded answer is not used.
+
+        Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
         if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
+        about = unit, neighbours
+        sold = {
+            "question": question,
+            "notion": write(sale.privacy),
+            "boundary": short(sale.boundary, "what is fixed at the boundary"),
+            "answers": sale.answers,
+        }
+        same = (self._identity, dataset, *sold.values(), *about)
+        with nullcontext() if again else _TURNS.of(same):
+            return self._ask(dataset, sale, sold, flip, about, bool(again), by)
+
+    def _ask(
+        self,
+        dataset: str,
+        sale: Sale,
+        sold: dict[str, Any],
+        flip: Callable[[], Any],
+        about: tuple[str, str],
+        again: bool,
+        by: str | None,
+    ) -> Receipt:
         process = os.getpid()
-        found = self._charge(dataset, question, sale, (unit, neighbours), again, by)
-        if isinstance(found, Receipt):
-            return found
-        seq, key, left = found
+        charged = self._charge(dataset, sale, sold, about, again, by)
+        if isinstance(charged, Receipt):
+            return charged
+        seq, key, left = charged
         text = _public(flip())
         with _sound(self._store.writing()) as pages:
             _, state = book(pages, dataset)
-            charged, answered = pages.at(seq), pages.answered(key)
-            open_still = charged is not None and charged.kind == "charge" and charged.question == key
-            if process != os.getpid() or not open_still or (answered and json.loads(answered.body)["charge"] == seq):
+            charge, answered = pages.at(seq), pages.answered(key)
+            open_still = charge is not None and charge.kind == "charge" and charge.question == key
+            if process != os.getpid() or not open_still or (answered and decoded(answered)["charge"] == seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
             body = {"kind": "answer", "dataset": dataset, "key": key, "charge": seq, "answer": json.loads(text)}
             self._append(pages, state, body, patient=True)
         return Receipt(json.loads(text), False, seq, left, state.unanswered - 1)
 
     def _charge(
-        self, dataset: str, question: str, sale: Sale, about: tuple[str, str], again: bool, by: str | None
+        self, dataset: str, sale: Sale, sold: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
     ) -> Receipt | tuple[int, str, str]:
         """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
         with _sound(self._store.writing()) as pages:
             registered, state = book(pages, dataset)
             registered.check(*about)
-            rule, notion, boundary = registered.rule, write(sale.privacy), sale.boundary
-            sold = {"question": question, "notion": notion, "boundary": boundary, "answers": sale.answers}
-            key = key_of(dataset, state.version, sold, about)
+            rule, key = registered.rule, key_of(dataset, state.version, sold, about)
             if not again and (recorded := pages.answered(key)) is not None:
-                body = json.loads(recorded.body)
-                return Receipt(body["answer"], True, body["charge"], rule.left(state.notions), state.unanswered)
+                answer = intact(pages, recorded)
+                return Receipt(deepcopy(answer["answer"]), True, answer["charge"], rule.left(state.spent), state.unanswered)
             rule.accepts(sale)
-            body = {
-                "kind": "charge",
-                "dataset": dataset,
-                "version": state.version,
-                **sold,
-                "key": key,
-                "again": again,
-                **_by(by),
-            }
+            kind = {"kind": "charge", "dataset": dataset, "version": state.version}
+            body: Body = {**kind, **sold, "key": key, "again": again, **_by(by), "v": VERSION}
             after = state.after(body)
-            if not rule.fits(after.notions):
+            if not rule.fits(after.spent):
                 asked = f"{sale.answers} answer{'s' * (sale.answers > 1)} at {sale.privacy}"
-                raise OverBudget(dataset, asked, rule.left(state.notions))
-            seq = self._append(pages, state, body)
-        return seq, key, rule.left(after.notions)
+                raise OverBudget(dataset, asked, rule.left(state.spent))
+            seq = self._append(pages, state, body, after=after)
+        return seq, key, rule.left(after.spent)
 
-    def _append(self, pages: Pages, state: State, body: Body, *, patient: bool = False) -> int:
+    def reset_clock(self, *, by: str) -> None:
+        """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
+
+        For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
+        Who did this, when, and from which time the clock was set back stay in the ledger for ever.
+        """
+        with _sound(self._store.writing()) as pages:
+            now, latest = self._now(), self._latest(pages)
+            if latest is None or now > latest - SKEW:
+                raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
+            body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), "by": _label(by, "name")}
+            self._chain(pages, {**body, "v": VERSION, "at": now.isoformat()})
+
+    def _append(self, pages: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
         """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
-        now = self._clock()
-        last = pages.last()
-        if last is not None:
-            latest = datetime.fromisoformat(json.loads(last.body)["at"])
+        now, latest = self._now(), self._latest(pages)
+        if latest is not None:
             if not (patient or now > latest - SKEW):
                 raise LedgerError(
                     f"the clock says {now:%Y-%m-%d %H:%M:%S} UTC, before the ledger's last entry at "
-                    f"{latest:%Y-%m-%d %H:%M:%S} UTC: mend the clock; nothing was released"
+                    f"{latest:%Y-%m-%d %H:%M:%S} UTC: set the clock right, or, if it was ahead then, let the owner reset the "
+                    "ledger's clock; nothing was released"
                 )
             now = max(now, latest)
-        seq, head = pages.head()
+        body = {**body, "v": VERSION}
+        return self._chain(pages, {**body, "at": now.isoformat(), "after": (after or state.after(body)).written()})
+
+    def _now(self) -> datetime:
+        now = self._clock()
+        if now.tzinfo is None:
+            raise DuotoneError("the clock of a ledger gives times with a time zone, got one without")
+        return now.astimezone(UTC)
+
+    def _latest(self, pages: Pages) -> datetime | None:
+        last = pages.last()
+        return None if last is None else at(decoded(last))
+
+    def _chain(self, pages: Pages, body: Body) -> int:
+        last, (seq, head) = pages.last(), pages.head()
         if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
             raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
-        whole = {**body, "v": 1, "at": now.isoformat(), "after": asdict(state.after(body))}
-        pages.append(row_of(head, seq + 1, whole))
+        pages.append(row_of(head, seq + 1, body))
         return seq + 1
 
     def datasets(self) -> list[str]:
         """Every dataset, in the order of registration."""
-        return [entry["dataset"] for entry in self.entries() if entry["kind"] == "register"]
+        with _sound(self._store.reading()) as pages:
+            return names(pages)
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
@@ -187,7 +232,7 @@ class Ledger:
     def entries(self) -> list[dict[str, Any]]:
         """Every entry in order, each with its number and hash."""
         with _sound(self._store.reading()) as pages:
-            return [{"seq": row.seq, "hash": row.hash, **json.loads(row.body)} for row in pages.rows()]
+            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in pages.rows()]
 
     def verify(self, head: str | None = None) -> Verdict:
         """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if it is given."""
@@ -227,20 +272,18 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 @contextmanager
 def _sound(transaction: AbstractContextManager[Pages]) -> Iterator[Pages]:
-    """A transaction in which an entry that cannot be read ends in a sentence."""
-    with transaction as pages:
-        try:
+    """A transaction in which an entry, or anything else of the ledger, that cannot be read ends in a sentence."""
+    try:
+        with transaction as pages:
             yield pages
-        except DuotoneError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise LedgerError(
-                f"an entry of the ledger is damaged ({type(error).__name__}): run verify; nothing was released"
-            ) from None
+    except DuotoneError:
+        raise
+    except DAMAGE as error:
+        raise LedgerError(f"the ledger is damaged ({type(error).__name__}): run verify; nothing was released") from None
 
 
 def _label(text: str, name: str) -> str:
-    if not (isinstance(text, str) and 0 < len(text) <= LONGEST_LABEL and text.isprintable()):
+    if not is_label(text):
         raise DuotoneError(f"a {name} is a short printable text, got {text!r:.60}")
     return text
 
@@ -250,9 +293,16 @@ def _by(name: str | None) -> dict[str, str]:
 
 
 def _public(answer: Any) -> str:
+    """An answer as it is recorded. Whether it can be depends on nothing but the answer, which is private by itself."""
     try:
-        return json.dumps(answer, allow_nan=False)
-    except (TypeError, ValueError):
+        text = json.dumps(answer, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
         raise DuotoneError(
             "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
         ) from None
+    if not len(text) <= LONGEST_ANSWER:
+        raise DuotoneError(
+            f"an answer to be recorded has at most {LONGEST_ANSWER} characters as JSON, got {len(text)}; the charge stands, "
+            "nothing was released"
+        )
+    return text

@@ -113,9 +113,19 @@ def verify(
         raise typer.Exit(1)
 
 
+@ledgers.command("reset-clock")
+def reset_clock(
+    place: Place, by: Annotated[str, typer.Option(metavar="NAME", help="Who does this: it stays in the ledger.")]
+) -> None:
+    """Go on with entries from the time it is now, after one was written while a clock was ahead. Spends nothing."""
+    with _open(place) as ledger:
+        ledger.reset_clock(by=by)
+    print("entries go on from now; the ledger says so", file=sys.stderr)
+
+
 def written(account: Statement) -> dict[str, Any]:
     """A statement as JSON."""
-    from duotone.budget import write
+    from duotone.budget import definition_text
 
     registered, (epsilon, delta) = account.registered, account.spent
     charges = [
@@ -124,7 +134,7 @@ def written(account: Statement) -> dict[str, Any]:
             "at": c.at.isoformat(),
             "by": c.by,
             "question": c.question,
-            "notion": write(c.notion),
+            "notion": definition_text(c.notion),
             "answers": c.answers,
             "again": c.again,
             **({"answer": c.answer} if c.answered else {"wasted": True}),
@@ -132,7 +142,7 @@ def written(account: Statement) -> dict[str, Any]:
         for c in account.charges
     ]
     return {
-        "budget": write(registered.budget),
+        "budget": definition_text(registered.budget),
         "unit": registered.unit,
         "neighbours": registered.neighbours,
         "version": account.state.version,

@@ -8,12 +8,13 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from duotone.budget import Advanced, Rule, RuleName, Sale, Sum, Tally, boundary_text, epsilon_below, read, write
+from duotone.budget import Advanced, Rule, RuleName, Sale, Sum, boundary_text, definition_text, read, write
 from duotone.composition import MOST, TAIL, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
 from duotone.errors import DuotoneError
 from duotone.line import Boundary, on_line
-from duotone.number import float_below
+from duotone.number import float_below, number
 from duotone.privacy import ApproxDP
+from duotone.spent import Spent, epsilon_below
 from duotone.table import line_table
 
 
@@ -28,7 +29,7 @@ class Plan:
     each compose to its `count`-fold product (Zhu, Dong and Wang 2022, Theorem 10), however questions are chosen.
 
     >>> plan = Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
-    >>> plan.count, plan.fits({plan.answers_at: 562}), plan.fits({plan.answers_at: 563})
+    >>> plan.count, plan.fits(Spent().plus(plan.answers_at, 562)), plan.fits(Spent().plus(plan.answers_at, 563))
     (562, True, False)
     """
 
@@ -45,7 +46,7 @@ class Plan:
         low, high = 0, MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if Sum(budget).fits({answers_at: middle}) else (low, middle)
+            low, high = (middle, high) if Sum(budget).fits(Spent().plus(answers_at, middle)) else (low, middle)
         by_losses = (capacity(one, epsilon_below(budget), Fraction(budget.delta)) for one in plan.losses)
         count = max(low, *by_losses)
         if count == 0:
@@ -72,13 +73,13 @@ class Plan:
                 f"{sale.privacy} with boundary {sale.boundary}"
             )
 
-    def fits(self, tally: Tally) -> bool:
+    def fits(self, sums: Spent) -> bool:
         """Whether no more answers than planned were charged."""
-        return sum(tally.values()) <= self.count
+        return sums.answers <= self.count
 
-    def spent(self, tally: Tally) -> tuple[float, float]:
-        """The least ε at the budget's δ that is proved for the tally."""
-        answers, delta = sum(tally.values()), float_below(self.budget.delta)
+    def spent(self, sums: Spent) -> tuple[float, float]:
+        """The least ε at the budget's δ that is proved for so many answers."""
+        answers, delta = sums.answers, float_below(self.budget.delta)
         summed = answers * self.answers_at.epsilon, answers * float(self.answers_at.delta)
         if answers == 0 or delta == 0:
             return summed
@@ -88,14 +89,14 @@ class Plan:
     def _by_losses(self, answers: int, delta: float) -> tuple[float, float]:
         return min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
 
-    def left(self, tally: Tally) -> str:
+    def left(self, sums: Spent) -> str:
         """The answers that are left."""
-        return f"{self.count - sum(tally.values())} of {self.count} answers at {self.answers_at}"
+        return f"{max(0, self.count - sums.answers)} of {self.count} answers at {self.answers_at}"
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
         named = {"boundaries": list(map(boundary_text, self.boundaries))}
-        return {"rule": self.name, "answers_at": write(self.answers_at), **named, "count": self.count}
+        return {"rule": self.name, "answers_at": definition_text(self.answers_at), **named, "count": self.count}
 
 
 @lru_cache(maxsize=64)
@@ -121,7 +122,10 @@ def rule_of(budget: ApproxDP, written: Mapping[str, Any]) -> Rule:
     if written["rule"] == "sum":
         return Sum(budget)
     if written["rule"] == "advanced":
-        return Advanced(budget, Fraction(written["slack"]))
+        return Advanced(budget, Fraction(number(written["slack"])))
     if written["rule"] == "plan":
-        return Plan(budget, read(written["answers_at"]), tuple(written["boundaries"]), int(written["count"]))
-    raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']}")
+        count, boundaries = written["count"], written["boundaries"]
+        if not (type(count) is int and 1 <= count <= MOST and all(isinstance(each, str) for each in boundaries)):
+            raise DuotoneError(f"a plan has from 1 to {MOST} answers, and boundaries as text")
+        return Plan(budget, read(written["answers_at"]), tuple(boundaries), count)
+    raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']!s:.60}")

@@ -1,0 +1,182 @@
+"""Running sums: what a dataset has spent so far, as five numbers that every charge is added to.
+
+Charges are summed, never merged under a key: two definitions that look alike may differ in their last digit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import gmpy2
+
+from duotone.errors import DuotoneError
+from duotone.number import show
+from duotone.privacy import ApproxDP
+
+EXACT = 4224
+"""The bits of a sum's numerator and denominator up to which it is exact: a privacy parameter has 4096 at most."""
+ROUNDED = 512
+"""The significant bits of a sum beyond that; it is rounded up to them."""
+LARGEST = Fraction(2**12000)
+"""A larger product of ratios moves into the sum of ε: no budget admits it, since none is above e^8192."""
+PRECISION = 576
+"""The bits of logarithms and exponentials."""
+WRITTEN_OUT = 2**20
+"""The bits up to which entries of version 1 had a power of a ratio multiplied out."""
+_SUM = re.compile(r"(0|[1-9][0-9]{0,3999})(?:/(?:2\^([1-9][0-9]{0,7})|([1-9][0-9]{0,3999})))?")
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was charged: how many answers, Σε of definitions given by ε, Πe^ε of those given by it, Σδ, and Σε².
+
+    Guarantee: no sum is ever below the true one. Each is exact while it has at most 4224 bits above and below the
+    line of its fraction; beyond, every charge rounds it up by less than one part in 2^511. So its text is bounded,
+    whatever is charged.
+
+    >>> third = ApproxDP("1/3", "1e-9")
+    >>> Spent().plus(third).plus(third, 2)
+    Spent(answers=3, epsilon=1, exp_epsilon=1, delta=3/1000000000, squares=1/3)
+    """
+
+    answers: int = 0
+    epsilon: Fraction = Fraction(0)
+    exp_epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    squares: Fraction = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"Spent({', '.join(f'{name}={value}' for name, value in self.written().items())})"
+
+    def plus(self, privacy: ApproxDP, answers: int = 1) -> Spent:
+        """The sums with so many answers more, each under this definition."""
+        epsilon, product, each = self.epsilon, self.exp_epsilon, epsilon_above(privacy)
+        if privacy.exponent is not None:
+            epsilon += answers * each
+        elif (power := _power(privacy.ratio, answers)) is not None:
+            product *= power
+        else:
+            epsilon += answers * each
+        delta = self.delta + answers * Fraction(privacy.delta)
+        return Spent(self.answers + answers, epsilon, product, delta, self.squares + answers * each**2).bounded()
+
+    def bounded(self) -> Spent:
+        """The same with every sum short enough to be written down."""
+        epsilon, product = self.epsilon, self.exp_epsilon
+        if product > LARGEST:
+            epsilon, product = epsilon + log_above(product), Fraction(1)
+        return Spent(self.answers, *map(rounded_up, (epsilon, product, self.delta, self.squares)))
+
+    def written(self) -> dict[str, Any]:
+        """As an entry carries it: whole numbers and fractions as text."""
+        sums = {"epsilon": self.epsilon, "exp_epsilon": self.exp_epsilon, "delta": self.delta, "squares": self.squares}
+        return {"answers": self.answers, **{name: sum_text(value) for name, value in sums.items()}}
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Spent:
+        """What `written` wrote; anything else is refused."""
+        names = ("epsilon", "exp_epsilon", "delta", "squares")
+        if not (isinstance(written, dict) and written.keys() == {"answers", *names}):
+            raise DuotoneError("these are not the sums of an entry")
+        answers, (epsilon, product, delta, squares) = written["answers"], (read_sum(written[name]) for name in names)
+        if not (type(answers) is int and answers >= 0 and product >= 1):
+            raise DuotoneError("these are not the sums of an entry")
+        return cls(answers, epsilon, product, delta, squares)
+
+
+def exactly(charges: Iterable[tuple[ApproxDP, int]]) -> Spent:
+    """The sums of entries of version 1, as they were decided by: exact, however long, but for very long products."""
+    answers, epsilon, product, delta, squares = 0, Fraction(0), Fraction(1), Fraction(0), Fraction(0)
+    for privacy, n in charges:
+        answers, delta, each = answers + n, delta + n * Fraction(privacy.delta), epsilon_above(privacy)
+        squares += n * each**2
+        if privacy.exponent is None and n * privacy.ratio.numerator.bit_length() <= WRITTEN_OUT:
+            product *= privacy.ratio**n
+        else:
+            epsilon += n * each
+    return Spent(answers, epsilon, product, delta, squares)
+
+
+def rounded_up(x: Fraction) -> Fraction:
+    """x itself while it is short, else the least number at least x with 512 significant bits."""
+    above, below = x.numerator.bit_length(), x.denominator.bit_length()
+    if max(above, below) <= EXACT:
+        return x
+    shift = ROUNDED - (above - below)
+    top, bottom = (x.numerator << shift, x.denominator) if shift >= 0 else (x.numerator, x.denominator << -shift)
+    least = -(-top // bottom)
+    return Fraction(least, 1 << shift) if shift >= 0 else Fraction(least << -shift)
+
+
+def sum_text(x: Fraction) -> str:
+    """A sum as an entry carries it: `3/10`, or `5/2^200` where what is below the line is a long power of two.
+
+    >>> sum_text(Fraction(3, 10)), sum_text(Fraction(5, 2**200)), read_sum("5/2^200") == Fraction(5, 2**200)
+    ('3/10', '5/2^200', True)
+    """
+    power = x.denominator.bit_length() - 1
+    return f"{show(Fraction(x.numerator))}/2^{power}" if power > 64 and x.denominator == 1 << power else show(x)
+
+
+def read_sum(text: object) -> Fraction:
+    """What `sum_text` wrote, letter for letter."""
+    return _read_sum(text if isinstance(text, str) else "")
+
+
+@lru_cache(maxsize=256)
+def _read_sum(text: str) -> Fraction:
+    parts = _SUM.fullmatch(text)
+    if parts is not None:
+        top, power, bottom = parts.groups()
+        x = Fraction(int(top), 1 << int(power) if power else int(bottom or 1))
+        if sum_text(x) == text:
+            return x
+    raise DuotoneError("these are not the sums of an entry")
+
+
+def _power(ratio: Fraction, n: int) -> Fraction | None:
+    """ratio^n or a little more, as sums are kept; None where it is too large."""
+    power = Fraction(1)
+    for bit in f"{n:b}":
+        power = rounded_up(power * power * (ratio if bit == "1" else 1))
+        if power > LARGEST:
+            return None
+    return power
+
+
+@lru_cache(maxsize=1024)
+def log_above(x: Fraction) -> Fraction:
+    """A rational at least ln x, x ≥ 1, with 570 correct bits."""
+    return _directed(gmpy2.log1p, x - 1, gmpy2.RoundUp)
+
+
+def log_below(x: Fraction) -> Fraction:
+    """A rational at most ln x, x ≥ 1, with 570 correct bits."""
+    return _directed(gmpy2.log1p, x - 1, gmpy2.RoundDown)
+
+
+def exp_above(x: Fraction) -> Fraction:
+    """A rational at least e^x, x ≥ 0, with 570 correct bits in e^x − 1."""
+    return 1 + _directed(gmpy2.expm1, x, gmpy2.RoundUp)
+
+
+def epsilon_above(privacy: ApproxDP) -> Fraction:
+    """A rational at least ε."""
+    return log_above(privacy.ratio) if privacy.exponent is None else privacy.exponent
+
+
+def epsilon_below(privacy: ApproxDP) -> Fraction:
+    """A rational at most ε."""
+    return log_below(privacy.ratio) if privacy.exponent is None else privacy.exponent
+
+
+def _directed(function: Callable[[Any], Any], x: Fraction, direction: int) -> Fraction:
+    """A growing function of x, with the argument and the value rounded in one direction."""
+    with gmpy2.context(precision=PRECISION, round=direction):
+        top, bottom = function(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()
+    return Fraction(int(top), int(bottom))

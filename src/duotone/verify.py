@@ -1,0 +1,133 @@
+"""Verifying a ledger: whether every entry is the one that was written, in its place, and adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from duotone.budget import Rule, read
+from duotone.chain import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
+from duotone.plan import rule_of
+from duotone.stores import Row
+
+MOST_PROBLEMS = 100
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `verify` found: how many entries, the hash of the last, and every entry that does not hold."""
+
+    entries: int
+    head: str
+    problems: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Nothing was edited, removed or reordered."""
+        return not self.problems
+
+
+def verify(rows: Iterable[Row], head: tuple[int, str], kept: str | None = None) -> Verdict:
+    """Whether every entry is as it was written, in its place, and adds up.
+
+    The chain shows any entry edited, removed or moved, and the stored head a tail cut off. Someone who can write the
+    whole ledger can also write a whole new chain: against that, keep a head elsewhere and give it as `kept`.
+
+    >>> row = row_of("", 1, {"kind": "register", "dataset": "d", "version": "1", "after": {}})
+    >>> verify([replace(row, seq=2)], (1, row.hash)).problems[0]
+    'entry 1 is missing'
+    """
+    problems: list[str] = []
+    seen = kept is None
+    previous, count = "", 0
+    replay = _Replay()
+    for row in rows:
+        while count + 1 < row.seq:
+            count += 1
+            problems.append(f"entry {count} is missing")
+            if len(problems) > MOST_PROBLEMS:
+                return Verdict(count, previous, (*problems, "…"))
+        count = row.seq
+        if digest(previous, row.seq, row.body) != row.hash:
+            problems.append(f"entry {row.seq} is not the one that was written after entry {row.seq - 1}")
+        elif (problem := replay.problem(row)) is not None:
+            problems.append(f"entry {row.seq} {problem}")
+        previous = row.hash
+        seen = seen or row.hash == kept
+    if (count, previous) != head:
+        problems.append(f"the ledger ends at entry {count}, but its head is entry {head[0]} with another hash or number")
+    if not seen:
+        problems.append("no entry has the head that was kept: the chain was cut or written anew")
+    return Verdict(count, previous, tuple(problems))
+
+
+@dataclass
+class _Book:
+    """A dataset as its entries have it so far."""
+
+    rule: Rule
+    about: tuple[str, str]
+    state: State = field(default_factory=State)
+    open: dict[int, str] = field(default_factory=dict)
+    versions: set[str] = field(default_factory=set)
+
+
+@dataclass
+class _Replay:
+    """Every entry once more: sums are recomputed from what each charge says, never taken from what entries carry."""
+
+    books: dict[str, _Book] = field(default_factory=dict)
+    latest: datetime | None = None
+
+    def problem(self, row: Row) -> str | None:
+        """What is wrong with an entry whose hash is right."""
+        try:
+            body = decoded(row)
+            if row_of("", row.seq, body) != replace(row, hash=digest("", row.seq, row.body)):
+                return "is filed under another dataset, kind or question than it says"
+            return self._time(body) or (self._entry(row, body) if body["kind"] != "clock" else None)
+        except DAMAGE:
+            return "does not make sense where it stands"
+
+    def _time(self, body: Body) -> str | None:
+        """Entries are dated one after the other, except after one that says that the clock was set back."""
+        before, self.latest = self.latest, at(body)
+        if body["kind"] == "clock":
+            set_back = before is not None and datetime.fromisoformat(body["before"]) == before > self.latest
+            return None if set_back else "sets back a clock that was not ahead"
+        if before is not None and not self.latest >= before:
+            return "is dated before the one it follows, and none says that the clock was set back"
+        return None
+
+    def _entry(self, row: Row, body: Body) -> str | None:
+        """Columns that differ from the entry, and sums that do not add up."""
+        if body["kind"] == "register":
+            if row.dataset in self.books:
+                return f"registers {row.dataset} a second time"
+            self.books[row.dataset] = _Book(rule_of(read(body["budget"]), body), (body["unit"], body["neighbours"]))
+        book = self.books[row.dataset]
+        if not _belongs(row, body, book):
+            return "does not make sense where it stands"
+        book.state = book.state.after(body)
+        if book.state != State.of(body):
+            return "does not add up"
+        if body["kind"] == "charge" and not book.rule.fits(book.state.spent):
+            return f"goes beyond the budget of {row.dataset}"
+        return None
+
+
+def _belongs(row: Row, body: Body, book: _Book) -> bool:
+    """Whether an entry follows from those before it."""
+    match body["kind"]:
+        case "register" | "version":
+            known = body["version"] in book.versions
+            book.versions.add(body["version"])
+            return not known
+        case "charge":
+            book.open[row.seq] = body["key"]
+            key = key_of(row.dataset, body["version"], body, book.about)
+            return bool(body["version"] == book.state.version and body["key"] == key)
+        case "answer":
+            return bool(book.open.pop(body["charge"], None) == body["key"])
+    return False

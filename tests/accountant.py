@@ -1,0 +1,182 @@
+"""An accountant of its own: reads the entries of an exported ledger, and nothing else of Duotone.
+
+Standard library only. Sums are exact fractions of what each charge says, by its own text; whatever an entry carries is not
+looked at. Logarithms are bracketed by rational bounds from the series of atanh, whose remainder is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+EXACT_BITS = 4224
+"""Sums that fit into so many bits are exact (docs/ledger.md), so that what fits exactly must be answered."""
+LOSS = Fraction(1, 2**480)
+"""Beyond, or where logarithms take part, this is more than rounding up may cost, relatively, in all charges together."""
+BITS = 640
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What one answer is sold at: ε or e^ε, and δ."""
+
+    epsilon: Fraction | None
+    ratio: Fraction | None
+    delta: Fraction
+
+    @classmethod
+    def read(cls, text: str) -> Definition:
+        parts = re.fullmatch(r"(epsilon|ratio)=(\S+) delta=(\S+)", text)
+        assert parts is not None, text
+        value, delta = _fraction(parts[2]), _fraction(parts[3])
+        return cls(value, None, delta) if parts[1] == "epsilon" else cls(None, value, delta)
+
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """Rationals around ε."""
+        if self.epsilon is not None:
+            return self.epsilon, self.epsilon
+        assert self.ratio is not None
+        return logarithm(self.ratio)
+
+
+@dataclass
+class Account:
+    """A dataset: its rule, and the exact sums of its charges."""
+
+    budget: Definition
+    rule: str
+    slack: Fraction = Fraction(0)
+    count: int = 0
+    answers: int = 0
+    epsilon: Fraction = Fraction(0)
+    ratio: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    squares: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    charges: int = 0
+    answered: int = 0
+    long: bool = False
+    """Whether the sums ever needed more bits than are kept exactly."""
+    overspent: list[int] = field(default_factory=list)
+    """The numbers of entries that are certainly beyond the budget."""
+
+    def plus(self, each: Definition, n: int) -> Account:
+        """The account after so many answers more."""
+        low, high = each.bounds()
+        squares = self.squares[0] + n * low**2, self.squares[1] + n * high**2
+        epsilon, ratio = self.epsilon, self.ratio
+        if each.epsilon is not None:
+            epsilon += n * each.epsilon
+        else:
+            ratio *= each.ratio**n  # type: ignore[operator]
+        delta = self.delta + n * each.delta
+        sizes = (part.bit_length() for x in (epsilon, ratio, delta) for part in (x.numerator, x.denominator))
+        made = Account(self.budget, self.rule, self.slack, self.count, self.answers + n, epsilon, ratio, delta, squares)
+        made.charges, made.answered, made.overspent = self.charges + 1, self.answered, list(self.overspent)
+        made.long = self.long or max(sizes) > EXACT_BITS
+        return made
+
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Rationals around the sum of all ε."""
+        low, high = logarithm(self.ratio)
+        return self.epsilon + low, self.epsilon + high
+
+    def above(self) -> bool:
+        """Whether this is certainly more than the budget: what must never happen."""
+        if self.rule == "plan":
+            return self.answers > self.count
+        if self.delta > self.budget.delta - self.slack:
+            return True
+        high = self.budget.bounds()[1]
+        if self.rule == "advanced":
+            least = self.squares[0]
+            return high < least / 2 or 2 * least * logarithm(1 / self.slack)[0] > (high - least / 2) ** 2
+        if self.budget.ratio is not None and self.epsilon == 0:
+            return self.ratio > self.budget.ratio
+        return self.spent()[0] > high
+
+    def surely_within(self) -> bool:
+        """Whether this is within the budget by more than rounding up may cost: what must be answered."""
+        if self.rule == "plan":
+            return self.answers <= self.count
+        loss = 1 + LOSS
+        if not (self.delta * loss if self.long else self.delta) <= self.budget.delta - self.slack:
+            return False
+        low = self.budget.bounds()[0]
+        if self.rule == "advanced":
+            most = self.squares[1] * loss
+            room = low - most / 2
+            return room >= 0 and 2 * most * logarithm(1 / self.slack)[1] * loss <= room**2
+        if not self.long and self.budget.epsilon is not None and self.ratio == 1:
+            return self.epsilon <= self.budget.epsilon
+        if not self.long and self.budget.ratio is not None and self.epsilon == 0:
+            return self.ratio <= self.budget.ratio
+        return self.spent()[1] * loss + LOSS <= low
+
+
+def audit(entries: Iterable[Mapping[str, Any]]) -> dict[str, Account]:
+    """Every dataset of an exported ledger, by its charges alone; each prefix is judged."""
+    accounts: dict[str, Account] = {}
+    for entry in entries:
+        assert entry["v"] in (1, 2)
+        name = entry["dataset"]
+        if entry["kind"] == "register":
+            assert name not in accounts
+            budget = Definition.read(entry["budget"])
+            accounts[name] = Account(budget, entry["rule"], _fraction(entry.get("slack", "0")), entry.get("count", 0))
+        elif entry["kind"] == "charge":
+            accounts[name] = accounts[name].plus(Definition.read(entry["notion"]), entry["answers"])
+            if accounts[name].above():
+                accounts[name].overspent.append(entry["seq"])
+        elif entry["kind"] == "answer":
+            accounts[name].answered += 1
+    return accounts
+
+
+@cache
+def logarithm(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals around ln x, x ≥ 1, within 2^-600 of each other, relatively.
+
+    x = m·2^k with m in [1, 2); ln m = 2·atanh((m − 1)/(m + 1)), whose terms fall by 9 or more each. What is left out
+    after a term t·z^2 is below t·z^2·9/8.
+    """
+    assert x >= 1
+    k = (x.numerator.bit_length() - x.denominator.bit_length()) - 1
+    k += x / Fraction(2) ** (k + 1) >= 1
+    low, high = _twice_atanh(x / Fraction(2) ** k)
+    if k == 0:
+        return low, high
+    two = _twice_atanh(Fraction(2))
+    return low + k * two[0], high + k * two[1]
+
+
+def _twice_atanh(m: Fraction) -> tuple[Fraction, Fraction]:
+    z = (m - 1) / (m + 1)
+    if z == 0:
+        return Fraction(0), Fraction(0)
+    scale = BITS + max(0, z.denominator.bit_length() - z.numerator.bit_length())
+    down, up = _floor(z, scale), _floor(z, scale) + 1
+    return Fraction(2 * _series(down, scale, 0), 2**scale), Fraction(2 * _series(up, scale, 1), 2**scale)
+
+
+def _series(z: int, scale: int, above: int) -> int:
+    """Σ z^(2i+1)/(2i+1) in multiples of 2^-scale, every step rounded down, or up where `above` is 1, with the remainder."""
+    total, term, i = 0, z, 0
+    square = -((-z * z) >> scale) if above else (z * z) >> scale
+    while term > above:
+        total += term // (2 * i + 1) + above
+        term = -((-term * square) >> scale) if above else (term * square) >> scale
+        i += 1
+    return total + above * (2 * term + 2)
+
+
+def _floor(x: Fraction, scale: int) -> int:
+    return (x.numerator << scale) // x.denominator
+
+
+def _fraction(text: str) -> Fraction:
+    top, _, bottom = text.partition("/")
+    return Fraction(int(top), int(bottom or 1))
