@@ -51,7 +51,9 @@ class PostgresStore(BaseStore):
             pinned = self._connected()
             schema = self._schema = self._schema or self._up_to_date(pinned, create)
             # one round trip; every statement sees what was committed before it, so all later ones what the last writer left
-            begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
+            begin = (
+                f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
+            )
             with self._transaction(pinned, begin) as (settings, execute):
                 *others, version = settings[0]
                 self._known(number_of(version), create=False)

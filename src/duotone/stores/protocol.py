@@ -100,7 +100,8 @@ class Pages:
         last = self.last()
         if last is None:
             return self.head() == (0, "")
-        lookups = (self.last(last.dataset), self.last(last.dataset, last.kind), self._one("WHERE question = ? ", (last.question,)))
+        by_question = self._one("WHERE question = ? ", (last.question,))
+        lookups = (self.last(last.dataset), self.last(last.dataset, last.kind), by_question)
         return self.head() == (last.seq, last.hash) and all(row == last for row in lookups)
 
     def fill(self, rows: Iterable[Row], head: tuple[int, str]) -> None:

@@ -64,7 +64,7 @@ class SqliteStore(BaseStore):
         """A transaction that sees one state."""
         with self._lock, self._sentences(), self._locked(writing=False, create=False) as opened:
             in_place = not (in_wal_mode(opened.lock.header()) or is_interrupted(opened.path))
-            with (opened.connected_for_reading() if in_place else _copied(opened.path)) as pinned:
+            with opened.connected_for_reading() if in_place else _copied(opened.path) as pinned:
                 with _transaction(pinned, "BEGIN") as pages:
                     self._must_be_here(opened)
                     self._known(pages, create=False)
@@ -118,12 +118,8 @@ class SqliteStore(BaseStore):
         self._drop(writing)
         if not (create or self._file.exists()):
             raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
-        try:
-            path = self._file.resolve()
-            self._opened[writing] = _Opened(path, FileLock(path, writing=writing, create=create))
-        except OSError as error:
-            said = _OPENING.get(type(error), f"cannot be opened ({error.strerror})")
-            raise LedgerError(f"the ledger {self.place} {said}; nothing was released") from None
+        path = self._file.resolve()
+        self._opened[writing] = _Opened(path, FileLock(path, writing=writing, create=create))
         return self._opened[writing]
 
     def _identity(self) -> tuple[int, int] | None:
@@ -153,7 +149,9 @@ class SqliteStore(BaseStore):
     def _busy(self, opened: _Opened) -> LedgerBusy:
         if in_wal_mode(opened.lock.header()):
             return LedgerBusy(
-                self.place, self._wait, "it has the format of an older Duotone, and everybody has to let go of it once to change it"
+                self.place,
+                self._wait,
+                "it has the format of an older Duotone, and everybody has to let go of it once to change it",
             )
         return LedgerBusy(self.place, self._wait)
 
@@ -165,6 +163,10 @@ class SqliteStore(BaseStore):
         except sqlite3.Error as error:
             self._forget()
             raise self._told(error) from None
+        except OSError as error:
+            self._forget()
+            said = _OPENING.get(type(error), f"cannot be used ({error.strerror})")
+            raise LedgerError(f"the ledger {self.place} {said}; nothing was released") from None
 
     def _told(self, error: sqlite3.Error) -> LedgerError:
         code = getattr(error, "sqlite_errorname", "") or ""
