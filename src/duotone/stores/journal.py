@@ -58,12 +58,13 @@ def is_interrupted(path: Path) -> bool:
         return False
 
 
-def check_journal(path: Path) -> None:
+def check_journal(path: Path, *, copied: bool = False) -> None:
     """Refuse a journal that does not belong to the file as it is: playing it back would undo what came after it.
 
     It belongs if no page 1 was written since (the counter of commits and the mark are those of the journal's copy), or if
     the interrupted commit wrote it: one commit more, with this place's mark, since any other at this place would have met
-    the journal. Without a copy of page 1 nothing was written yet, and every page must be as it is in the journal.
+    the journal. Without a copy of page 1 nothing was written yet, and every page must be as it is in the journal. For
+    reading, both may have been `copied` here together: then the mark of the place before will do.
     """
     with beside(path, "-journal").open("rb") as journal, path.open("rb") as file:
         head = journal.read(28)
@@ -74,15 +75,16 @@ def check_journal(path: Path) -> None:
         now = file.read(100)
         if 1 in copies:
             counter, mark = _commit(copies[1])
-            belongs = _commit(now) in ((counter, mark), ((counter + 1) % 2**32, mark_of(path)))
+            marks = (mark_of(path), mark) if copied else (mark_of(path),)
+            belongs = _commit(now) in ((counter, mark), *(((counter + 1) % 2**32, each) for each in marks))
         else:
             belongs = os.fstat(file.fileno()).st_size == pages * size and all(
                 os.pread(file.fileno(), size, (number - 1) * size) == copy for number, copy in copies.items()
             )
     if not belongs:
         raise LedgerError(
-            f"the journal beside {path} is of an older state of it (the file was moved, linked or mounted elsewhere, and a "
-            "writer was interrupted): move the journal away and run verify; nothing was released"
+            f"the journal beside {path} is not of this state of it (a writer was interrupted, and the file was moved, copied, "
+            "linked or mounted elsewhere): bring both back to where they were, or go on from a backup; nothing was released"
         )
 
 

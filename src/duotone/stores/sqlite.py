@@ -54,7 +54,7 @@ class SqliteStore(BaseStore):
                 _convert(opened.path)
             if is_interrupted(opened.path):
                 check_journal(opened.path)
-            with _transaction(opened.connected(), "BEGIN IMMEDIATE") as pages:
+            with _transaction(opened.writer(), "BEGIN IMMEDIATE") as pages:
                 self._must_be_here(opened)
                 self._prepare(pages, mark_of(opened.path), create)
                 yield pages
@@ -64,11 +64,11 @@ class SqliteStore(BaseStore):
         """A transaction that sees one state."""
         with self._lock, self._sentences(), self._locked(writing=False, create=False) as opened:
             in_place = not (in_wal_mode(opened.lock.header()) or is_interrupted(opened.path))
-            with opened.connected_for_reading() if in_place else _copied(opened.path) as pinned:
-                with _transaction(pinned, "BEGIN") as pages:
-                    self._must_be_here(opened)
-                    self._known(pages, create=False)
-                    yield pages
+            pinned = opened.reader() if in_place else _copied(opened.path)
+            with pinned as connection, _transaction(connection, "BEGIN") as pages:
+                self._must_be_here(opened)
+                self._known(pages, create=False)
+                yield pages
 
     def _prepare(self, pages: Pages, mark: int, create: bool) -> None:
         """Bring the schema up to date, and check a file that was moved or copied since it was last written."""
@@ -213,14 +213,14 @@ class _Opened:
         self.mounted = is_mount_point(path)
         self._pinned: Pinned | None = None
 
-    def connected(self) -> Pinned:
+    def writer(self) -> Pinned:
         """The connection that writes."""
         if self._pinned is None:
             self._pinned = _connect(self.path, "rw", *SETTINGS)
         return self._pinned
 
     @contextmanager
-    def connected_for_reading(self) -> Iterator[Pinned]:
+    def reader(self) -> Iterator[Pinned]:
         """The connection that reads."""
         if self._pinned is None:
             self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
@@ -284,7 +284,7 @@ def _convert(path: Path) -> None:
 def _copied(path: Path) -> Iterator[Pinned]:
     """A connection to a copy, in which a log or an interrupted commit is put in order without touching the original."""
     if is_interrupted(path):
-        check_journal(path)
+        check_journal(path, copied=True)
     with tempfile.TemporaryDirectory(prefix="duotone-") as folder:
         pinned = _connect(snapshot(path, Path(folder)), "rw", "locking_mode = EXCLUSIVE")
         try:
