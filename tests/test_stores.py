@@ -473,6 +473,8 @@ def test_a_full_disk_with_small_blocks(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(HERE / "full_disk.py"), str(tmp_path), "12", "7", "ext4"], capture_output=True, text=True
     )
+    if done.returncode and os.path.ismount(tmp_path):
+        subprocess.run(["umount", tmp_path], check=True)
     assert done.returncode == 0, (done.returncode, done.stderr)
     told = json.loads(done.stdout)
     if not told["mounted"]:

@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,23 +49,27 @@ class SqliteStore(BaseStore):
         mount of the file alone, or the journal of another state.
         """
         with self._lock, self._sentences(), self._locked(writing=True, create=create) as opened:
-            if in_wal_mode(opened.lock.header()):
-                opened.disconnect()
-                _convert(opened.path)
-            if is_interrupted(opened.path):
-                check_journal(opened.path)
+            with self._reachable():
+                if in_wal_mode(opened.lock.header()):
+                    opened.disconnect()
+                    _convert(opened.path)
+                if is_interrupted(opened.path):
+                    check_journal(opened.path)
+                mark = mark_of(opened.path)
             with _transaction(opened.writer(), "BEGIN IMMEDIATE") as pages:
                 self._must_be_here(opened)
-                self._prepare(pages, mark_of(opened.path), create)
+                self._prepare(pages, mark, create)
                 yield pages
 
     @contextmanager
     def reading(self) -> Iterator[Pages]:
         """A transaction that sees one state."""
         with self._lock, self._sentences(), self._locked(writing=False, create=False) as opened:
-            in_place = not (in_wal_mode(opened.lock.header()) or is_interrupted(opened.path))
-            pinned = opened.reader() if in_place else _copied(opened.path)
-            with pinned as connection, _transaction(connection, "BEGIN") as pages:
+            with self._reachable(), ExitStack() as stack:
+                in_place = not (in_wal_mode(opened.lock.header()) or is_interrupted(opened.path))
+                pinned = opened.reader() if in_place else stack.enter_context(_copied(opened.path))
+                kept = stack.pop_all()
+            with kept, _transaction(pinned, "BEGIN") as pages:
                 self._must_be_here(opened)
                 self._known(pages, create=False)
                 yield pages
@@ -118,8 +122,9 @@ class SqliteStore(BaseStore):
         self._drop(writing)
         if not (create or self._file.exists()):
             raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
-        path = self._file.resolve()
-        self._opened[writing] = _Opened(path, FileLock(path, writing=writing, create=create))
+        with self._reachable():
+            path = self._file.resolve()
+            self._opened[writing] = _Opened(path, FileLock(path, writing=writing, create=create))
         return self._opened[writing]
 
     def _identity(self) -> tuple[int, int] | None:
@@ -163,8 +168,13 @@ class SqliteStore(BaseStore):
         except sqlite3.Error as error:
             self._forget()
             raise self._told(error) from None
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        """Every failure to open or read a file as a sentence."""
+        try:
+            yield
         except OSError as error:
-            self._forget()
             said = _OPENING.get(type(error), f"cannot be used ({error.strerror})")
             raise LedgerError(f"the ledger {self.place} {said}; nothing was released") from None
 
@@ -219,12 +229,11 @@ class _Opened:
             self._pinned = _connect(self.path, "rw", *SETTINGS)
         return self._pinned
 
-    @contextmanager
-    def reader(self) -> Iterator[Pinned]:
+    def reader(self) -> Pinned:
         """The connection that reads."""
         if self._pinned is None:
             self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
-        yield self._pinned
+        return self._pinned
 
     def disconnect(self) -> None:
         """Close the connection and keep the lock."""
