@@ -184,7 +184,7 @@ def test_the_program_itself_copies_the_file_during_a_transaction(path: Path, tmp
             path.read_bytes()
             assert not other.ask()
             assert "kept busy by others" in other.said
-            stock = [sys.executable, "-c", STOCK, path, "BEGIN IMMEDIATE", "0.1"]
+            stock = [sys.executable, "-c", STOCK, str(path), "BEGIN IMMEDIATE", "0.1"]
             assert "database is locked" in subprocess.run(stock, input="", capture_output=True, text=True).stderr
             with pytest.raises(LedgerBusy), open_ledger(path, wait=0.2) as same_process:
                 same_process.statement("census")
@@ -260,6 +260,23 @@ def test_a_ledger_with_a_log_is_converted_by_writing(old: Path) -> None:
         assert first.answers == 1
     assert old.read_bytes()[18:20] == b"\x01\x01"
     assert not any(old.with_name(old.name + ending).exists() for ending in ENDINGS)
+    assert charges(old) == 2
+
+
+def test_a_log_of_an_older_state_is_not_laid_over_the_file(old: Path) -> None:
+    log = old.with_name(old.name + "-wal")
+    stale = log.read_bytes()
+    with Asker(old) as first:
+        assert first.ask()
+        log.write_bytes(stale)
+        for again in range(2):
+            assert not first.ask(str(again))
+            assert "does not belong to the ledger" in first.said
+        with pytest.raises(LedgerError, match="does not belong to the ledger"), open_ledger(old) as reader:
+            reader.verify()
+        log.unlink()
+        assert not first.ask()
+        assert first.said.startswith("over budget")
     assert charges(old) == 2
 
 

@@ -88,6 +88,16 @@ def check_journal(path: Path, *, copied: bool = False) -> None:
         )
 
 
+def check_no_log(path: Path) -> None:
+    """Refuse a write-ahead log beside a file that is not in that mode: SQLite would lay its old pages over the file's."""
+    log = beside(path, "-wal")
+    if log.exists():
+        raise LedgerError(
+            f"the log {log} does not belong to the ledger beside it, which keeps none: move it away and run verify; "
+            "nothing was released"
+        )
+
+
 def _commit(page: bytes) -> tuple[int, int]:
     """SQLite's counter of commits, and the mark of the place of the last one."""
     return int.from_bytes(page[24:28], "big"), int.from_bytes(page[60:64], "big")

@@ -19,7 +19,16 @@ from typing import Any
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.stores.base import BaseStore, Pinned
 from duotone.stores.filelock import FileLock
-from duotone.stores.journal import beside, check_journal, in_wal_mode, is_interrupted, is_mount_point, mark_of, snapshot
+from duotone.stores.journal import (
+    beside,
+    check_journal,
+    check_no_log,
+    in_wal_mode,
+    is_interrupted,
+    is_mount_point,
+    mark_of,
+    snapshot,
+)
 from duotone.stores.protocol import SCHEMA, Pages, number_of
 
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
@@ -53,6 +62,9 @@ class SqliteStore(BaseStore):
                 if in_wal_mode(opened.lock.header()):
                     opened.disconnect()
                     _convert(opened.path)
+                if in_wal_mode(opened.lock.header()):
+                    raise self._busy(opened)
+                check_no_log(opened.path)
                 if is_interrupted(opened.path):
                     check_journal(opened.path)
                 mark = mark_of(opened.path)
@@ -66,7 +78,10 @@ class SqliteStore(BaseStore):
         """A transaction that sees one state."""
         with self._lock, self._sentences(), self._locked(writing=False, create=False) as opened:
             with self._reachable(), ExitStack() as stack:
-                in_place = not (in_wal_mode(opened.lock.header()) or is_interrupted(opened.path))
+                logged = in_wal_mode(opened.lock.header())
+                if not logged:
+                    check_no_log(opened.path)
+                in_place = not (logged or is_interrupted(opened.path))
                 pinned = opened.reader() if in_place else stack.enter_context(_copied(opened.path))
                 kept = stack.pop_all()
             with kept, _transaction(pinned, "BEGIN") as pages:
@@ -113,6 +128,7 @@ class SqliteStore(BaseStore):
                 self._must_have_one_name(opened)
             yield opened
         finally:
+            opened.settle()
             opened.lock.release()
 
     def _open(self, writing: bool, create: bool) -> _Opened:
@@ -234,6 +250,11 @@ class _Opened:
         if self._pinned is None:
             self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
         return self._pinned
+
+    def settle(self) -> None:
+        """End a connection that is left within a transaction, while the lock is held: ending it may write to the file."""
+        if self._pinned is not None and self._pinned.ours and self._pinned.connection.in_transaction:
+            self.disconnect()
 
     def disconnect(self) -> None:
         """Close the connection and keep the lock."""
