@@ -1,4 +1,4 @@
-"""Disks that are full: `python full_disk.py FOLDER RUNS SEED`, with a file system of its own in FOLDER where that is allowed.
+"""Disks that are full: `python full_disk.py FOLDER RUNS SEED [ext4]`, with a file system of its own where that is allowed.
 
 A disk with little room left (tmpfs, as root) or a limit on the size of files (elsewhere, and for half of the runs) makes
 some write fail, each time another one. Nothing may be released then, and with room again the ledger must go on.
@@ -11,6 +11,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,7 +60,8 @@ def run(folder: Path, chance: random.Random, mounted: bool) -> tuple[str, int]:
     ledger.register("census", ApproxDP(8000), version="1", unit="person", neighbours="replace")
     flips: list[int] = []
     released, said = 0, ""
-    room = chance.randrange(0, 160_000)
+    room = chance.randrange(0, 160_000) if chance.random() < 0.5 else chance.randrange(8_000, 60_000)
+    ledger.close()  # whatever lies beside an open ledger has to be made anew, on a disk that is full by then
     with little_room(folder, room) if mounted else short_files(path, room):
         for _ in range(200):
             try:
@@ -76,17 +78,32 @@ def run(folder: Path, chance: random.Random, mounted: bool) -> tuple[str, int]:
     ask(ledger, flips, 0)
     assert ledger.verify().holds
     ledger.close()
-    for file in folder.iterdir():
+    for file in folder.glob("budget*"):
         file.unlink()
     return said, released
 
 
+def mount(folder: Path, small_blocks: bool) -> bool:
+    """A small file system in the folder, where that is allowed: in memory, or an ext4 with blocks of 1 KiB."""
+    if os.geteuid() != 0:
+        return False
+    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
+    if small_blocks:
+        image = folder.with_name(folder.name + ".image")
+        image.write_bytes(bytes(4 * SIZE))
+        make = ["mkfs.ext4", "-q", "-b", "1024", "-m", "0", str(image)]
+        if not shutil.which("mkfs.ext4") or subprocess.run(make, capture_output=True).returncode:
+            return False
+        command = ["mount", "-o", "loop", str(image), str(folder)]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
 def main() -> None:
     folder, runs, chance = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
-    mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
+    small_blocks = sys.argv[4:] == ["ext4"]
+    mounted = mount(folder, small_blocks)
     try:
-        found = [run(folder, chance, mounted and i % 2 == 0) for i in range(runs)]
+        found = [run(folder, chance, mounted and (small_blocks or i % 2 == 0)) for i in range(runs)]
     finally:
         if mounted:
             subprocess.run(["umount", str(folder)], check=True)

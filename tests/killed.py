@@ -70,7 +70,7 @@ def main() -> None:
     ledger.close()
     alive = [fork(ledger, folder, str(i)) for i in range(writers)]
     for kill in range(kills):
-        time.sleep(chance.choice((0, 0.005, 0.03)) * chance.random())
+        time.sleep(chance.choice((0, 0.01, 0.06)) * chance.random())
         victim = chance.randrange(writers)
         os.kill(alive[victim], signal.SIGKILL)
         os.waitpid(alive[victim], 0)

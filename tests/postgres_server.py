@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -19,26 +20,58 @@ def programs() -> Path | None:
     return Path(found).parent if found else installed[-1].parent if installed else None
 
 
+@dataclass(frozen=True)
+class Server:
+    """A running server: its URL for the superuser `duotone`, and a crash."""
+
+    url: str
+    folder: Path
+    binaries: Path
+    user: str | None
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=120 -c shared_buffers=16MB"
+        self._control("-l", self.folder / "log", "-o", options, "start")
+
+    def stop(self) -> None:
+        """Without a checkpoint, as in a crash: what is not in its log on the disk is lost."""
+        self._control("-m", "immediate", "stop")
+
+    def crash(self) -> None:
+        self.stop()
+        self.start()
+
+    def _control(self, *words: object) -> None:
+        _run(self.user, self.binaries / "pg_ctl", "-D", self.folder / "data", "-w", *words)
+
+
 @contextlib.contextmanager
-def server() -> Iterator[str]:
-    """The URL of a fresh server, which is stopped and removed in the end."""
+def running() -> Iterator[Server]:
+    """A fresh server, which is stopped and removed in the end."""
     binaries = programs()
     assert binaries is not None
     folder = Path(tempfile.mkdtemp(prefix="duotone-pg-"))
     user = _unprivileged()
     if user is not None:
         shutil.chown(folder, user)
-    data = folder / "data"
-    options = f"-k {folder} -c listen_addresses='' -c max_connections=120 -c shared_buffers=16MB"
+    words = ("-U", "duotone", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale")
+    server = Server(f"postgresql://duotone@/postgres?host={folder}", folder, binaries, user)
     try:
-        _run(user, binaries / "initdb", "-D", data, "-U", "duotone", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale")
-        _run(user, binaries / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", options, "start")
+        _run(user, binaries / "initdb", "-D", folder / "data", *words)
+        server.start()
         try:
-            yield f"postgresql://duotone@/postgres?host={folder}"
+            yield server
         finally:
-            _run(user, binaries / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """The URL of a fresh server."""
+    with running() as started:
+        yield started.url
 
 
 def _unprivileged() -> str | None:

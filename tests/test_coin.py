@@ -39,7 +39,7 @@ LINES = [
 
 def dictate(monkeypatch: pytest.MonkeyPatch, number: int, bits: int) -> None:
     """The operating system's next random bits are those of `number`: first its 64 highest, then the rest."""
-    parts = [
+    parts: list[bytes] = [
         (number >> (bits - 64)).to_bytes(8, "little"),
         (number & (2 ** (bits - 64) - 1)).to_bytes((bits - 64) // 8, "little"),
     ]

@@ -159,6 +159,8 @@ def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
     ledger.close()
     for index in ("dataset", "kind", "question"):
         execute(url, f"DROP INDEX duotone_by_{index}")
+    execute(url, "DROP FUNCTION duotone_append")
+    execute(url, "DROP FUNCTION duotone_lock")
     execute(url, "UPDATE duotone_ledger SET value = '1' WHERE name = 'schema'")
     assert ask(ledger).free
     assert ledger.entries() == before

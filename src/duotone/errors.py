@@ -73,12 +73,15 @@ class LedgerError(DuotoneError):
 class LedgerBusy(LedgerError):
     """Others kept the ledger for longer than one was willing to wait."""
 
-    def __init__(self, place: str, wait: float) -> None:
-        self.place, self.wait = place, wait
-        super().__init__(f"the ledger {place} was kept busy by others for {wait:g} seconds; nothing was released: try again")
+    def __init__(self, place: str, wait: float, why: str = "") -> None:
+        self.place, self.wait, self.why = place, wait, why
+        said = f" ({why})" if why else ""
+        super().__init__(
+            f"the ledger {place} was kept busy by others for {wait:g} seconds{said}; nothing was released: try again"
+        )
 
-    def __reduce__(self) -> tuple[type[LedgerBusy], tuple[str, float]]:
-        return LedgerBusy, (self.place, self.wait)
+    def __reduce__(self) -> tuple[type[LedgerBusy], tuple[str, float, str]]:
+        return LedgerBusy, (self.place, self.wait, self.why)
 
 
 class OverBudget(LedgerError):

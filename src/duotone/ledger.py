@@ -19,6 +19,7 @@ from duotone.line import Boundary
 from duotone.plan import choose
 from duotone.privacy import ApproxDP
 from duotone.stores import Pages, Store, open_store
+from duotone.stores.backup import new_file
 from duotone.turns import Turns
 from duotone.verify import Verdict, verify
 
@@ -238,6 +239,24 @@ class Ledger:
         """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if it is given."""
         with _sound(self._store.reading()) as pages:
             return verify(pages.rows(), pages.head(), head)
+
+    def backup(self, path: str | Path) -> Verdict:
+        """Copy every entry, as of one moment, into a new ledger in a file, verified; right while others write.
+
+        The copy is a ledger like any other: charging it and this one spends the same budget twice.
+        """
+        with new_file(path) as place:
+            copy = open_store(place)
+            try:
+                with _sound(self._store.reading()) as pages, copy.writing(create=True) as empty:
+                    empty.fill(pages.rows(), pages.head())
+                with _sound(copy.reading()) as pages:
+                    verdict = verify(pages.rows(), pages.head())
+            finally:
+                copy.close()
+            if not verdict.holds:
+                raise LedgerError(f"the ledger {self.place} does not verify, so there is no backup of it: run verify")
+        return verdict
 
     def close(self) -> None:
         """Let go of the file or the connection; the next use opens it again."""

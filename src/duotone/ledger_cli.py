@@ -1,4 +1,4 @@
-"""The command `duotone ledger`: register a dataset, then see, draw, export and verify what was spent on it."""
+"""The command `duotone ledger`: register a dataset, then see, draw, export, back up and verify what was spent on it."""
 
 from __future__ import annotations
 
@@ -91,6 +91,21 @@ def export(place: Place) -> None:
     """Print every entry, with its hash, as one JSON object."""
     with _open(place) as ledger:
         print(json.dumps({"ledger": ledger.place, "entries": ledger.entries()}))
+
+
+@ledgers.command()
+def backup(
+    place: Place,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the copy.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a ledger into a new file while others may write to it. The copy is verified; no file is replaced."""
+    with _open(place) as ledger:
+        verdict = ledger.backup(file)
+    if as_json:
+        print(json.dumps({"backup": str(file), "entries": verdict.entries, "head": verdict.head}))
+    else:
+        print(f"wrote {file}: {verdict.entries} entries, head {verdict.head or 'none'}")
 
 
 @ledgers.command()

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
-from duotone.stores.protocol import SCHEMA, Pages, number_of
+from duotone.stores.base import BaseStore, Pinned
+from duotone.stores.postgres_schema import APPEND, LOCK, VERSION, appending, durable, functions, only, text
+from duotone.stores.protocol import SCHEMA, Pages, Row, number_of
 
 CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
-_FORKED: list[Any] = []
+WITH_FUNCTIONS = 3
+"""The version of the schema from which on entries are appended by a function."""
 
 
-class PostgresStore:
+class PostgresStore(BaseStore):
     """One connection for each process, one thread at a time on it; others wait up to `wait` seconds."""
 
     def __init__(self, url: str, wait: float) -> None:
-        self._url, self._wait = url, wait
-        self._owner, self._lock = os.getpid(), threading.RLock()
-        self._open: Any = None
+        self._url = url
+        self._pinned: Pinned | None = None
+        self._schema = ""
+        super().__init__(wait)
 
     @property
     def place(self) -> str:
@@ -39,96 +42,162 @@ class PostgresStore:
 
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Pages]:
-        """A transaction that keeps other writers out."""
-        with self._transaction(create) as (execute, pages):
-            execute("LOCK TABLE duotone_entries IN EXCLUSIVE MODE", ())
-            yield pages
+        """A transaction that keeps other writers out.
+
+        Guarantee: its commit waits for the disk, whatever the server, the role or the URL say by then; where the server does
+        not force its own log or pages to the disk, it is refused before anything is written.
+        """
+        with self._lock, self._sentences():
+            pinned = self._connected()
+            schema = self._schema = self._schema or self._up_to_date(pinned, create)
+            # one round trip; every statement sees what was committed before it, so all later ones what the last writer left
+            begin = (
+                f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
+            )
+            with self._transaction(pinned, begin) as (settings, execute):
+                *others, version = settings[0]
+                self._known(number_of(version), create=False)
+                self._must_be_durable(others)
+                yield PostgresPages(execute, schema)
 
     @contextmanager
     def reading(self) -> Iterator[Pages]:
         """A transaction that sees one state."""
-        with self._transaction(False) as (execute, pages):
-            execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
-            yield pages
+        with self._lock, self._sentences():
+            pinned = self._connected()
+            schema, version = _ledger(_execute(pinned))
+            self._known(version, create=False)
+            begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {only(schema)}"
+            with self._transaction(pinned, begin) as (_, execute):
+                yield Pages(execute)
 
-    def close(self) -> None:
-        """Close the connection."""
-        with self._mine():
-            self._abandon()
+    def _connected(self) -> Pinned:
+        if self._pinned is None:
+            seconds = max(2, int(self._wait))
+            self._pinned = Pinned(_psycopg().connect(self._url, autocommit=True, connect_timeout=seconds))
+            _execute(self._pinned)(f"SET lock_timeout = {int(self._wait * 1000)}", ())
+        return self._pinned
 
     @contextmanager
-    def _transaction(self, create: bool) -> Iterator[tuple[Any, Pages]]:
-        psycopg = _psycopg()
-        with self._mine():
-            try:
-                connection = self._open = self._open or self._connect(create)
-                execute = _execute(connection)
-                execute("BEGIN", ())
-                yield execute, Pages(execute)
-                execute("COMMIT", ())
-            except psycopg.errors.LockNotAvailable:
-                self._abandon()
-                raise LedgerBusy(self.place, self._wait) from None
-            except psycopg.Error as error:
-                self._abandon()
-                raise self._told(error) from None
-            except BaseException:
-                if self._open is not None:
-                    self._open.rollback()
-                raise
-
-    def _mine(self) -> threading.RLock:
-        """The lock of this process; after a fork everything is opened anew."""
-        if self._owner != os.getpid():
-            if self._open is not None:
-                _FORKED.append(self._open)
-            self._owner, self._lock, self._open = os.getpid(), threading.RLock(), None
-        return self._lock
-
-    def _connect(self, create: bool) -> Any:
-        seconds = max(2, int(self._wait))
-        connection = _psycopg().connect(self._url, autocommit=True, connect_timeout=seconds)
+    def _transaction(self, pinned: Pinned, begin: str) -> Iterator[tuple[list[Any], Execute]]:
+        """What the last statement of `begin` returned, and how to go on; commit in the end, in the process that began."""
+        execute = _execute(pinned)
         try:
-            execute = _execute(connection)
-            execute(f"SET lock_timeout = {int(self._wait * 1000)}", ())
-            if execute("SHOW fsync", ())[0][0] != "on":
-                raise LedgerError(f"the server of {self.place} runs with fsync off: a crash could hide spending")
-            if execute("SHOW synchronous_commit", ())[0][0] == "off":
-                execute("SET synchronous_commit = on", ())
-            found = _schema(execute)
-            if found == 0 and not create:
-                raise LedgerError(f"there is no ledger at {self.place}: register a dataset first")
-            if found < SCHEMA:
-                execute("BEGIN", ())
-                execute(f"SELECT pg_advisory_xact_lock({CREATION})", ())
-                Pages(execute).migrate(_schema(execute))
-                execute("COMMIT", ())
-            Pages(execute).migrate(_schema(execute))  # refuses a newer one
+            yield execute(begin, ()), execute
+            execute("COMMIT", ())
         except BaseException:
-            connection.close()
+            if pinned.ours:
+                self._undo(pinned)
             raise
-        return connection
 
-    def _abandon(self) -> None:
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+    def _undo(self, pinned: Pinned) -> None:
+        try:
+            pinned.connection.rollback()
+        except _psycopg().Error:  # it is broken: the server undoes by itself
+            self._forget()
+
+    def _up_to_date(self, pinned: Pinned, create: bool) -> str:
+        """The schema of the ledger, made or migrated where it has to be."""
+        schema, version = _ledger(_execute(pinned))
+        if self._known(version, create) == SCHEMA:
+            return schema
+        with self._transaction(pinned, f"BEGIN; SELECT pg_advisory_xact_lock({CREATION})") as (_, execute):
+            schema, version = _ledger(execute)  # somebody else may have done it meanwhile
+            if self._known(version, create) < SCHEMA:
+                self._must_be_durable(execute(durable(schema), ())[0])
+                self._must_be_owner(execute, schema, version)
+                execute(only(schema), ())
+                PostgresPages(execute, schema).migrate(version)
+        return schema
+
+    def _known(self, version: int, create: bool) -> int:
+        if version == 0 and not create:
+            raise LedgerError(f"there is no ledger at {self.place}: register a dataset first")
+        if version > SCHEMA:
+            Pages(lambda *_: []).migrate(version)  # says that it is newer
+        return version
+
+    def _must_be_owner(self, execute: Execute, schema: str, version: int) -> None:
+        table = text(f"{schema}.duotone_entries")
+        role = f"SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = {table}::regclass"
+        if version and execute(role, ()) != [(True,)]:
+            raise LedgerError(
+                f"the ledger {self.place} is of an older Duotone (schema {version}, this one has {SCHEMA}): its owner has to "
+                "bring it up to date, by registering a dataset or a version; nothing was released"
+            )
+
+    def _must_be_durable(self, settings: Sequence[Any]) -> None:
+        commit, fsync, pages, permanent = settings
+        for ok, said in (
+            (commit in ("on", "remote_apply"), "runs with synchronous_commit off"),
+            (fsync == "on", "runs with fsync off"),
+            (pages == "on", "runs with full_page_writes off"),
+            (permanent is True, "keeps the ledger in a table that is unlogged or temporary"),
+        ):
+            if not ok:
+                raise LedgerError(f"the server of {self.place} {said}: a crash could hide spending; nothing was released")
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Every failure of the server as a sentence; after it the next use connects anew."""
+        psycopg = _psycopg()
+        try:
+            yield
+        except psycopg.errors.LockNotAvailable:
+            self._forget()
+            raise LedgerBusy(self.place, self._wait) from None
+        except psycopg.Error as error:
+            self._forget()
+            raise self._told(error) from None
 
     def _told(self, error: Exception) -> LedgerError:
         """The state's code and no more: the server's own words may hold what the URL holds."""
-        code = getattr(error, "sqlstate", None)
-        said = _SENTENCES.get((code or "08")[:2], f"cannot be used ({code})")
+        code = getattr(error, "sqlstate", None) or "08"
+        said = _SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})"))
         return LedgerError(f"the ledger {self.place} {said}; nothing was released")
+
+    def _forget(self) -> None:
+        pinned, self._pinned, self._schema = self._pinned, None, ""
+        if pinned is not None:
+            pinned.close()
 
 
 _SENTENCES = {
     "08": "cannot be reached or opened",
     "25": "cannot be written: the server or the transaction is read-only",
     "42": "cannot be used: it may not be written by this user, or is only half a ledger",
+    "42501": "cannot be used like this: this user may not do it, and its owner may",
     "53": "cannot be written: the server is out of disk, memory or connections",
     "57": "cannot be reached: the server is stopping",
     "58": "cannot be read or written: the server's disk failed",
+    "DU": "was not extended: the entry does not follow from the last one; run verify",
 }
+
+Execute = Callable[[str, Sequence[Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class PostgresPages(Pages):
+    """Entries are appended by the ledger's own function, by its owner too."""
+
+    schema: str
+
+    def append(self, row: Row) -> None:
+        """Add an entry and move the head to it."""
+        self.execute(*appending(self.schema, row))
+
+    def migrate(self, found: int) -> None:
+        """Bring tables and functions up to date; the functions belong to whom the tables belong to."""
+        super().migrate(found)
+        if found >= WITH_FUNCTIONS:
+            return
+        for statement in functions(self.schema):
+            self.execute(statement, ())
+        owner = "quote_ident(pg_get_userbyid(relowner)), pg_get_userbyid(relowner) = current_user"
+        table = text(f"{self.schema}.duotone_entries")
+        for name, same in self.execute(f"SELECT {owner} FROM pg_catalog.pg_class WHERE oid = {table}::regclass", ()):
+            for function in () if same else (LOCK, APPEND):
+                self.execute(f"ALTER FUNCTION {self.schema}.{function} OWNER TO {name}", ())
 
 
 def _psycopg() -> Any:
@@ -139,21 +208,26 @@ def _psycopg() -> Any:
     return psycopg
 
 
-def _execute(connection: Any) -> Any:
+def _execute(pinned: Pinned) -> Execute:
     def execute(sql: str, values: Sequence[Any]) -> list[Any]:
-        cursor = connection.execute(sql.replace("?", "%s"), values or None)
+        """What the last of the statements returned."""
+        cursor = pinned.use().execute(sql.replace("?", "%s") if values else sql, values or None)
+        while cursor.nextset():
+            pass
         return list(cursor.fetchall()) if cursor.description is not None else []
 
     return execute
 
 
-def _schema(execute: Any) -> int:
-    """The version of the schema; 0 where there is no ledger.
+def _ledger(execute: Execute) -> tuple[str, int]:
+    """The schema that the ledger is in, quoted, and its version; where there is none, the schema for it and 0.
 
     The catalogue is read as a table: its name look-ups may remember from before a wait that there was none.
     """
-    visible = "relname = 'duotone_ledger' AND relkind = 'r' AND pg_table_is_visible(oid)"
-    if execute(f"SELECT count(*) FROM pg_catalog.pg_class WHERE {visible}", ())[0][0] == 0:
-        return 0
-    found = execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
-    return number_of(found[0][0] if found else "")
+    visible = "c.relname = 'duotone_ledger' AND c.relkind = 'r' AND pg_table_is_visible(c.oid)"
+    home = f"SELECT quote_ident(nspname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {visible}"
+    schemas = execute(home, ())
+    if not schemas:
+        return str(execute("SELECT coalesce(quote_ident(current_schema()), 'public')", ())[0][0]), 0
+    stored = execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
+    return str(schemas[0][0]), number_of(stored[0][0] if stored else "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from duotone.errors import LedgerError
@@ -21,8 +22,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX duotone_by_kind ON duotone_entries (dataset, kind, seq)",
         "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
     ),
+    (),
 )
-"""The steps from no ledger to this version's schema. A step may add; it never touches an entry."""
+"""The steps from no ledger to this version's schema. A step may add; it never touches an entry.
+
+The third adds functions on Postgres (`postgres_schema`); in a file it is there to keep away versions that would put
+charges beside the file.
+"""
 SCHEMA = len(MIGRATIONS)
 CHUNK = 1000
 
@@ -89,6 +95,23 @@ class Pages:
         found = self.execute(f"SELECT {COLUMNS} FROM duotone_entries {where}ORDER BY seq DESC LIMIT 1", values)
         return Row(*found[0]) if found else None
 
+    def ends_at_its_head(self) -> bool:
+        """Whether the head is the last entry, and that one is found by every way in which entries are looked up."""
+        last = self.last()
+        if last is None:
+            return self.head() == (0, "")
+        by_question = self._one("WHERE question = ? ", (last.question,))
+        lookups = (self.last(last.dataset), self.last(last.dataset, last.kind), by_question)
+        return self.head() == (last.seq, last.hash) and all(row == last for row in lookups)
+
+    def fill(self, rows: Iterable[Row], head: tuple[int, str]) -> None:
+        """Put all the entries of another ledger into this one, which has none."""
+        for some in _pieces(rows):
+            values = [value for row in some for value in (row.seq, row.dataset, row.kind, row.question, row.body, row.hash)]
+            marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(some))
+            self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES {marks}", values)
+        self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{head[0]} {head[1]}",))
+
     def migrate(self, found: int) -> None:
         """Bring the schema from version `found` to this one's; refuse a newer one."""
         if found > SCHEMA:
@@ -99,6 +122,13 @@ class Pages:
             self.execute(statement, ())
         if found < SCHEMA:
             self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'schema'", (str(SCHEMA),))
+
+
+def _pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """A hundred rows at a time."""
+    left = iter(rows)
+    while some := list(islice(left, 100)):
+        yield some
 
 
 def number_of(schema: Any) -> int:

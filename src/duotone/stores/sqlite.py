@@ -1,31 +1,147 @@
-"""A ledger in a file: SQLite with a write-ahead log, forced to the disk at every commit."""
+"""A ledger in a file: SQLite with a rollback journal, so that at rest everything is in that one file.
+
+Charges in a log beside the file would be missing from a copy, a hard link or a moved file. Here a commit is in the file
+before it ends, and on the disk (`synchronous = EXTRA`: also that the journal is gone, or it could come back in a power
+cut and undo the commit). Reading opens the file read-only and changes nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from duotone.errors import LedgerBusy, LedgerError
+from duotone.stores.base import BaseStore, Pinned
+from duotone.stores.filelock import FileLock
+from duotone.stores.journal import (
+    beside,
+    check_journal,
+    check_no_log,
+    in_wal_mode,
+    is_interrupted,
+    is_mount_point,
+    mark_of,
+    snapshot,
+)
 from duotone.stores.protocol import SCHEMA, Pages, number_of
 
-_FORKED: list[sqlite3.Connection] = []
-"""Connections of a parent process: SQLite's may not be used after a fork, nor closed there."""
+SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
+_INSIDE = threading.RLock()
+"""Held within every call of SQLite: a fork waits for it, since SQLite's own locks would stay locked in the child."""
+os.register_at_fork(before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release)
 
 
-class SqliteStore:
-    """One connection for each process, one thread at a time on it; other processes wait up to `wait` seconds."""
+class SqliteStore(BaseStore):
+    """One writer at a time among threads, stores and processes; others wait up to `wait` seconds."""
 
     def __init__(self, path: Path, wait: float) -> None:
-        self._path, self._file, self._wait = path, path.absolute(), wait
-        self._owner, self._lock, self._open = os.getpid(), threading.RLock(), None
+        self._path, self._file = path, path.absolute()
+        self._opened: dict[bool, _Opened] = {}
+        super().__init__(wait)
 
-    _open: sqlite3.Connection | None
-    _opened: tuple[int, int] | None = None
+    @property
+    def place(self) -> str:
+        """The path."""
+        return str(self._path)
+
+    @contextmanager
+    def writing(self, *, create: bool = False) -> Iterator[Pages]:
+        """A transaction that has the file to itself.
+
+        Guarantee: it is refused where a charge could be lost by way of another name of the file: through a hard link, a
+        mount of the file alone, or the journal of another state.
+        """
+        with self._lock, self._sentences(), self._locked(writing=True, create=create) as opened:
+            with self._reachable():
+                if in_wal_mode(opened.lock.header()):
+                    opened.disconnect()
+                    _convert(opened.path)
+                if in_wal_mode(opened.lock.header()):
+                    raise self._busy(opened)
+                check_no_log(opened.path)
+                if is_interrupted(opened.path):
+                    check_journal(opened.path)
+                mark = mark_of(opened.path)
+            with _transaction(opened.writer(), "BEGIN IMMEDIATE") as pages:
+                self._must_be_here(opened)
+                self._prepare(pages, mark, create)
+                yield pages
+
+    @contextmanager
+    def reading(self) -> Iterator[Pages]:
+        """A transaction that sees one state."""
+        with self._lock, self._sentences(), self._locked(writing=False, create=False) as opened:
+            with self._reachable(), ExitStack() as stack:
+                logged = in_wal_mode(opened.lock.header())
+                if not logged:
+                    check_no_log(opened.path)
+                in_place = not (logged or is_interrupted(opened.path))
+                pinned = opened.reader() if in_place else stack.enter_context(_copied(opened.path))
+                kept = stack.pop_all()
+            with kept, _transaction(pinned, "BEGIN") as pages:
+                self._must_be_here(opened)
+                self._known(pages, create=False)
+                yield pages
+
+    def _prepare(self, pages: Pages, mark: int, create: bool) -> None:
+        """Bring the schema up to date, and check a file that was moved or copied since it was last written."""
+        version = self._known(pages, create)
+        if version < SCHEMA:
+            pages.migrate(version)
+        if pages.execute("PRAGMA user_version", ()) != [(mark,)]:
+            if pages.execute("PRAGMA integrity_check(1)", ()) != [("ok",)]:
+                raise LedgerError(
+                    f"the ledger {self.place} is damaged (was it copied or moved while a writer was interrupted?): restore it "
+                    "from a backup; nothing was released"
+                )
+            pages.execute(f"PRAGMA user_version = {mark}", ())
+        if not pages.ends_at_its_head():
+            raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
+
+    def _known(self, pages: Pages, create: bool) -> int:
+        """The version of the schema, if this Duotone can use it; 0 for a file with nothing in it, to be filled."""
+        version = _schema(pages)
+        if version == 0 and not create:
+            raise LedgerError(f"{self._path} is not a ledger")
+        if version > SCHEMA:
+            pages.migrate(version)  # says that it is newer
+        return version
+
+    @contextmanager
+    def _locked(self, *, writing: bool, create: bool) -> Iterator[_Opened]:
+        """The file at the path, locked. What is there after the wait counts, not what was there before."""
+        while True:
+            opened = self._open(writing, create)
+            if not opened.lock.acquire(self._wait):
+                raise self._busy(opened)
+            if self._identity() == opened.lock.identity:
+                break
+            self._drop(writing)
+        try:
+            if writing:
+                self._must_have_one_name(opened)
+            yield opened
+        finally:
+            opened.settle()
+            opened.lock.release()
+
+    def _open(self, writing: bool, create: bool) -> _Opened:
+        opened = self._opened.get(writing)
+        if opened is not None and opened.lock.identity == self._identity():
+            return opened
+        self._drop(writing)
+        if not (create or self._file.exists()):
+            raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
+        with self._reachable():
+            path = self._file.resolve()
+            self._opened[writing] = _Opened(path, FileLock(path, writing=writing, create=create))
+        return self._opened[writing]
 
     def _identity(self) -> tuple[int, int] | None:
         """Which file is at the path now."""
@@ -35,88 +151,48 @@ class SqliteStore:
             return None
         return found.st_dev, found.st_ino
 
-    @property
-    def place(self) -> str:
-        """The path."""
-        return str(self._path)
+    def _must_be_here(self, opened: _Opened) -> None:
+        if self._identity() != opened.lock.identity:
+            raise LedgerError(f"the ledger {self.place} was replaced while in use; nothing was released")
+
+    def _must_have_one_name(self, opened: _Opened) -> None:
+        if os.fstat(opened.lock.descriptor).st_nlink > 1:
+            raise LedgerError(
+                f"the ledger {self.place} has other names (hard links), under which a crash could hide charges: keep one of "
+                "them and remove the others, or make a copy; nothing was released"
+            )
+        if opened.mounted:
+            raise LedgerError(
+                f"the ledger {self.place} is mounted here as a single file, apart from its journal: mount its folder instead; "
+                "nothing was released"
+            )
+
+    def _busy(self, opened: _Opened) -> LedgerBusy:
+        if in_wal_mode(opened.lock.header()):
+            return LedgerBusy(
+                self.place,
+                self._wait,
+                "it has the format of an older Duotone, and everybody has to let go of it once to change it",
+            )
+        return LedgerBusy(self.place, self._wait)
 
     @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Pages]:
-        """A transaction that has the file to itself."""
-        with self._transaction("BEGIN IMMEDIATE", create) as pages:
-            yield pages
-
-    @contextmanager
-    def reading(self) -> Iterator[Pages]:
-        """A transaction that sees one state."""
-        with self._transaction("BEGIN", False) as pages:
-            yield pages
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._mine():
-            if self._open is not None:
-                self._open.close()
-                self._open = None
-
-    @contextmanager
-    def _transaction(self, begin: str, create: bool) -> Iterator[Pages]:
-        with self._mine():
-            try:
-                if self._open is not None and self._identity() != self._opened:
-                    self._abandon()  # the file was put away or replaced: what is at the path now is the ledger
-                connection = self._open = self._open or self._connect(create)
-                pages = Pages(_execute(connection))
-                connection.execute(begin)
-                if self._identity() != self._opened:
-                    raise LedgerError(f"the ledger {self.place} was replaced while in use; nothing was released")
-                yield pages
-                connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                self._abandon()
-                raise self._told(error) from None
-            except BaseException:
-                if self._open is not None and self._open.in_transaction:
-                    self._open.rollback()
-                raise
-
-    def _mine(self) -> threading.RLock:
-        """The lock of this process; after a fork everything is opened anew."""
-        if self._owner != os.getpid():
-            if self._open is not None:
-                _FORKED.append(self._open)
-            self._owner, self._lock, self._open = os.getpid(), threading.RLock(), None
-        return self._lock
-
-    def _connect(self, create: bool) -> sqlite3.Connection:
-        if not (create or self._file.exists()):
-            raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
-        mode = "rwc" if create else "rw"
-        uri = f"{self._file.as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=self._wait, isolation_level=None, check_same_thread=False)
+    def _sentences(self) -> Iterator[None]:
+        """Every failure of SQLite as a sentence; after it the next use starts from a fresh connection."""
         try:
-            connection.execute("PRAGMA synchronous = FULL")
-            found = _schema(connection)
-            if found == 0 and not create:
-                raise LedgerError(f"{self._path} is not a ledger")
-            if found < SCHEMA:
-                if found == 0:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("BEGIN IMMEDIATE")
-                Pages(_execute(connection)).migrate(_schema(connection))
-                connection.execute("COMMIT")
-            Pages(_execute(connection)).migrate(_schema(connection))  # refuses a newer one
-        except BaseException:
-            connection.close()
-            raise
-        self._opened = self._identity()
-        return connection
+            yield
+        except sqlite3.Error as error:
+            self._forget()
+            raise self._told(error) from None
 
-    def _abandon(self) -> None:
-        """Undo, and start from a fresh connection: after a failed write the old one is not to be relied on."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        """Every failure to open or read a file as a sentence."""
+        try:
+            yield
+        except OSError as error:
+            said = _OPENING.get(type(error), f"cannot be used ({error.strerror})")
+            raise LedgerError(f"the ledger {self.place} {said}; nothing was released") from None
 
     def _told(self, error: sqlite3.Error) -> LedgerError:
         code = getattr(error, "sqlite_errorname", "") or ""
@@ -127,7 +203,22 @@ class SqliteStore:
                 return LedgerError(f"the ledger {self.place} {said}; nothing was released")
         return LedgerError(f"the ledger {self.place} cannot be used ({code or type(error).__name__}); nothing was released")
 
+    def _drop(self, writing: bool) -> None:
+        opened = self._opened.pop(writing, None)
+        if opened is not None:
+            opened.close()
 
+    def _forget(self) -> None:
+        for writing in list(self._opened):
+            self._drop(writing)
+
+
+_OPENING = {
+    PermissionError: "cannot be opened: the file or its folder is read-only, or may not be used",
+    FileNotFoundError: "cannot be opened: its folder does not exist or may not be used",
+    NotADirectoryError: "cannot be opened: its folder does not exist or may not be used",
+    IsADirectoryError: "cannot be opened: it is a folder",
+}
 _SENTENCES = {
     "SQLITE_FULL": "cannot be written: the disk is full",
     "SQLITE_IOERR": "cannot be read or written: the disk failed or is full",
@@ -140,17 +231,103 @@ _SENTENCES = {
 }
 
 
-def _execute(connection: sqlite3.Connection) -> Any:
+class _Opened:
+    """A file with its lock, and the connection to it once there is one."""
+
+    def __init__(self, path: Path, lock: FileLock) -> None:
+        self.path, self.lock = path, lock
+        self.mounted = is_mount_point(path)
+        self._pinned: Pinned | None = None
+
+    def writer(self) -> Pinned:
+        """The connection that writes."""
+        if self._pinned is None:
+            self._pinned = _connect(self.path, "rw", *SETTINGS)
+        return self._pinned
+
+    def reader(self) -> Pinned:
+        """The connection that reads."""
+        if self._pinned is None:
+            self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
+        return self._pinned
+
+    def settle(self) -> None:
+        """End a connection that is left within a transaction, while the lock is held: ending it may write to the file."""
+        if self._pinned is not None and self._pinned.ours and self._pinned.connection.in_transaction:
+            self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close the connection and keep the lock."""
+        pinned, self._pinned = self._pinned, None
+        if pinned is not None:
+            with _INSIDE:
+                pinned.close()
+
+    def close(self) -> None:
+        """Close both, the lock last."""
+        self.disconnect()
+        self.lock.close()
+
+
+def _connect(path: Path, mode: str, *settings: str) -> Pinned:
+    """A connection that leaves locking to `FileLock`."""
+    with _INSIDE:
+        uri = f"{path.as_uri()}?mode={mode}&vfs=unix-none"
+        pinned = Pinned(sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False))
+        try:
+            for setting in settings:
+                pinned.connection.execute(f"PRAGMA {setting}")
+        except BaseException:
+            pinned.close()
+            raise
+        return pinned
+
+
+@contextmanager
+def _transaction(pinned: Pinned, begin: str) -> Iterator[Pages]:
+    """Commit in the end, and roll back after an error, in the process that began."""
+
     def execute(sql: str, values: Sequence[Any]) -> list[Any]:
-        return connection.execute(sql, values).fetchall()
+        with _INSIDE:
+            return list(pinned.use().execute(sql, values).fetchall())
 
-    return execute
+    execute(begin, ())
+    try:
+        yield Pages(execute)
+        execute("COMMIT", ())
+    except BaseException:
+        if pinned.ours and pinned.connection.in_transaction:
+            with _INSIDE:
+                pinned.connection.rollback()
+        raise
 
 
-def _schema(connection: sqlite3.Connection) -> int:
+def _convert(path: Path) -> None:
+    """Bring what a write-ahead log holds into the file, for good. The lock keeps everybody else away."""
+    with _INSIDE:
+        pinned = _connect(path, "rw", "locking_mode = EXCLUSIVE", "synchronous = EXTRA", "journal_mode = DELETE")
+        pinned.close()
+    beside(path, "-shm").unlink(missing_ok=True)
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Pinned]:
+    """A connection to a copy, in which a log or an interrupted commit is put in order without touching the original."""
+    if is_interrupted(path):
+        check_journal(path, copied=True)
+    with tempfile.TemporaryDirectory(prefix="duotone-") as folder:
+        pinned = _connect(snapshot(path, Path(folder)), "rw", "locking_mode = EXCLUSIVE")
+        try:
+            yield pinned
+        finally:
+            with _INSIDE:
+                pinned.close()
+
+
+def _schema(pages: Pages) -> int:
     """The version of the schema; 0 for a file with nothing in it."""
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = pages.execute("SELECT name FROM sqlite_master WHERE type = 'table'", ())
     if not tables:
         return 0
-    (found,) = connection.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'").fetchone() or ("",)
-    return number_of(found)
+    stored = pages.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
+    return number_of(stored[0][0] if stored else "")

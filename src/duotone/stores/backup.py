@@ -1,0 +1,48 @@
+"""A new file that is there as a whole or not at all, and never in place of another."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from duotone.errors import LedgerError
+
+
+@contextmanager
+def new_file(path: str | Path) -> Iterator[Path]:
+    """A place to write that gets the name `path` at the end, on the disk; if anything interrupts, nothing is left behind."""
+    target = Path(path).absolute()
+    try:
+        if os.path.lexists(target):
+            raise FileExistsError
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        os.close(handle)
+        try:
+            yield Path(name)
+            os.chmod(name, 0o644 & ~_mask())
+            _sync(Path(name))
+            os.link(name, target)  # unlike a rename, this fails where there is a file
+        finally:
+            os.unlink(name)
+        _sync(target.parent)
+    except FileExistsError:
+        raise LedgerError(f"there is a file {path} already, and a backup replaces none: give another name") from None
+    except OSError as error:
+        raise LedgerError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

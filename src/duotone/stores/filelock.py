@@ -1,0 +1,96 @@
+"""A lock on a ledger's file: many readers or one writer, among threads, processes and other programs that use SQLite.
+
+SQLite's own locks on a POSIX system belong to a process and vanish as soon as anything in it closes any descriptor of
+the file (a copy that the program makes, say); after a fork its tables of them are wrong. So a ledger is locked here, with a
+lock that belongs to one open descriptor, over the bytes that SQLite itself locks, and SQLite is asked to lock nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from duotone.errors import LedgerError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (not a POSIX system)
+    raise LedgerError("a ledger in a file needs a POSIX system: keep it in Postgres") from None
+
+FIRST, LENGTH = 0x4000_0000, 512
+"""The bytes that SQLite locks: pending, reserved, and 510 shared ones."""
+OWN_DESCRIPTOR: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+"""Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone heeds."""
+SHORTEST, LONGEST = 0.0002, 0.01
+"""Seconds between two attempts: short at first, since a commit takes a millisecond, then longer, with some chance in it."""
+
+
+class FileLock:
+    """A descriptor of the file, by which it is locked.
+
+    Guarantee: while one holder has it exclusively nobody else has it, whatever else this process opens and closes.
+    """
+
+    def __init__(self, path: Path, *, writing: bool, create: bool) -> None:
+        flags = (os.O_RDWR if writing else os.O_RDONLY) | (os.O_CREAT if create else 0) | os.O_CLOEXEC
+        self.descriptor, self._process = os.open(path, flags, 0o644), os.getpid()
+        self._writing = writing
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Which file it is."""
+        found = os.fstat(self.descriptor)
+        return found.st_dev, found.st_ino
+
+    def header(self) -> bytes:
+        """The first hundred bytes of the file, where SQLite keeps what it knows about it."""
+        return os.pread(self.descriptor, 100, 0)
+
+    def acquire(self, seconds: float) -> bool:
+        """Lock it, shared for reading and exclusively for writing; False if others kept it for so long."""
+        attempt: Callable[[], None] = self._own if OWN_DESCRIPTOR is not None else self._flock
+        end, pause = time.monotonic() + seconds, SHORTEST
+        while True:
+            try:
+                attempt()
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(pause * (0.5 + random.random()))
+                pause = min(2 * pause, LONGEST)
+            else:
+                return True
+
+    def release(self) -> None:
+        """Unlock it, in the process that locked it."""
+        if self._process != os.getpid():
+            return
+        if OWN_DESCRIPTOR is not None:
+            fcntl.fcntl(self.descriptor, OWN_DESCRIPTOR, _range(fcntl.F_UNLCK))
+        else:
+            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go of the descriptor; in a forked child too, where it would keep the lock of a parent that died."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _own(self) -> None:
+        kind = fcntl.F_WRLCK if self._writing else fcntl.F_RDLCK
+        try:
+            fcntl.fcntl(self.descriptor, OWN_DESCRIPTOR or 0, _range(kind))
+        except PermissionError as error:  # another way to say that it is held
+            raise BlockingIOError from error
+
+    def _flock(self) -> None:
+        fcntl.flock(self.descriptor, (fcntl.LOCK_EX if self._writing else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+
+
+def _range(kind: int) -> bytes:
+    """C's struct flock: the kind, from the start of the file, the first byte, how many, and no process."""
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, FIRST, LENGTH, 0)

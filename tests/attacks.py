@@ -1,0 +1,83 @@
+"""Askers in processes of their own, long-lived, that can be sent a question at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+HERE = Path(__file__).parent
+LOOP = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from duotone import LedgerError, OverBudget, open_ledger
+from ledgers import ask
+ledger = open_ledger(sys.argv[1], wait=float(sys.argv[3]))
+print("ready", flush=True)
+for line in sys.stdin:
+    flips = []
+    try:
+        ask(ledger, line.strip() or "q", again=True, flips=flips)
+        print("answered", flush=True)
+    except OverBudget:
+        print("over budget", len(flips), flush=True)
+    except LedgerError as error:
+        print("refused", len(flips), error, flush=True)
+"""
+
+
+class Asker:
+    """Asks at ε = 0.5, each time for a new answer; a coin flipped without an answer is counted too."""
+
+    def __init__(self, place: Any, wait: float = 5) -> None:
+        command = [sys.executable, "-c", LOOP, str(place), str(HERE), str(wait)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.answers, self.said = 0, self._line()
+
+    def _line(self) -> str:
+        if self.process.stdout is None:
+            raise RuntimeError("an asker that cannot be heard")
+        return self.process.stdout.readline().strip()
+
+    def send(self, question: str = "q") -> None:
+        if self.process.stdin is None:
+            raise RuntimeError("an asker that cannot be spoken to")
+        self.process.stdin.write(question + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> bool:
+        self.said = self._line()
+        assert self.said, "the asker has died"
+        self.answers += self.said == "answered"
+        assert self.said == "answered" or self.said.split()[-1] == "0" or " 0 " in self.said, self.said
+        return self.said == "answered"
+
+    def ask(self, question: str = "q") -> bool:
+        self.send(question)
+        return self.hear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin and self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout and self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def stranger(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """Another program, which says that it is ready; it is killed in the end."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
