@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
+from duotone.errors import DuotoneError
 from duotone.number import Number
 
 Array = npt.NDArray[Any]
@@ -105,3 +107,36 @@ def represent(privacy: Notion, x: Number) -> Number:
 def exactly(privacy: Notion) -> Notion:
     """The notion in exact arithmetic where it has one: what a check goes by."""
     return privacy.exactly() if isinstance(privacy, Exactly) else privacy
+
+
+def whole_numbers(value: Any, what: str = "a level") -> Any:
+    """An int, or an array of integers, for a whole number or an array of them, of whatever type; anything else is refused.
+
+    >>> whole_numbers(3.0), whole_numbers(np.array([1.0, 2.0])).tolist()
+    (3, [1, 2])
+    """
+    refusal = DuotoneError(f"{what} must be a whole number, or an array of whole numbers of 64 bits")
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            if not (np.abs(value) < 2.0**63).all() or (np.trunc(value) != value).any():
+                raise refusal
+            return value.astype(np.int64)
+        if value.dtype == object and all(type(v) is int for v in value.flat):
+            return value
+        if value.dtype.kind not in "iu":
+            raise refusal
+        return value
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise refusal
+    if not math.isfinite(value) or int(value) != value:
+        raise refusal
+    return int(value)
+
+
+def known(privacy: Any) -> Notion:
+    """A privacy notion, or an error that says what one is."""
+    if not callable(getattr(privacy, "step", None)):
+        raise DuotoneError(
+            f"a privacy notion has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"
+        )
+    return privacy  # type: ignore[no-any-return]

@@ -135,7 +135,9 @@ def line_table(mechanism: LineMechanism) -> LineTable:
     def build(bits: int) -> LineTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
         low = on_line(floor, boundary)
-        blue, red = ((Fraction(start), top) for start, top in zip((low.blue, low.red), _ceilings(ceiling, boundary), strict=True))
+        blue, red = (
+            (Fraction(start), top) for start, top in zip((low.blue, low.red), _ceilings(ceiling, boundary), strict=True)
+        )
         first = _side(floor, ceiling, *blue)
         second = first if red == blue else _side(floor, ceiling, *red)
         return LineTable(privacy, boundary, bits, first[0], second[0], Fraction(max(first[1], second[1]), 2**bits))
