@@ -108,6 +108,21 @@ def test_bad_graphs(build: Any, says: str) -> None:
         build()
 
 
+@pytest.mark.parametrize("name", ["epsilon", "Epsilon", "eps", "δ", "delta", "ratio", "budget"])
+def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
+    for place in ("an edge", "a node", "the graph"):
+        plain = families.line(2, 2).graph().to_networkx()
+        {"an edge": plain.edges[1, 2], "a node": plain.nodes[1], "the graph": plain.graph}[place][name] = 0.5
+        with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}, which would be ignored"):
+            ColouredGraph.from_networkx(plain)
+        (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
+        with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}"):
+            ColouredGraph.read(tmp_path / "g.json")
+    other = nx.MultiGraph(families.line(2, 2).graph().to_networkx())
+    other.add_edge(1, 2, weight=3, label="epsilon")
+    assert len(ColouredGraph.from_networkx(other)) == 4
+
+
 @pytest.mark.parametrize(
     ("name", "content", "blue", "says"),
     [

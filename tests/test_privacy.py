@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import math
+import runpy
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -334,3 +337,24 @@ def test_a_new_notion_is_one_step() -> None:
     levels = np.array([-3, -1, 0, 2])
     line = balanced(gaussian)
     assert line.yes(levels).tolist() == pytest.approx([line.yes(int(level)) for level in levels])
+
+
+def test_the_example_of_a_notion_keeps_its_contract() -> None:
+    """φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x to the last bit, concave up to its grid, never above the true curve."""
+    example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "own_notion.py"))
+    rng = np.random.default_rng(11)
+    for mu in (0.01, 0.5, 1.0, 3.0):
+        notion = example["GaussianDP"](mu)
+        floats = [np.arange(2049) / 2048, rng.random(8000), 10 ** -rng.uniform(0, 20, 2000), 1 - 2.0 ** -np.arange(54)]
+        grid = sorted({0.0, 5e-324, 1.0, *(float(x) for x in np.concatenate(floats))})
+        steps = [notion.step(x) for x in grid]
+        assert all(low <= high for low, high in pairwise(steps))
+        for x, y in zip(grid, steps, strict=True):
+            assert 0 <= x <= y <= 1
+            assert notion.step(1 - Fraction(y)) >= 1 - Fraction(x)
+            assert notion.step(1 - y) >= 1 - Fraction(x) or float(1 - Fraction(y)) != 1 - Fraction(y)
+        true = norm.cdf(norm.ppf(np.array(grid)) + mu)
+        assert (np.array(steps) <= true + 1e-15).all()
+        assert (np.array(steps) >= true - 1e-5).all() or mu > 1
+        even = [Fraction(notion.step(i / 4096)) for i in range(4097)]
+        assert all(2 * b >= a + c - Fraction(4, 2**40) for a, b, c in zip(even, even[1:], even[2:], strict=False))
