@@ -24,6 +24,8 @@ ROUND_DOWN = 1 - 2.0**-50
 TINY = 2.0**-1000
 LARGEST_EPSILON = 2**13
 """A larger ε is taken for this one: the answers differ by less than e^-8192."""
+LARGEST_RATIO = 2**11820
+"""Above e^LARGEST_EPSILON."""
 LONGEST = 2**12
 """The bits of a parameter's numerator and denominator, at most."""
 
@@ -82,6 +84,14 @@ class ApproxDP:
         epsilon = _log(ratio) if exponent is None else float(exponent)
         made._set(ratio=ratio, delta=delta, exact=exact, epsilon=epsilon, exponent=exponent)
         return made
+
+    @classmethod
+    def from_ratio(cls, ratio: Given, delta: Given) -> ApproxDP:
+        """A notion as it was written down: its ratio may be that of any ε, and longer than a ratio that one may give."""
+        y = number(ratio, "ratio")
+        if isinstance(y, float) or not 1 <= y <= LARGEST_RATIO:
+            return cls(ratio=ratio, delta=delta)
+        return cls._computed(y, cls(0, delta).delta)
 
     def __repr__(self) -> str:
         short = self.exact and self.ratio.numerator < 10**18
