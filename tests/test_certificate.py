@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import gmpy2
 import pytest
@@ -35,6 +36,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.certificate import exp_bounds
+from duotone.line import on_line
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
@@ -226,6 +228,56 @@ def test_large_good_certificates_take_no_time() -> None:
     ):
         certificate = json.loads(json.dumps(table.certificate()))
         assert all(check(certificate) for check in CHECKERS)
+
+
+exponents = st.integers(-1200, -2)
+tiny = st.one_of(
+    st.builds(lambda m, e: f"{m}e{e}", st.integers(1, 99), exponents),
+    st.builds(
+        lambda a, b, e: Fraction(a, b) * Fraction(10) ** (e + 30), *[st.integers(1, 10**30)] * 2, st.integers(-1190, -61)
+    ),
+    st.floats(0, 0.5, allow_subnormal=True),
+    st.sampled_from([0, 5e-324, 2.5e-320, "1e-6", "1/10", "0." + "3" * 1200]),
+)
+epsilons = st.one_of(tiny, st.floats(0, 9000), st.fractions(0, 9000, max_denominator=10**9), st.integers(0, 8193))
+
+
+@given(
+    epsilons,
+    tiny,
+    tiny,
+    st.sampled_from(["balanced", "selection", "value"]),
+    st.booleans(),
+    st.sampled_from([1, 1, 3, 2**62 + 1]),
+)
+@settings(max_examples=250)
+def test_what_can_be_written_can_be_proved(
+    size: Any, delta: Any, value: Any, boundary: str, as_ratio: bool, parts: int
+) -> None:
+    """Any budget: a table is refused in a sentence, or both checkers prove its certificate."""
+    try:
+        whole = ApproxDP(ratio=1 + Fraction(size), delta=delta) if as_ratio else ApproxDP(size, delta)
+        with mock.patch("duotone.table.LONGEST", 2**10):  # longer ones differ in nothing but time
+            table = line_table(on_line(whole.split(parts), value if boundary == "value" else boundary))  # type: ignore[arg-type]
+    except DuotoneError as error:
+        assert any(said in str(error) for said in ("too many digits", "levels: raise epsilon", "too small to toss"))  # noqa: PT017
+        return
+    certificate = json.loads(json.dumps(table.certificate()))
+    assert prove(certificate).startswith("private and optimal")
+    assert tool.check(certificate) == f"{len(table.blue) + len(table.red)} levels"
+    assert "epsilon" in tool.budget(certificate) or table.privacy.exponent is None
+
+
+def test_a_value_that_no_certificate_could_write_is_refused() -> None:
+    long = "0." + "3" * 30_000
+    graph = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
+    for refused in (
+        lambda: line_table(with_boundary(ApproxDP(1), long)),
+        lambda: graph_table(graph, ApproxDP(1), long),
+        lambda: graph_table(graph, ApproxDP(1), {"a": long}),
+    ):
+        with pytest.raises(DuotoneError, match="a boundary value has too many digits"):
+            refused()
 
 
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:

@@ -89,6 +89,10 @@ two = {"a": "blue", "b": "red"}
     ("build", "says"),
     [
         (lambda: ColouredGraph([], {}), "at least one node"),
+        (lambda: ColouredGraph.from_networkx(nx.Graph()), "at least one node"),
+        (lambda: ColouredGraph.from_arrays([], np.array([], dtype=bool)), "at least one node"),
+        (lambda: ColouredGraph.from_csr([0], np.array([], dtype=np.int64), np.array([], dtype=bool)), "1 to 2147483646"),
+        (lambda: ColouredGraph.from_sparse(coo_array((0, 0)), np.array([], dtype=bool)), "at least one node"),
         (lambda: ColouredGraph([("a", "a")], two), "node a is its own neighbour"),
         (lambda: ColouredGraph([("a", "c")], two), "node c has no colour"),
         (lambda: ColouredGraph([("c", "a")], two), "node c has no colour"),

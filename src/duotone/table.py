@@ -32,6 +32,8 @@ LOSS = Fraction(1, 2**60)
 FEWEST_BITS, MOST_BITS = 128, 2**13
 LONGEST, LARGEST = 2**20, 2**28
 """The levels up to which a table is written out, and the bits of a side: both are seconds of work."""
+LONGEST_NUMBER = 20_000
+"""The characters of a number in a certificate, as those who check one allow."""
 
 
 Table = TypeVar("Table", "LineTable", "GraphTable")
@@ -131,6 +133,7 @@ def line_table(mechanism: LineMechanism) -> LineTable:
     (15, True, True)
     """
     privacy, boundary = _approx(mechanism.privacy), mechanism.boundary
+    _written(boundary)  # raises what no certificate could say
 
     def build(bits: int) -> LineTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
@@ -163,6 +166,8 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     if boundary != "balanced":
         asked = boundary if isinstance(boundary, Mapping) else dict.fromkeys(graph.boundary("blue"), boundary)
         values = boundary_values(graph, asked)
+        for value in set(values.values()):
+            _written(value)
 
     def build(bits: int) -> GraphTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
@@ -280,7 +285,12 @@ def _error(truth: int, bits: int) -> str:
 
 
 def _written(boundary: object) -> str:
-    return boundary if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
+    if isinstance(boundary, str) and boundary in ("balanced", "selection"):
+        return boundary
+    text = show(Fraction(probability(boundary)))
+    if len(text) > LONGEST_NUMBER:
+        raise DuotoneError(f"a boundary value has too many digits: a certificate writes at most {LONGEST_NUMBER} characters")
+    return text
 
 
 def _approx(privacy: Notion) -> ApproxDP:
