@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, cast
@@ -143,19 +144,21 @@ class _Left(BaseException):
 
 @contextlib.contextmanager
 def _no_way_out() -> Iterator[None]:
-    """While somebody else's code runs, the calls that end a process without a word raise instead."""
+    """While somebody else's code runs, the calls that end a process without a word raise instead; not in its children."""
+    ways = {name: getattr(os, name) for name in ("_exit", "execv", "execve") if hasattr(os, name)}
+    here = os.getpid()
 
-    def refused(*_: Any, **__: Any) -> None:
+    def refused(way: Callable[..., Any], *arguments: Any) -> Any:
+        if os.getpid() != here:
+            return way(*arguments)
         raise _Left
 
-    ways = [name for name in ("_exit", "execv", "execve") if hasattr(os, name)]
-    kept = {name: getattr(os, name) for name in ways}
     try:
-        for name in ways:
-            setattr(os, name, refused)
+        for name, way in ways.items():
+            setattr(os, name, partial(refused, way))
         yield
     finally:
-        for name, way in kept.items():
+        for name, way in ways.items():
             setattr(os, name, way)
 
 

@@ -66,14 +66,14 @@ def main(arguments: list[str] | None = None) -> None:
     if sys.stdout is None:
         say("duotone: standard output is closed: nothing was asked, since there is nowhere to answer")
         sys.exit(2)
-    output = sys.stdout
+    output, place = sys.stdout, _place(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not end the work
     try:
         code = _ended(arguments)
         output.flush()
-        if sys.stdout is not output:  # how typer marks a broken pipe
+        if sys.stdout is not output or _place(output) != place:  # how typer and rich end where a pipe is broken
             code = BROKEN_PIPE
     except KeyboardInterrupt:
         code = _interrupted()
@@ -122,6 +122,15 @@ def _unwritten(error: OSError | ValueError, arguments: list[str]) -> int:
         )
     say(f"duotone: the output cannot be written: {why}{lost}")
     return 2
+
+
+def _place(output: TextIO) -> tuple[int, int] | None:
+    """What standard output leads to."""
+    try:
+        there = os.fstat(output.fileno())
+    except (OSError, ValueError):
+        return None
+    return there.st_dev, there.st_ino
 
 
 def _drop(output: TextIO) -> None:
