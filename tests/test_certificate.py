@@ -258,7 +258,7 @@ def test_what_can_be_written_can_be_proved(
     try:
         whole = ApproxDP(ratio=1 + Fraction(size), delta=delta) if as_ratio else ApproxDP(size, delta)
         with mock.patch("duotone.table.LONGEST", 2**10):  # longer ones differ in nothing but time
-            table = line_table(on_line(whole.split(parts), value if boundary == "value" else boundary))  # type: ignore[arg-type]
+            table = line_table(on_line(whole.split(parts), value if boundary == "value" else boundary))
     except DuotoneError as error:
         assert any(said in str(error) for said in ("too many digits", "levels: raise epsilon", "too small to toss"))  # noqa: PT017
         return

@@ -24,6 +24,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.document import parsed
+from duotone.table import GraphTable, LineTable
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
 SPEC = importlib.util.spec_from_file_location("check_certificate_fuzzed", TOOL)
@@ -64,7 +65,7 @@ def good() -> list[dict[str, Any]]:
     fork = ColouredGraph([("a", "r"), ("r", "b"), ("b", "c")], {"a": "blue", "b": "blue", "c": "blue", "r": "red"})
     alone = ColouredGraph([("a", "b")], {"a": "red", "b": "red"})
     exact, rounded, step = ApproxDP(ratio=2, delta="1/10"), ApproxDP("1/2", "1/5"), ApproxDP(ratio="1.1")
-    tables = [
+    tables: list[LineTable | GraphTable] = [
         line_table(balanced(exact)),
         line_table(balanced(rounded)),
         line_table(partition_selection(exact)),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -303,7 +304,7 @@ HOSTILE = "a\x1b[2J\x07\x9b31m\u202eb\u2028c\x7f\r\nd"
 
 
 def test_names_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    plain = nx.Graph()
+    plain: Any = nx.Graph()
     plain.add_node(HOSTILE, colour="blue")
     plain.add_node("b", colour="red")
     plain.add_edge(HOSTILE, "b")

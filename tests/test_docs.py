@@ -18,7 +18,7 @@ BLOCKS = [(page.name, block) for page in PAGES for block in re.findall(r"```cons
 
 PRINTED = {  # what each example prints; <…> is what chance decides
     "audit": """\
-exact coins: epsilon is at least <number>, claimed 0.6931: not refuted
+exact coins: epsilon is at least <number>, claimed 0.6931: <verdict>
 off by one: epsilon is at least <number>, claimed 0.6931: REFUTED
 """,
     "figure_2": """\
@@ -77,6 +77,7 @@ from 28 people on it is always shown
 }
 CHANCE = {
     "<number>": r"\d\.\d{4}",
+    "<verdict>": "(?:not refuted|REFUTED)",
     "<answer>": "(?:yes|no) ?",
     "<groups>": "(?:(?:C|M|N|S|SA): (?:yes|no)(?:, )?)*",
 }

@@ -122,7 +122,7 @@ def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
         (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
         with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}"):
             ColouredGraph.read(tmp_path / "g.json")
-    other = nx.MultiGraph(families.line(2, 2).graph().to_networkx())
+    other: Any = nx.MultiGraph(families.line(2, 2).graph().to_networkx())
     other.add_edge(1, 2, weight=3, label="epsilon")
     assert len(ColouredGraph.from_networkx(other)) == 4
 

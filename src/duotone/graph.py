@@ -45,7 +45,7 @@ class ColouredGraph:
                 raise DuotoneError(f"node {b if a in position else a} has no colour: give each node blue or red")
             ends.append((position[a], position[b]))
         for name, colour in colours.items():
-            if colour not in ("blue", "red"):
+            if not isinstance(colour, str) or colour not in ("blue", "red"):
                 raise DuotoneError(f"the colour of node {name} must be blue or red, got {colour}")
         pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
         blue = np.array([c == "blue" for c in colours.values()], dtype=bool)
@@ -262,7 +262,7 @@ class ColouredGraph:
         return ColouredGraph._from_rows((self.indptr, self.indices), ~self.blue, self.names)
 
     def _is(self, colour: Colour) -> Array:
-        if colour not in ("blue", "red"):
+        if not isinstance(colour, str) or colour not in ("blue", "red"):
             raise DuotoneError(f"a colour is blue or red, got {colour}")
         return cast(Array, self.blue == (colour == "blue"))
 

@@ -13,7 +13,18 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.notion import Array, ClosedForm, Notion, balance, certain_after, iterate, known, represent, whole_numbers
+from duotone.notion import (
+    Array,
+    ClosedForm,
+    Notion,
+    balance,
+    certain_after,
+    iterate,
+    known,
+    represent,
+    whole_number,
+    whole_numbers,
+)
 from duotone.number import Given, Number, complement, probability
 
 Boundary = Literal["balanced", "selection"] | Given
@@ -128,7 +139,7 @@ def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
     Guarantee: each value is at most φ of the one before it, exactly, in floats too.
     """
     known(privacy)
-    if not whole_numbers(count, "a number of values") >= 1:
+    if not whole_number(count, "a number of values") >= 1:
         raise DuotoneError(f"a recurrence has at least one value, got {count}")
     values = [probability(start)]
     while len(values) < count and (following := privacy.step(values[-1])) != values[-1]:
@@ -139,8 +150,9 @@ def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
 def tradeoff(privacy: Notion, points: int = 101) -> list[tuple[Number, Number]]:
     """Truth at the blue boundary against the most truth then possible at the red one: no mechanism lies above it."""
     known(privacy)
-    if not 2 <= whole_numbers(points, "the number of points") <= MOST_POINTS:
+    if not 2 <= whole_number(points, "the number of points") <= MOST_POINTS:
         raise DuotoneError(f"a curve has from 2 to {MOST_POINTS} points, got {points}")
+    points = int(points)
     grid = (Fraction(i, points - 1) for i in range(points))
     return [(represent(privacy, m), privacy.step(represent(privacy, 1 - m))) for m in grid]
 

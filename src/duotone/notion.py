@@ -110,27 +110,33 @@ def exactly(privacy: Notion) -> Notion:
 
 
 def whole_numbers(value: Any, what: str = "a level") -> Any:
-    """An int, or an array of integers, for a whole number or an array of them, of whatever type; anything else is refused.
+    """An int, or an array of 64-bit integers, for a whole number or an array of them; anything else is refused.
 
     >>> whole_numbers(3.0), whole_numbers(np.array([1.0, 2.0])).tolist()
     (3, [1, 2])
     """
-    refusal = DuotoneError(f"{what} must be a whole number, or an array of whole numbers of 64 bits")
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "f":
-            if not (np.abs(value) < 2.0**63).all() or (np.trunc(value) != value).any():
-                raise refusal
-            return value.astype(np.int64)
-        if value.dtype == object and all(type(v) is int for v in value.flat):
-            return value
-        if value.dtype.kind not in "iu":
-            raise refusal
-        return value
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise refusal
-    if not math.isfinite(value) or int(value) != value:
-        raise refusal
-    return int(value)
+    if not isinstance(value, np.ndarray):
+        return whole_number(value, what)
+    kind = value.dtype.kind
+    fits = kind in "iufO" and not np.ma.is_masked(value)
+    if kind == "f":
+        fits = fits and bool((np.abs(value) < 2.0**63).all()) and not (np.trunc(value) != value).any()
+    elif kind == "u":
+        fits = fits and bool((value < 2**63).all())
+    elif kind == "O":
+        fits = fits and all(type(v) is int and -(2**63) <= v < 2**63 for v in value.flat)
+    if not fits:
+        raise DuotoneError(f"{what} must be a whole number, or an array of whole numbers of 64 bits")
+    return np.asarray(value).astype(np.int64, copy=False)
+
+
+def whole_number(value: Any, what: str) -> int:
+    """An int for a whole number of any type; anything else is refused."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float | np.floating) and math.isfinite(value) and int(value) == value:
+        return int(value)
+    raise DuotoneError(f"{what} must be a whole number")
 
 
 def known(privacy: Any) -> Notion:
