@@ -83,6 +83,28 @@ def linear_programs(problems: Sequence[Problem]) -> list[np.ndarray] | None:
     return [result.x[s : s + len(p.graph)] for s, p in zip(starts, problems, strict=True)]
 
 
+def most_for_free(problem: Problem, node: int, truth: Sequence[Fraction]) -> float:
+    """The largest Pr[yes] of one fixed blue node, by HiGHS: the others fixed, and nobody less truthful than `truth`."""
+    graph, y, d = problem.graph, float(problem.ratio), float(problem.delta)
+    fixed = problem.fixed or {}
+    rows: list[tuple[int, int, float]] = []
+    limits: list[float] = []
+    for a, b in graph.edge_array().tolist():
+        for i, j in ((a, b), (b, a)):
+            rows += [(len(limits), i, 1), (len(limits), j, -y), (len(limits) + 1, i, -1), (len(limits) + 1, j, y)]
+            limits += [d, y - 1 + d]
+    bounds = []
+    for i, (blue, t) in enumerate(zip(graph.blue.tolist(), truth, strict=True)):
+        least = (float(t), 1.0) if blue else (0.0, 1 - float(t))
+        bounds.append((float(fixed[i]), float(fixed[i])) if i in fixed and i != node else least)
+    costs = [-1.0 if i == node else 0.0 for i in range(len(graph))]
+    result: Any = linprog(  # type: ignore[call-overload]
+        costs, A_ub=_matrix(rows, len(limits), len(graph)), b_ub=[x + 1e-12 for x in limits], bounds=bounds, method="highs"
+    )
+    assert result.status == 0, result.message
+    return float(result.x[node])
+
+
 def _matrix(entries: Iterable[tuple[int, int, float]], height: int, width: int) -> csr_array:
     i, j, v = zip(*entries, strict=True)
     return csr_array((v, (i, j)), shape=(height, width))

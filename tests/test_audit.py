@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,3 +94,45 @@ def test_bad_audits(change: dict[str, Any], says: str) -> None:
         audit_answers(lambda d, n: ["yes" if d else "no"] * n, 0, -1, CLAIM, draws=5)
     with pytest.raises(DuotoneError, match="must give 5 answers"):
         audit_answers(lambda _, __: [True], 0, -1, CLAIM, draws=5)
+
+
+ENDINGS = {
+    "leaves": "sys.exit(0)",
+    "leaves at once": "os._exit(0)",
+    "becomes another program": "os.execv('/bin/true', ['true'])",
+    "is a subclass": "raise type('Done', (SystemExit,), {})(0)",
+    "looks interrupted": "raise type('Stop', (KeyboardInterrupt,), {})",
+    "is a generator's end": "raise GeneratorExit",
+    "fails": "raise RuntimeError('secret 4711')",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS.values(), ids=list(ENDINGS))
+@pytest.mark.parametrize("place", ["called", "imported"])
+def test_a_function_that_ends_the_program_does_not_pass(ending: str, place: str, tmp_path: Path) -> None:
+    file = tmp_path / "box.py"
+    body = f"def f(d, n):\n    {ending}\n" if place == "called" else f"{ending}\ndef f(d, n):\n    return [True] * n\n"
+    file.write_text(f"import os, sys\n{body}")
+    done = subprocess.run(
+        [sys.executable, "-m", "duotone", "audit", f"{file}:f", "1", "2", "--epsilon", "1", "--draws", "10"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "4711" not in done.stderr
+    assert ("the audited function failed with" if place == "called" else "there is no function") in done.stderr
+
+
+def test_a_function_may_use_processes_of_its_own(tmp_path: Path) -> None:
+    """A forked child ends as it always does; and afterwards so does everybody."""
+    ways = [os._exit, os.execv, os.execve]
+
+    def forks(_: Any, n: int) -> list[bool]:
+        if (child := os.fork()) == 0:
+            os._exit(7)
+        return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7] * n
+
+    assert audit_answers(forks, 1, 2, ApproxDP(1), draws=5).yes == (5, 5)
+    assert [os._exit, os.execv, os.execve] == ways

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import gmpy2
 import pytest
@@ -22,9 +23,11 @@ from hypothesis import strategies as st
 from duotone import (
     ApproxDP,
     ColouredGraph,
+    DuotoneError,
     Infeasible,
     Unproved,
     balanced,
+    document,
     families,
     graph_table,
     line_table,
@@ -33,6 +36,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.certificate import exp_bounds
+from duotone.line import on_line
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
@@ -58,7 +62,7 @@ def accepted_by_the_package(certificate: Any) -> bool:
 def accepted_by_the_tool(certificate: Any) -> bool:
     try:
         tool.check(certificate)
-    except (SystemExit, KeyError, TypeError, AttributeError, ValueError, IndexError):
+    except (SystemExit, LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
         return False
     return True
 
@@ -226,6 +230,56 @@ def test_large_good_certificates_take_no_time() -> None:
         assert all(check(certificate) for check in CHECKERS)
 
 
+exponents = st.integers(-1200, -2)
+tiny = st.one_of(
+    st.builds(lambda m, e: f"{m}e{e}", st.integers(1, 99), exponents),
+    st.builds(
+        lambda a, b, e: Fraction(a, b) * Fraction(10) ** (e + 30), *[st.integers(1, 10**30)] * 2, st.integers(-1190, -61)
+    ),
+    st.floats(0, 0.5, allow_subnormal=True),
+    st.sampled_from([0, 5e-324, 2.5e-320, "1e-6", "1/10", "0." + "3" * 1200]),
+)
+epsilons = st.one_of(tiny, st.floats(0, 9000), st.fractions(0, 9000, max_denominator=10**9), st.integers(0, 8193))
+
+
+@given(
+    epsilons,
+    tiny,
+    tiny,
+    st.sampled_from(["balanced", "selection", "value"]),
+    st.booleans(),
+    st.sampled_from([1, 1, 3, 2**62 + 1]),
+)
+@settings(max_examples=250)
+def test_what_can_be_written_can_be_proved(
+    size: Any, delta: Any, value: Any, boundary: str, as_ratio: bool, parts: int
+) -> None:
+    """Any budget: a table is refused in a sentence, or both checkers prove its certificate."""
+    try:
+        whole = ApproxDP(ratio=1 + Fraction(size), delta=delta) if as_ratio else ApproxDP(size, delta)
+        with mock.patch("duotone.table.LONGEST", 2**10):  # longer ones differ in nothing but time
+            table = line_table(on_line(whole.split(parts), value if boundary == "value" else boundary))
+    except DuotoneError as error:
+        assert any(said in str(error) for said in ("too many digits", "levels: raise epsilon", "too small to toss"))  # noqa: PT017
+        return
+    certificate = json.loads(json.dumps(table.certificate()))
+    assert prove(certificate).startswith("private and optimal")
+    assert tool.check(certificate) == f"{len(table.blue) + len(table.red)} levels"
+    assert "epsilon" in tool.budget(certificate) or table.privacy.exponent is None
+
+
+def test_a_value_that_no_certificate_could_write_is_refused() -> None:
+    long = "0." + "3" * 30_000
+    graph = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
+    for refused in (
+        lambda: line_table(with_boundary(ApproxDP(1), long)),
+        lambda: graph_table(graph, ApproxDP(1), long),
+        lambda: graph_table(graph, ApproxDP(1), {"a": long}),
+    ):
+        with pytest.raises(DuotoneError, match="a boundary value has too many digits"):
+            refused()
+
+
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def apply(certificate: dict[str, Any]) -> None:
         *way, last = path.split(".")
@@ -301,7 +355,7 @@ def test_exponential_bounds(x: str) -> None:
 def test_the_tool_stands_alone(tmp_path: Path) -> None:
     source = TOOL.read_text()
     prose = source.split('"""')[1]
-    assert len([line for line in source.replace(prose, "").splitlines() if line.strip()]) <= 140
+    assert len([line for line in source.replace(prose, "").splitlines() if line.strip()]) <= 165
     assert "duotone" not in source.split('"""')[2].lower()
     file = tmp_path / "c.json"
     certificate = line_table(balanced(ApproxDP(1, "1e-6"))).certificate()
@@ -309,4 +363,36 @@ def test_the_tool_stands_alone(tmp_path: Path) -> None:
         file.write_text(json.dumps(told))
         done = subprocess.run([sys.executable, "-I", "-S", TOOL, file], capture_output=True, text=True)
         assert done.returncode == code, done.stderr
+        assert done.stdout == (
+            "PROVED: 30 levels are private and optimal under epsilon 1, delta 1/1000000\n" if not code else ""
+        )
     assert "NOT PROVED" in done.stderr
+
+
+def test_the_tool_says_what_it_proved(tmp_path: Path) -> None:
+    graph = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
+    long = Fraction(2**90 + 1, 3**55)
+    for table, says in (
+        (line_table(balanced(ApproxDP(ratio="3/2"))), "ratio 3/2, delta 0"),
+        (graph_table(graph, ApproxDP("0.25", "1/10")), "epsilon 1/4, delta 1/10"),
+        (graph_table(graph, ApproxDP(long)), "epsilon at most 7.09"),
+    ):
+        file = tmp_path / "c.json"
+        file.write_text(json.dumps(table.certificate()))
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, file], capture_output=True, text=True, check=True)
+        assert f"are private and optimal under {says}" in done.stdout
+    shown = Fraction(done.stdout.split("at most ")[1].split(",")[0])
+    assert long <= shown <= long * (1 + Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("number", ["1" * 5_000_000, "1e" + "9" * 5_000_000, "0." + "3" * 5_000_000])
+def test_a_number_of_millions_of_digits_is_refused_at_once(number: str, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    text = json.dumps(line_table(balanced(ApproxDP(1, "1/10"))).certificate())
+    for place, bad in ((file, text.replace('"bits": 128', f'"bits": {number}')), (file, f'{{"extra": {number}, {text[1:]}')):
+        place.write_text(bad)
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, place], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "NOT PROVED: a number is not finite, or too long\n"
+        with pytest.raises(DuotoneError, match="is not JSON"):
+            document.read(place)

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
 
-from duotone import families
+from duotone import ApproxDP, balanced, families, line_table
 from duotone.cli import main
 
 
@@ -224,3 +227,118 @@ def test_help_comes_at_once() -> None:
         assert heavy not in loaded
     shown = subprocess.run([sys.executable, "-m", "duotone", "--version"], capture_output=True, text=True, check=True).stdout
     assert shown == "0.1.0\n"
+
+
+COMMANDS: list[list[str]] = [
+    ["line", "4", "3", "--ratio", "1.3", "--blue-at-boundary", "1/5"],
+    ["line", "2000", "3", "--ratio", "1.3", "--blue-at-boundary", "1/5", "--json"],
+    ["design", "g.csv", "--blue", "a", "--ratio", "2"],
+    ["check", "c.json"],
+    ["audit", "line", "0", "-1", "--epsilon", "1", "--draws", "10"],
+    ["ask", "t.csv", "count(*) > 2", "--epsilon", "1"],
+    ["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--json"],
+    ["groups", "t.csv", "--by", "x", "--epsilon", "1", "--delta", "1/10"],
+    ["ledger", "show", "budget.ledger"],
+    ["--version"],
+    ["--help"],
+]
+ids = [" ".join(command[:1] + command[-1:]) for command in COMMANDS]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "g.csv").write_text("a,b\n")
+    (tmp_path / "t.csv").write_text("x\n1\n2\n3\n")
+    (tmp_path / "c.json").write_text(json.dumps(line_table(balanced(ApproxDP(1))).certificate()))
+    register = "ledger register budget.ledger t.csv --epsilon 9 --unit x --version 1"
+    subprocess.run([sys.executable, "-m", "duotone", *register.split()], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def in_shell(folder: Path, command: list[str], ending: str) -> tuple[int, str]:
+    """The command's own exit code and what it said, with its output going where `ending` says."""
+    line = f"{shlex.join([sys.executable, '-m', 'duotone', *command])} {ending}"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, timeout=100)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=ids)
+def test_output_that_cannot_be_written(command: list[str], folder: Path) -> None:
+    code, said = in_shell(folder, command, ">/dev/full")
+    assert code == 2
+    assert said.count("\n") == 1
+    assert said.startswith("duotone: the output cannot be written: No space left on device")
+    assert ("asking again is a new release" in said) == (command[0] in ("ask", "groups"))
+    assert in_shell(folder, command, ">&-") == (
+        2, "duotone: standard output is closed: nothing was asked, since there is nowhere to answer\n"
+    )  # fmt: skip
+    assert in_shell(folder, command, "2>&- >/dev/null")[0] == 0
+    assert in_shell(folder, command, "| head -c 0; exit ${PIPESTATUS[0]}") in ((141, ""), (0, ""))  # 0: read before it closed
+
+
+def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:
+    code, said = in_shell(folder, COMMANDS[1], "| (exec <&-; sleep 0.2); exit ${PIPESTATUS[0]}")
+    assert (code, said) == (141, "")
+
+
+def test_a_lost_answer_is_recorded(folder: Path) -> None:
+    question = ["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--ledger", "budget.ledger"]
+    code, said = in_shell(folder, question, ">/dev/full")
+    assert code == 2
+    assert "an answer that was charged is recorded in the ledger, and asking again is free" in said
+    code, said = in_shell(folder, question, "")
+    assert (code, "free, as recorded" in said) == (0, True)
+    code, said = in_shell(folder, question, ">&-")
+    assert (code, "nothing was asked" in said) == (2, True)
+
+
+def test_an_interrupt_is_one_line(folder: Path) -> None:
+    (folder / "slow.py").write_text("import os, time\ndef f(d, n):\n    os.kill(os.getpid(), 2)\n    time.sleep(60)\n")
+    code, said = in_shell(folder, ["audit", "slow.py:f", "1", "2", "--epsilon", "1"], "")
+    assert (code, said) == (130, "duotone: interrupted\n")
+
+
+HOSTILE = "a\x1b[2J\x07\x9b31m\u202eb\u2028c\x7f\r\nd"
+
+
+def test_names_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plain: Any = nx.Graph()
+    plain.add_node(HOSTILE, colour="blue")
+    plain.add_node("b", colour="red")
+    plain.add_edge(HOSTILE, "b")
+    path = tmp_path / "g.json"
+    path.write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
+    outputs = [
+        run(capsys, "design", path, "--ratio", "2"),
+        run(capsys, "design", path, "--ratio", "2", "--boundary", "b=1/2"),
+        run(capsys, "design", path, "--ratio", "2", "--delta", "1/10", "--boundary", "1/20"),
+        run(capsys, "design", tmp_path / "x\x1b[2J.json", "--ratio", "2"),
+        run(capsys, "design", path, "--ratio", "2", "--blue", "\x1b[2J"),
+    ]
+    code, out, _ = run(capsys, "design", path, "--ratio", "2", "--json")
+    assert HOSTILE in json.loads(out)["datasets"]
+    (tmp_path / "m.json").write_text(out)
+    outputs += [
+        (code, "", out),
+        run(capsys, "check", tmp_path / "m.json"),
+        run(capsys, "check", tmp_path / "m.json", "--epsilon", "0"),
+    ]
+    for _, out, err in outputs:
+        raw = {c for c in out + err if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
+        assert raw <= {"\n"}
+    assert "a\\x1b[2J" in outputs[0][1]
+    assert "\\u202e" in outputs[2][2]
+
+
+def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("a,r\nr,b\n")
+    common = ("design", tmp_path / "g.csv", "--blue", "a,b", "--ratio", "2", "--delta", "0.1", "--json", "--boundary")
+    code, _, err = run(capsys, *common, "a=0.3,b=0.7")
+    assert (code, err) == (0, "note: dataset a could tell the truth with 7/10 = 0.7, at no cost to any other dataset\n")
+    assert run(capsys, *common, "a=0.7,b=0.7")[2] == run(capsys, *common, "balanced")[2] == ""
+    (tmp_path / "g.csv").write_text("\n".join(f"a{i},r" for i in range(8)))
+    blue = ",".join(f"a{i}" for i in range(8))
+    _, _, err = run(capsys, *common[:3], blue, *common[4:], "1/20")
+    assert err.splitlines()[5:] == ["note: so could 3 more datasets tell it more often"]

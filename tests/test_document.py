@@ -53,6 +53,16 @@ def test_the_contract() -> None:
     assert from_document(document(design(families.votes(1).graph(), decimal), decimal))[1].ratio == decimal.ratio
 
 
+def test_the_ratio_of_a_large_epsilon_is_read_back() -> None:
+    """It is longer than any ratio that may be given."""
+    for privacy in (ApproxDP(8192), ApproxDP(1e308), ApproxDP("1e-1200"), ApproxDP(ratio=2**4095)):
+        graph = families.votes(1).graph()
+        again = from_document(json.loads(json.dumps(document(design(graph, privacy), privacy))))[1]
+        assert (again.ratio, again.delta) == (privacy.ratio, privacy.delta)
+    with pytest.raises(DuotoneError, match="ratio has too many digits"):
+        from_document(_with(privacy={"ratio": "1" + "0" * 10_000, "delta": "0"}))
+
+
 def test_names_as_text() -> None:
     privacy = ApproxDP(1)
     assert "{1, 3}" in document(design(families.turnout(2, 1).graph(), privacy), privacy)["datasets"]

@@ -89,6 +89,10 @@ two = {"a": "blue", "b": "red"}
     ("build", "says"),
     [
         (lambda: ColouredGraph([], {}), "at least one node"),
+        (lambda: ColouredGraph.from_networkx(nx.Graph()), "at least one node"),
+        (lambda: ColouredGraph.from_arrays([], np.array([], dtype=bool)), "at least one node"),
+        (lambda: ColouredGraph.from_csr([0], np.array([], dtype=np.int64), np.array([], dtype=bool)), "1 to 2147483646"),
+        (lambda: ColouredGraph.from_sparse(coo_array((0, 0)), np.array([], dtype=bool)), "at least one node"),
         (lambda: ColouredGraph([("a", "a")], two), "node a is its own neighbour"),
         (lambda: ColouredGraph([("a", "c")], two), "node c has no colour"),
         (lambda: ColouredGraph([("c", "a")], two), "node c has no colour"),
@@ -106,6 +110,21 @@ two = {"a": "blue", "b": "red"}
 def test_bad_graphs(build: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         build()
+
+
+@pytest.mark.parametrize("name", ["epsilon", "Epsilon", "eps", "δ", "delta", "ratio", "budget"])
+def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
+    for place in ("an edge", "a node", "the graph"):
+        plain = families.line(2, 2).graph().to_networkx()
+        {"an edge": plain.edges[1, 2], "a node": plain.nodes[1], "the graph": plain.graph}[place][name] = 0.5
+        with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}, which would be ignored"):
+            ColouredGraph.from_networkx(plain)
+        (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
+        with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}"):
+            ColouredGraph.read(tmp_path / "g.json")
+    other: Any = nx.MultiGraph(families.line(2, 2).graph().to_networkx())
+    other.add_edge(1, 2, weight=3, label="epsilon")
+    assert len(ColouredGraph.from_networkx(other)) == 4
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,29 @@ def test_loss() -> None:
     assert mechanism.utility(lambda truth: min(truth.values())) == Fraction(7, 10)
 
 
+def test_equal_graphs_are_the_same_graph() -> None:
+    graph, privacy = families.figure_2(), ApproxDP(ratio=2, delta="1/10")
+    ours = design(graph, privacy)
+    assert ours.dominates(design(graph.dual(), privacy).dual())
+    names = [*reversed(graph.names)]
+    shuffled = ColouredGraph(((b, a) for a, b in graph.edges()), {d: graph.colour(d) for d in names})
+    other = design(shuffled, privacy, "1/2")
+    assert [ours.dominates(other), other.dominates(ours)] == [
+        all(ours.truth[graph.position(d)] >= other.truth[shuffled.position(d)] for d in names),
+        all(other.truth[shuffled.position(d)] >= ours.truth[graph.position(d)] for d in names),
+    ]
+    best = design(shuffled, privacy)
+    assert ours.dominates(best)
+    assert best.dominates(ours)
+    recoloured = ColouredGraph(graph.edges(), {d: "blue" if d == "e" else graph.colour(d) for d in graph.names})
+    fewer = ColouredGraph([*graph.edges()][1:], {d: graph.colour(d) for d in graph.names})
+    rewired = ColouredGraph([("a", "r"), *[*graph.edges()][1:]], {d: graph.colour(d) for d in names})
+    renamed = ColouredGraph([], {f"{d}'": graph.colour(d) for d in graph.names})
+    for wrong in (graph.dual(), recoloured, fewer, rewired, renamed):
+        with pytest.raises(DuotoneError, match="on the same graph"):
+            ours.dominates(design(wrong, privacy))
+
+
 def test_probabilities_by_colour() -> None:
     assert FIRST.yes == {1: Fraction(29, 50), 2: Fraction(6, 25)}
     assert FIRST.no == {1: Fraction(21, 50), 2: Fraction(19, 25)}

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design, families
-from oracles import Problem, indistinguishable, linear_programs
+from duotone.optimal import improvable
+from oracles import Problem, indistinguishable, linear_programs, most_for_free
 from strategies import coloured_graphs, exact_budgets, probabilities
 
 BUDGETS = [("1", "0"), ("1", "1/10"), ("2", "0"), ("2", "1/10"), ("13/10", "1/100"), ("5", "1/3")]
@@ -173,6 +174,45 @@ def test_the_dual_swaps_colours(graph: ColouredGraph, privacy: ApproxDP, m: Frac
     for d in graph.boundary("blue"):
         assert fixed_red.yes[d] == privacy.step(1 - m)
     assert (fixed_red.graph.blue == graph.blue).all()
+
+
+@given(coloured_graphs(7), exact_budgets, st.data())
+def test_what_could_be_raised_for_free_is_what_the_linear_program_says(
+    graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject
+) -> None:
+    rim = graph.boundary("blue")
+    values: dict[Any, Fraction] = {d: data.draw(probabilities) for d in rim}
+    try:
+        before = design(graph, privacy, values)
+    except Infeasible:
+        return
+    free = improvable(graph, privacy, values)
+    problem = Problem(graph, privacy.ratio, Fraction(privacy.delta), {graph.position(d): m for d, m in values.items()})
+    for d in rim:
+        most = most_for_free(problem, graph.position(d), [Fraction(t) for t in before.truth])
+        assert most == pytest.approx(float(free.get(d, values[d])), abs=1e-7)
+    after = design(graph, privacy, {**values, **free})  # all of them at once
+    assert after.dominates(before)
+    assert all(after.yes[d] == m > values[d] for d, m in free.items())
+
+
+def test_free_improvements() -> None:
+    graph = ColouredGraph([("a", "r"), ("r", "b")], {"a": "blue", "r": "red", "b": "blue"})
+    privacy = ApproxDP(ratio=2, delta="1/10")
+    assert improvable(graph, privacy, {"a": "3/10", "b": "7/10"}) == {"a": Fraction(7, 10)}
+    assert improvable(graph, privacy, {"a": "7/10", "b": "7/10"}) == {}
+    assert improvable(graph, privacy, "balanced") == {}
+    assert improvable(graph, privacy, "1/20") == {"a": Fraction(1, 10), "b": Fraction(1, 10)}  # the red one is certain anyway
+    assert improvable(graph, ApproxDP(1.0, 1e-6), {"a": 0.3, "b": 0.7}) == {"a": Fraction(0.7)}
+    with pytest.raises(Infeasible):
+        improvable(graph, ApproxDP(ratio="1.01"), {"a": "1/10", "b": "9/10"})
+
+    class Float:
+        def step(self, x: Any) -> float:
+            return min(1.0, 2 * float(x), 1 - (1 - float(x)) / 2)
+
+    assert improvable(graph, Float(), {"a": 0.4, "b": 0.6}) == {"a": pytest.approx(0.6)}
+    assert improvable(graph, Float(), 0.6) == {}
 
 
 def test_one_colour_tells_the_truth() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import math
+import runpy
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -132,19 +135,58 @@ def test_closed_form_is_the_recurrence(privacy: ApproxDP, x: Fraction, n: int) -
     assert (truth == 1) == (n >= privacy.certain_after(x))
 
 
-@given(float_budgets, st.floats(0, 1), st.integers(0, 40))
-def test_float_closed_form_is_accurate(privacy: ApproxDP, x: float, n: int) -> None:
-    if privacy.epsilon > 700:
-        return
-    exact_truth = Fraction(x)
+def _steps(privacy: ApproxDP, x: float, n: int) -> Fraction:
+    """φ^n(x), written out: fractions of the same floats, nothing rounded."""
+    truth = Fraction(x)
     for _ in range(n):
-        exact_truth = Fraction(privacy.exactly().step(exact_truth))
+        truth = _next(privacy, truth)
+    return truth
+
+
+def _next(privacy: ApproxDP, x: Fraction) -> Fraction:
+    y, d = privacy.ratio, Fraction(privacy.delta)
+    return min(Fraction(1), y * x + d, 1 - (1 - x - d) / y)
+
+
+def _same(got: float, exact: Fraction) -> bool:
+    """Equal up to the last bits of a float64."""
+    return abs(Fraction(got) - exact) <= exact / 2**52 + Fraction(1, 2**1074)
+
+
+@given(float_budgets, st.one_of(st.floats(0, 1), st.sampled_from([0.0, 5e-324, 1 - 2**-53, 1.0])), st.integers(0, 40))
+@example(ApproxDP(0.5, 1e-9), 0.3, 39)
+@example(ApproxDP(1e-12, 1e-3), 0.5, 40)
+def test_float_closed_form_is_right_to_the_last_bits(privacy: ApproxDP, x: float, n: int) -> None:
+    exact = _steps(privacy, x, n)
     truth, error = privacy.iterate(x, n)
-    scale = max(n * privacy.epsilon, 1) * 1e-14
-    assert float(truth) == pytest.approx(float(exact_truth), rel=scale, abs=1e-300)
-    # relative to the terminal phase's e^−εj, the error's own scale: nothing cancels
-    scale_of_error = math.exp(-max(n - privacy.transition(x) - 1, 0) * privacy.epsilon)
-    assert float(error) == pytest.approx(float(1 - exact_truth), rel=scale, abs=scale * scale_of_error + 1e-300)
+    assert _same(float(truth), exact)
+    assert _same(float(error), 1 - exact)
+    assert (error == 0) == (exact == 1) or 1 - exact < Fraction(1, 2**1074)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1, 1.0, 5.0, 40.0])
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("x", [0.0, 1e-9, 0.5, 0.9])
+def test_float_errors_are_right_next_to_where_they_become_0(epsilon: float, delta: float, x: float) -> None:
+    """Two numbers that nearly agree are subtracted there."""
+    privacy = ApproxDP(epsilon, delta)
+    last = privacy.certain_after(x)
+    if last > 300:
+        # δ chosen so that the last step is tiny: the error after one step of the second piece, times 1 ± 2^-40
+        exact = ApproxDP(ratio=privacy.ratio)
+        delta = float((1 - Fraction(exact.step(Fraction(1, 2)))) * (privacy.ratio - 1) / (privacy.ratio**7 - 1) / privacy.ratio)
+        privacy, x = ApproxDP(epsilon, min(delta * (1 - 2**-40), 0.5)), 0.5
+        last = privacy.certain_after(x)
+    assert last <= 300
+    n = np.arange(int(last) + 3)
+    truth, error = privacy.iterate(x, n)
+    exact_truth = Fraction(x)
+    for i in n.tolist():
+        assert _same(float(truth[i]), exact_truth)
+        assert _same(float(error[i]), 1 - exact_truth)
+        assert (float(truth[i]), float(error[i])) == privacy.iterate(x, i)
+        exact_truth = _next(privacy, exact_truth)
+    assert error[-3:].tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.01, 1.0, 50.0, 700.0])
@@ -160,15 +202,15 @@ def test_far_away_against_high_precision(epsilon: float, delta: float, x: float)
     assert (np.diff(truth) >= 0).all()
     for i, distance in enumerate(n.tolist()):
         exact_truth, exact_error = _high_precision(privacy, x, distance)
-        assert truth[i] == pytest.approx(exact_truth, rel=1e-9, abs=1e-305)
-        assert error[i] == pytest.approx(exact_error, rel=1e-9, abs=1e-12 * math.exp(-min(epsilon * distance, 745)) + 1e-305)
+        assert truth[i] == pytest.approx(exact_truth, rel=1e-15, abs=1e-323)
+        assert error[i] == pytest.approx(exact_error, rel=1e-15, abs=1e-323)
 
 
 def _high_precision(privacy: ApproxDP, x: float, n: int) -> tuple[float, float]:
     """Theorem 4 as printed, with 3,000 bits and without care."""
     with gmpy2.context(precision=3000, emax=2**40, emin=-(2**40)):
-        e, d, r = gmpy2.mpfr(privacy.epsilon), gmpy2.mpfr(float(privacy.delta)), 1 - gmpy2.mpfr(x)
-        y = gmpy2.exp(e)
+        y = gmpy2.mpfr(gmpy2.mpq(privacy.ratio.numerator, privacy.ratio.denominator))
+        e, d, r = gmpy2.log(y), gmpy2.mpfr(float(privacy.delta)), 1 - gmpy2.mpfr(x)
         if r == 1 and d == 0:
             return 0.0, 1.0
         inside = (y + 2 * d - 1) / ((1 - r) * (y**3 - y) + d * (y**2 + y))
@@ -295,3 +337,24 @@ def test_a_new_notion_is_one_step() -> None:
     levels = np.array([-3, -1, 0, 2])
     line = balanced(gaussian)
     assert line.yes(levels).tolist() == pytest.approx([line.yes(int(level)) for level in levels])
+
+
+def test_the_example_of_a_notion_keeps_its_contract() -> None:
+    """φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x to the last bit, concave up to its grid, never above the true curve."""
+    example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "own_notion.py"))
+    rng = np.random.default_rng(11)
+    for mu in (0.01, 0.5, 1.0, 3.0):
+        notion = example["GaussianDP"](mu)
+        floats = [np.arange(2049) / 2048, rng.random(8000), 10 ** -rng.uniform(0, 20, 2000), 1 - 2.0 ** -np.arange(54)]
+        grid = sorted({0.0, 5e-324, 1.0, *(float(x) for x in np.concatenate(floats))})
+        steps = [notion.step(x) for x in grid]
+        assert all(low <= high for low, high in pairwise(steps))
+        for x, y in zip(grid, steps, strict=True):
+            assert 0 <= x <= y <= 1
+            assert notion.step(1 - Fraction(y)) >= 1 - Fraction(x)
+            assert notion.step(1 - y) >= 1 - Fraction(x) or float(1 - Fraction(y)) != 1 - Fraction(y)
+        true = norm.cdf(norm.ppf(np.array(grid)) + mu)
+        assert (np.array(steps) <= true + 1e-15).all()
+        assert (np.array(steps) >= true - 1e-5).all() or mu > 1
+        even = [Fraction(notion.step(i / 4096)) for i in range(4097)]
+        assert all(2 * b >= a + c - Fraction(4, 2**40) for a, b, c in zip(even, even[1:], even[2:], strict=False))

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import math
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -99,6 +102,45 @@ def test_values_that_just_fit_still_fit_on_the_grid() -> None:
     assert table.mechanism().check(privacy).holds
     with pytest.raises(Infeasible):
         graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed + Fraction(1, 10**30)})
+
+
+@settings(max_examples=60)
+@given(usable, st.sampled_from([0, Fraction(1, 3), Fraction(9, 10), 1, 1e-20, 0.7]))
+def test_entries_are_fractions_rounded_down_step_by_step(privacy: ApproxDP, m: Any) -> None:
+    """The integers against exact fractions: each entry is φ of the one before, rounded down, and the last one stays."""
+    y, d = privacy.ratio, Fraction(privacy.delta)
+    for line in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, m)):
+        table = line_table(line)
+        for side in (table.blue, table.red):
+            for here, following in itertools.pairwise([*side[:200], *([side[-1]] if len(side) <= 200 else [])]):
+                x = Fraction(here, 2**table.bits)
+                assert following == math.floor(min(Fraction(1), y * x + d, 1 - (1 - x - d) / y) * 2**table.bits)
+
+
+@given(st.one_of(exact_budgets, float_budgets), st.integers(2, 200), st.data())
+def test_a_step_on_integers_is_the_step_on_fractions(privacy: ApproxDP, bits: int, data: st.DataObject) -> None:
+    one = 2**bits
+    meet = int((1 - Fraction(privacy.delta)) / (1 + privacy.ratio) * one)
+    t = data.draw(st.one_of(st.integers(0, one), st.integers(max(meet - 2, 0), min(meet + 2, one))))
+    for up in (False, True):
+        rounded = Rounded(privacy, bits, up=up)
+        assert Fraction(int(rounded.on_integers()(t)), one) == rounded.step(Fraction(t, one))
+
+
+def test_a_million_levels_take_seconds() -> None:
+    """They took minutes. The time-out is generous; the answer must be exact."""
+    code = (
+        "from duotone import *; "
+        "a, b = line_table(balanced(ApproxDP(ratio=1, delta='1e-6'))), line_table(balanced(ApproxDP('0.0001'))); "
+        "print(len(a.blue), len(b.red), len(a.certificate()['blue']), a.blue[1] - a.blue[0] == 2**128 // 10**6)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout == "500001 793966 500001 True\n"
+
+
+def test_what_would_take_minutes_is_refused() -> None:
+    with pytest.raises(DuotoneError, match="more than 65536 levels"):
+        line_table(partition_selection(ApproxDP("0.01", "1e-1000")))
 
 
 def test_budgets_at_the_edges() -> None:

@@ -13,10 +13,12 @@ HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 """
 
 import json
+import re
 import sys
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction as Q
 
-sys.set_int_max_str_digits(0)
+sys.set_int_max_str_digits(20_000)  # no number is longer
 
 
 def need(condition, why):
@@ -24,16 +26,37 @@ def need(condition, why):
         raise SystemExit(f"NOT PROVED: {why}")
 
 
+def parsed(text):
+    """JSON, read strictly: a name stands once in an object, and numbers are finite and short."""
+
+    def once(pairs):
+        need(len(dict(pairs)) == len(pairs), "a name stands twice in an object")
+        return dict(pairs)
+
+    def short(digits, kind=float):
+        need(len(digits) <= 40 and kind(digits) - kind(digits) == 0, "a number is not finite, or too long")
+        return kind(digits)
+
+    numbers = {"parse_int": lambda digits: short(digits, int), "parse_float": short, "parse_constant": short}
+    return json.loads(text, object_pairs_hook=once, **numbers)
+
+
 def number(text, longest=20_000):
     need(isinstance(text, str) and len(text) <= longest, "numbers are written as text, and not too long")
-    need("e" not in text.lower() or abs(int(text.lower().split("e")[1])) < 5000, "an exponent is too large")
+    need(re.fullmatch(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)", text), "neither a decimal nor a fraction")
+    need("e" not in text or abs(int(text.split("e")[1])) <= 5000, "an exponent is too large")
     return Q(text)
 
 
 def whole(text, one):
-    need(isinstance(text, str) and text.isdecimal() and len(text) < one.bit_length(), "an entry is not a whole number")
-    need(int(text) <= one, "an entry is above ONE")
+    need(isinstance(text, str) and len(text) < one.bit_length(), "an entry is not a whole number")
+    need(re.fullmatch("[0-9]+", text) and int(text) <= one, "an entry is not a whole number up to ONE")
     return int(text)
+
+
+def listed(items):
+    need(type(items) is list, "not a list")
+    return items
 
 
 def exponential(x):
@@ -49,7 +72,7 @@ def exponential(x):
 
 
 def check(c):
-    need(c["certificate"] in ("line", "graph") and c["version"] == 1, "not a certificate of version 1")
+    need(c["certificate"] in ("line", "graph") and type(c["version"]) is int and c["version"] == 1, "not of version 1")
     claims = c["claims"]
     need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
     need(type(c["bits"]) is int and 64 <= c["bits"] <= 2**14, "bits are out of range")
@@ -82,8 +105,10 @@ def check(c):
         return top
 
     def error(told, t):
-        wrong = Q(one - t, one)
-        need(abs(number(told) - wrong) <= wrong / 2**50 + Q(1, 2**1070), "a wrong error")
+        """|told - wrong/ONE| <= wrong/ONE/2^50 + 2^-1070, without denominators."""
+        told, wrong = number(told), one - t
+        apart = abs(told.numerator * one - wrong * told.denominator)
+        need(apart * 2**1070 <= told.denominator * (wrong * 2**1020 + one), "a wrong error")
 
     def fixed_value(told, t, held=None):
         """A boundary value is the one asked for, rounded down or held lower; gives a bound on the real one."""
@@ -96,7 +121,7 @@ def check(c):
         return close(-(-number(told) * one // 1), t)
 
     if c["certificate"] == "line":
-        blue, red = ([whole(t, one) for t in c[name]] for name in ("blue", "red"))
+        blue, red = ([whole(t, one) for t in listed(c[name])] for name in ("blue", "red"))
         if c["boundary"] == "selection":
             need(red[0] == one and tight(blue[0], 0), "the empty group is not pinned at no")
             tops = ceiling(0), one
@@ -107,7 +132,7 @@ def check(c):
             tops = top, top if balanced else ceiling(one - blue[0])
         need(private(blue[0], one - red[0]), "the boundary is not private")
         for name, side, top in ("blue", blue, tops[0]), ("red", red, tops[1]):
-            need(len(c["error"][name]) == len(side), "errors do not match the table")
+            need(len(listed(c["error"][name])) == len(side), "errors do not match the table")
             for here, beyond, told in zip(side, [*side[1:], side[-1]], c["error"][name]):
                 need(tight(beyond, here), f"a {name} entry is not private, or not the most truth possible")
                 error(told, here)
@@ -115,11 +140,12 @@ def check(c):
             close(last if top == last else one, side[-1])
         return f"{len(blue) + len(red)} levels"
 
-    nodes, boundary = c["datasets"], c["boundary"]
+    nodes, boundary, lowered = c["datasets"], c["boundary"], c["lowered"]
+    need(type(nodes) is dict and nodes and type(lowered) is dict, "no datasets, or not by name")
     t = {n: whole(nodes[n]["truth"], one) for n in nodes}
     colour = {n: nodes[n]["colour"] for n in nodes}
     need(set(colour.values()) <= {"blue", "red"}, "a colour is blue or red")
-    joined = {(a, b) for edge in c["edges"] for a, b in (edge, edge[::-1])}
+    joined = {(a, b) for edge in listed(c["edges"]) for a, b in (listed(edge), edge[::-1])}
     need(all(a in t and b in t and a != b for a, b in joined), "an edge that joins no two datasets")
 
     def says(n, answer):
@@ -129,12 +155,15 @@ def check(c):
         need(private(says(a, "blue"), says(b, "blue")), f"not private between {a} and {b}")
     fixed = {a for a, b in joined if colour[a] != colour[b] and (boundary == "balanced" or colour[a] == "blue")}
     need(not isinstance(boundary, dict) or set(boundary) == fixed, "boundary values are not those of the blue boundary")
+    need(isinstance(boundary, dict) or boundary == "balanced" or 0 <= number(boundary) <= 1, "no such boundary")
+    need(set(lowered) <= (fixed if isinstance(boundary, dict) else set()), "a value is lowered that was not given")
     asked = boundary if isinstance(boundary, dict) else dict.fromkeys(fixed, boundary)
     top = {}
     for n in fixed:
-        path, held = c["lowered"].get(n), None
-        if path is not None:  # too large beside another boundary value, along this path
-            need(path[-1] == n and len(path) > 1 and path[0] not in c["lowered"], f"no path that lowers {n}")
+        held = None
+        if n in lowered:  # too large beside another boundary value, along this path
+            path = listed(lowered[n])
+            need(path[-1] == n and len(path) > 1 and path[0] not in lowered, f"no path that lowers {n}")
             need(all(pair in joined for pair in zip(path, path[1:])), f"a path to {n} that is none")
             held = number(asked[path[0]]) * one // 1
             for _ in path[1:]:  # as large as is private beside the one before, rounded down
@@ -156,11 +185,25 @@ def check(c):
     return f"{len(nodes)} datasets"
 
 
+def budget(c):
+    """What was proved: the exact numbers, or if they are long a little more."""
+
+    def shown(text):
+        if len(text) <= 40:
+            return text
+        rounded_up = Context(prec=12, rounding=ROUND_CEILING)
+        return f"at most {rounded_up.divide(Decimal(Q(text).numerator), Decimal(Q(text).denominator))}"
+
+    first = "ratio" if c["privacy"]["epsilon"] is None else "epsilon"
+    return ", ".join(f"{name} {shown(c['privacy'][name])}" for name in (first, "delta"))
+
+
 if __name__ == "__main__":
     need(len(sys.argv) == 2, "give one certificate file")
     try:
         with open(sys.argv[1], encoding="utf-8") as file:
-            found = check(json.load(file))
+            certificate = parsed(file.read())
+        proved = f"{check(certificate)} are private and optimal under {budget(certificate)}"
     except (OSError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         need(False, f"cannot be read as a certificate ({type(error).__name__})")
-    print(f"PROVED: {found} are private and optimal")
+    print(f"PROVED: {proved}")

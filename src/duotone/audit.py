@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, cast
@@ -84,18 +87,21 @@ def named(target: str) -> Answers:
     """A black box by its name: FILE.py:FUNCTION or MODULE:FUNCTION."""
     place, _, name = target.rpartition(":")
     try:
-        if place.endswith(".py"):
-            spec = spec_from_file_location("audited", place)
-            if spec is None or spec.loader is None:
-                raise ImportError(place)
-            module = module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            module = import_module(place)
-        function: Any = getattr(module, name)
+        with _no_way_out():
+            if place.endswith(".py"):
+                spec = spec_from_file_location("audited", place)
+                if spec is None or spec.loader is None:
+                    raise ImportError(place)
+                module = module_from_spec(spec)
+                spec.loader.exec_module(module)
+            else:
+                module = import_module(place)
+            function: Any = getattr(module, name)
         if not callable(function):
             raise AttributeError(name)
-    except Exception:  # a file that is not there, does not parse, or fails when run
+    except BaseException as failure:  # a file that is not there, does not parse, fails when run, or ends the program
+        if type(failure) is KeyboardInterrupt:
+            raise
         raise DuotoneError(f"there is no function {target}: name it as FILE.py:FUNCTION or MODULE:FUNCTION") from None
     return cast(Answers, function)
 
@@ -119,8 +125,45 @@ def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
     return low, float(beta.ppf(1 - alpha / 2, k + 1, n - k)) if k < n else 1.0
 
 
+def _asked(answers: Answers, dataset: Any, n: int) -> Any:
+    """What the black box gives. However it fails, and be it by ending the program, the audit fails with it."""
+    try:
+        with _no_way_out():
+            return np.asarray(answers(dataset, n))
+    except DuotoneError:
+        raise
+    except BaseException as failure:
+        if type(failure) is KeyboardInterrupt:
+            raise
+        raise DuotoneError(f"the audited function failed with {type(failure).__name__}") from None
+
+
+class _Left(BaseException):
+    """The audited function wanted to end the program at once."""
+
+
+@contextlib.contextmanager
+def _no_way_out() -> Iterator[None]:
+    """While somebody else's code runs, the calls that end a process without a word raise instead; not in its children."""
+    ways = {name: getattr(os, name) for name in ("_exit", "execv", "execve") if hasattr(os, name)}
+    here = os.getpid()
+
+    def refused(way: Callable[..., Any], *arguments: Any) -> Any:
+        if os.getpid() != here:
+            return way(*arguments)
+        raise _Left
+
+    try:
+        for name, way in ways.items():
+            setattr(os, name, partial(refused, way))
+        yield
+    finally:
+        for name, way in ways.items():
+            setattr(os, name, way)
+
+
 def _count(answers: Answers, dataset: Any, n: int) -> int:
-    given = np.asarray(answers(dataset, n))
+    given = _asked(answers, dataset, n)
     if given.dtype == object and all(isinstance(x, bool | Answer) for x in given.flat):
         given = np.array([bool(x) for x in given.flat])
     if given.shape != (n,):

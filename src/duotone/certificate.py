@@ -7,11 +7,14 @@ on the real optimum) and that its ratio is e^ε rounded down.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
+
+import gmpy2
 
 from duotone.errors import DuotoneError
 from duotone.number import number
@@ -22,6 +25,8 @@ LOSS = 60
 """Rounding must cost less than 2^−LOSS against the real optimum."""
 FEWEST_BITS, MOST_BITS, LARGEST_EPSILON = 64, 2**14, 2**13
 LONGEST_NUMBER, LONGEST_EPSILON = 20_000, 3_000
+DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
+"""How a certificate writes an entry and a number: one way each, so that nobody reads it otherwise."""
 
 
 class Unproved(DuotoneError):
@@ -38,8 +43,8 @@ def prove(certificate: Any) -> str:
     'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
     try:
-        kind = certificate["certificate"]
-        if kind not in ("line", "graph") or certificate["version"] != 1:
+        kind, version = certificate["certificate"], certificate["version"]
+        if kind not in ("line", "graph") or type(version) is not int or version != 1:
             raise Unproved("this is not a certificate of version 1")
         _claims(certificate["claims"])
         ratio, above, delta = _notion(certificate["privacy"])
@@ -55,23 +60,30 @@ def prove(certificate: Any) -> str:
     return f"private and optimal: {count} {'levels' if kind == 'line' else 'datasets'} under {told}"
 
 
+def _is(kind: type, value: Any) -> Any:
+    """A list or an object of the JSON, as what it must be: text has items too, and an object is a list of its names."""
+    if type(value) is not kind:
+        raise Unproved("this is not a certificate: something in it is of another kind")
+    return value
+
+
 class _Step:
     """φ on integers over 2^bits, rounded down (or up), and Definition 1 itself."""
 
     def __init__(self, ratio: Fraction, delta: Fraction, bits: int, *, up: bool = False) -> None:
         self.one, self.up = 1 << bits, up
         self.a, self.b, self.c, self.d = ratio.numerator, ratio.denominator, delta.numerator, delta.denominator
+        self.left, self.right, self.room = self.b * self.d, self.a * self.d, self.b * self.c * self.one
 
     def __call__(self, t: int) -> int:
-        room = self.up * (self.b * self.d - 1), self.up * (self.a * self.d - 1)
-        first = (self.a * self.d * t + self.b * self.c * self.one + room[0]) // (self.b * self.d)
-        second = self.one + ((self.c * self.one - self.d * (self.one - t)) * self.b + room[1]) // (self.a * self.d)
+        first = (self.right * t + self.room + self.up * (self.left - 1)) // self.left
+        second = self.one + (self.room - self.left * (self.one - t) + self.up * (self.right - 1)) // self.right
         return min(self.one, first, second)
 
     def private(self, p: int, q: int) -> bool:
         """Definition 1 for two neighbours that say yes with p and q."""
         sides = ((p, q), (q, p), (self.one - p, self.one - q), (self.one - q, self.one - p))
-        return all(self.b * self.d * x <= self.a * self.d * y + self.b * self.c * self.one for x, y in sides)
+        return all(self.left * x <= self.right * y + self.room for x, y in sides)
 
     def balance(self) -> int:
         """The balanced boundary value, rounded."""
@@ -87,13 +99,13 @@ def _claims(claims: Mapping[str, Any]) -> None:
 
 
 def _prove_line(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> int:
-    blue, red = ([_entry(t, step) for t in certificate[side]] for side in ("blue", "red"))
+    blue, red = ([_entry(t, step) for t in _is(list, certificate[side])] for side in ("blue", "red"))
     tops = _boundary(certificate["boundary"], blue[0], red[0], step, ceiling)
     for p, q in pairwise([step.one - t for t in reversed(red)] + blue):
         if not step.private(p, q):
             raise Unproved("two neighbouring levels are told apart by more than the budget allows")
     for side, name, top in zip((blue, red), ("blue", "red"), tops, strict=True):
-        errors = certificate["error"][name]
+        errors = _is(list, certificate["error"][name])
         if len(errors) != len(side):
             raise Unproved(f"the {name} errors do not match the table")
         for here, following, error in zip(side, [*side[1:], side[-1]], errors, strict=True):
@@ -107,7 +119,9 @@ def _prove_line(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> 
 
 
 def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> int:
-    datasets, boundary = certificate["datasets"], certificate["boundary"]
+    datasets, boundary, lowered = _is(dict, certificate["datasets"]), certificate["boundary"], certificate["lowered"]
+    if not datasets:
+        raise Unproved("a graph without datasets proves nothing")
     truth = {d: _entry(entry["truth"], step) for d, entry in datasets.items()}
     blue = {d: _colour(entry["colour"]) for d, entry in datasets.items()}
     near = _neighbours(datasets, certificate["edges"])
@@ -115,6 +129,10 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
     fixed = rim if boundary == "balanced" else {d for d in rim if blue[d]}
     if isinstance(boundary, dict) and set(boundary) != fixed:
         raise Unproved("the boundary values are not those of the blue boundary")
+    if not isinstance(boundary, dict) and boundary != "balanced":
+        _floor(boundary, step)
+    if not set(_is(dict, lowered)) <= (fixed if isinstance(boundary, dict) else set()):
+        raise Unproved("a value is lowered that was not given")
     yes = {d: t if blue[d] else step.one - t for d, t in truth.items()}
     for d in datasets:
         _error(datasets[d]["error"], truth[d], step)
@@ -123,7 +141,7 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
     tops: dict[str, int] = {}  # bounds from above on the real optimum
     for d in fixed:
         told = boundary[d] if isinstance(boundary, dict) else boundary
-        held = _lowered(d, certificate, near, step) if d in certificate["lowered"] else None
+        held = _lowered(d, certificate, near, step) if d in lowered else None
         tops[d], _ = _boundary(told, truth[d], None, step, ceiling, held=held)
         _close(tops[d], truth[d], step)
     for start in datasets:
@@ -152,7 +170,7 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
 
 def _lowered(d: str, certificate: Mapping[str, Any], near: Mapping[str, set[str]], step: _Step) -> int:
     """What a path from a boundary dataset with its full value leaves room for at d."""
-    path = certificate["lowered"][d]
+    path = _is(list, certificate["lowered"][d])
     if not (len(path) > 1 and path[-1] == d and path[0] not in certificate["lowered"]):
         raise Unproved(f"the path that lowers dataset {d} does not start at a full boundary value")
     if not all(b in near[a] for a, b in pairwise(path)):
@@ -163,9 +181,10 @@ def _lowered(d: str, certificate: Mapping[str, Any], near: Mapping[str, set[str]
     return value
 
 
-def _neighbours(datasets: Mapping[str, Any], edges: Sequence[Sequence[str]]) -> dict[str, set[str]]:
+def _neighbours(datasets: Mapping[str, Any], edges: Any) -> dict[str, set[str]]:
     near: dict[str, set[str]] = {d: set() for d in datasets}
-    for a, b in edges:
+    for edge in _is(list, edges):
+        a, b = _is(list, edge)
         if a == b or a not in near or b not in near:
             raise Unproved("an edge does not join two datasets of the certificate")
         near[a].add(b)
@@ -211,8 +230,9 @@ def _close(top: int, truth: int, step: _Step) -> None:
 
 
 def _error(told: Any, truth: int, step: _Step) -> None:
-    exact = Fraction(step.one - truth, step.one)
-    if not abs(_fraction(told) - exact) <= exact / 2**50 + Fraction(1, 2**1070):
+    value, wrong = _fraction(told), step.one - truth
+    apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), as what follows
+    if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):
         raise Unproved("an error is not what the table says")
 
 
@@ -250,9 +270,9 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _entry(text: Any, step: _Step) -> int:
-    if not (isinstance(text, str) and text.isdecimal() and len(text) < step.one.bit_length()):
+    if not (isinstance(text, str) and len(text) < step.one.bit_length() and DIGITS.fullmatch(text)):
         raise Unproved("a table entry is not a whole number between 0 and 2^bits")
-    value = int(Fraction(number(text)))
+    value = int(gmpy2.mpz(text))  # Python's own int() stops at 4,300 digits
     if not value <= step.one:
         raise Unproved("a table entry is not a whole number between 0 and 2^bits")
     return value
@@ -268,9 +288,11 @@ def _fraction(text: Any, longest: int = LONGEST_NUMBER) -> Fraction:
     if not (isinstance(text, str) and len(text) <= longest):
         raise Unproved(f"numbers in a certificate are written as text of at most {longest} characters")
     try:
-        return Fraction(number(text))
+        if WRITTEN.fullmatch(text):
+            return Fraction(number(text))
     except DuotoneError:
-        raise Unproved("a number in the certificate is neither a decimal nor a fraction") from None
+        pass
+    raise Unproved("a number in the certificate is neither a decimal nor a fraction")
 
 
 def _brief(text: str) -> str:

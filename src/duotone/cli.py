@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -25,6 +27,8 @@ from duotone.terminal import (
     budget,
     listed,
     print_table,
+    printable,
+    say,
     write_json,
     wrote,
 )
@@ -36,6 +40,10 @@ if TYPE_CHECKING:
 ROWS = 60
 """The rows up to which a table is printed whole."""
 LONGEST_LINE = 100_000
+INTERRUPTED, BROKEN_PIPE = 130, 141
+"""Exit codes of 128 and a signal's number, as shells tell of tools that SIGINT or SIGPIPE ended."""
+HINTS = 5
+"""The datasets that a note names, at most."""
 
 app = typer.Typer(
     name="duotone",
@@ -49,18 +57,91 @@ app.add_typer(ledgers, name="ledger")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command: exit code 0 when done, 1 when a check does not hold, 2 for bad input."""
+    """Run the command: exit code 0 when done, 1 when a check does not hold, 2 for bad input or for output that cannot be
+    written, 130 when it was interrupted, and 141 when the reader of its output stopped reading, as shells tell of other tools.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (else notes would go to standard output)
+    if sys.stdout is None:
+        say("duotone: standard output is closed: nothing was asked, since there is nowhere to answer")
+        sys.exit(2)
+    output, place = sys.stdout, _place(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not end the work
     try:
+        code = _ended(arguments)
+        output.flush()
+        if sys.stdout is not output or _place(output) != place:  # how typer and rich end where a pipe is broken
+            code = BROKEN_PIPE
+    except KeyboardInterrupt:
+        code = _interrupted()
+    except (OSError, ValueError) as error:
+        if not (isinstance(error, OSError) or output.closed):
+            raise
+        code = _unwritten(error, given)
+    if code in (BROKEN_PIPE, 2):
+        _drop(output)
+    sys.exit(code)
+
+
+def _ended(arguments: list[str] | None) -> int:
+    """Run a command to its exit code; what is wrong with its input is said in a sentence."""
+    try:
         app(arguments)
     except DuotoneError as error:
-        print(f"duotone: {error}", file=sys.stderr)
-        sys.exit(2)
+        say(error, line="duotone: ")
+        return 2
     except (MemoryError, RecursionError):
-        print("duotone: this does not fit into memory", file=sys.stderr)
-        sys.exit(2)
+        say("duotone: this does not fit into memory")
+        return 2
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 2
+        return _interrupted() if code == INTERRUPTED else code
+    return 0
+
+
+def _interrupted() -> int:
+    say("duotone: interrupted")
+    return INTERRUPTED
+
+
+def _unwritten(error: OSError | ValueError, arguments: list[str]) -> int:
+    """Say that the output is lost, and what that means for an answer that may have been drawn."""
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    why = (error.strerror if isinstance(error, OSError) else None) or "it is closed"
+    lost = ""
+    if arguments[:1] in (["ask"], ["groups"]):
+        charged = any(text == "--ledger" or text.startswith("--ledger=") for text in arguments)
+        lost = (
+            "; an answer that was charged is recorded in the ledger, and asking again is free"
+            if charged
+            else "; an answer that was drawn is lost, and asking again is a new release"
+        )
+    say(f"duotone: the output cannot be written: {why}{lost}")
+    return 2
+
+
+def _place(output: TextIO) -> tuple[int, int] | None:
+    """What standard output leads to."""
+    try:
+        there = os.fstat(output.fileno())
+    except (OSError, ValueError):
+        return None
+    return there.st_dev, there.st_ino
+
+
+def _drop(output: TextIO) -> None:
+    """Let nothing that is left in the buffer fail once more when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        output.flush()
+        return
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, output.fileno())
+        os.close(nowhere)
 
 
 def _version(wanted: bool) -> None:
@@ -94,6 +175,7 @@ def design(
 ) -> None:
     """The optimal mechanism on a coloured dataset graph."""
     from duotone import optimal
+    from duotone.edges import small
     from duotone.graph import ColouredGraph
     from duotone.table import graph_table
 
@@ -103,6 +185,8 @@ def design(
     coloured = ColouredGraph.read(graph, blue=blue_from if blue is None else listed(blue))
     fixed = _boundary(boundary, {str(name): name for name in coloured.names} if "=" in boundary else {})
     mechanism = optimal.design(coloured, privacy, fixed)
+    if small(len(coloured), len(coloured.indices)):
+        _hint(optimal.improvable(coloured, privacy, fixed))
     if draw is not None:
         from duotone import draw as pictures
 
@@ -171,7 +255,8 @@ def check(
             holds, sentence = True, prove(data)
         except Unproved as failure:
             holds, sentence = False, str(failure)
-        print(json.dumps({"holds": holds, "says": sentence}) if as_json else sentence if holds else f"NOT proved: {sentence}")
+        said = printable(sentence if holds else f"NOT proved: {sentence}")
+        print(json.dumps({"holds": holds, "says": sentence}) if as_json else said)
         raise typer.Exit(0 if holds else 1)
     given, claimed = document.from_document(data)
     privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else budget(epsilon, ratio, delta or "0")
@@ -184,7 +269,8 @@ def check(
         print("private: no dataset has a neighbour")
     else:
         verdict = "private" if result.holds else "NOT private"
-        print(f"{verdict} under {privacy}: worst pair {edge[0]} ~ {edge[1]}, slack {brief(result.slack)}")
+        pair = " ~ ".join(map(printable, edge))
+        print(f"{verdict} under {privacy}: worst pair {pair}, slack {brief(result.slack)}")
     if not result.holds:
         raise typer.Exit(1)
 
@@ -210,12 +296,7 @@ def audit(
     if target == "line" and not (all(type(level) is int for level in sides) and abs(sides[0] - sides[1]) <= 1):
         raise DuotoneError("neighbouring levels are whole numbers at most 1 apart")
     black_box = _black_box(target, claim)
-    try:
-        found = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
-    except DuotoneError:
-        raise
-    except Exception as failure:
-        raise DuotoneError(f"the audited function failed with {type(failure).__name__}") from None
+    found = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
     if draw is not None:
         from duotone import draw as pictures
 
@@ -291,6 +372,16 @@ def _boundary(text: str, names: dict[str, Any]) -> Any:
             raise DuotoneError(f"dataset {name.strip()} is given two values")
         values[names[name.strip()]] = value.strip()
     return values
+
+
+def _hint(free: dict[Any, Any]) -> None:
+    """Name boundary values that could be larger at no cost."""
+    from duotone.graph import label
+
+    for name in [*free][:HINTS]:
+        say(f"note: dataset {label(name)} could tell the truth with {brief(free[name])}, at no cost to any other dataset")
+    if len(free) > HINTS:
+        say(f"note: so could {len(free) - HINTS} more datasets tell it more often")
 
 
 def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> None:

@@ -16,6 +16,9 @@ from duotone.morphism import line_of
 from duotone.number import Number, complement, probability, show
 from duotone.privacy import ApproxDP
 
+LONGEST_INTEGER = 40
+"""The characters of a number in a file, where it is not text: more than any that is written there has."""
+
 
 def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
     """A mechanism as a JSON object: exact probabilities as fractions in strings, others as numbers.
@@ -59,7 +62,7 @@ def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
         datasets: Mapping[str, Any] = data["datasets"]
         graph = ColouredGraph([(a, b) for a, b in data["edges"]], {d: entry["colour"] for d, entry in datasets.items()})
         truth = [_truth(d, entry) for d, entry in datasets.items()]
-        privacy = ApproxDP(ratio=data["privacy"]["ratio"], delta=data["privacy"]["delta"])
+        privacy = ApproxDP.from_ratio(data["privacy"]["ratio"], data["privacy"]["delta"])
     except DuotoneError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -68,13 +71,37 @@ def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
 
 
 def read(path: str | Path) -> Any:
-    """A JSON file."""
+    """A JSON file in UTF-8, read strictly: a name stands once in an object, and numbers are finite and short."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parsed(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DuotoneError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DuotoneError(f"{path} is not JSON") from None
+
+
+def parsed(text: str) -> Any:
+    """JSON text, read strictly; a ValueError says that it is none."""
+    return json.loads(text, object_pairs_hook=_once, parse_int=_short, parse_float=_finite, parse_constant=_finite)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return dict(pairs)
+
+
+def _short(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise ValueError("a number is too long")
+    return int(digits)
+
+
+def _finite(text: str) -> float:
+    value = float(text) if len(text) <= LONGEST_INTEGER else math.inf
+    if not math.isfinite(value):
+        raise ValueError("a number is not finite, or too long")
+    return value
 
 
 def _truth(d: str, entry: Mapping[str, Any]) -> Number:

@@ -20,6 +20,8 @@ from duotone.line import NEVER
 from duotone.notion import Array
 
 Colour = Literal["blue", "red"]
+BUDGETS = {"epsilon", "eps", "ε", "delta", "δ", "ratio", "rho", "ρ", "mu", "μ", "privacy", "budget"}
+"""Attributes that look like a privacy budget, which a graph does not have."""
 
 
 class ColouredGraph:
@@ -43,7 +45,7 @@ class ColouredGraph:
                 raise DuotoneError(f"node {b if a in position else a} has no colour: give each node blue or red")
             ends.append((position[a], position[b]))
         for name, colour in colours.items():
-            if colour not in ("blue", "red"):
+            if not isinstance(colour, str) or colour not in ("blue", "red"):
                 raise DuotoneError(f"the colour of node {name} must be blue or red, got {colour}")
         pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
         blue = np.array([c == "blue" for c in colours.values()], dtype=bool)
@@ -86,7 +88,11 @@ class ColouredGraph:
 
     @classmethod
     def from_networkx(cls, graph: Any) -> ColouredGraph:
-        """From a networkx graph whose nodes have an attribute `colour`."""
+        """From a networkx graph whose nodes have an attribute `colour`.
+
+        Privacy is given to `design`, the same for every pair of neighbours: a graph that carries a budget is refused.
+        """
+        _require_no_budget(graph)
         missing = [name for name, data in graph.nodes(data=True) if "colour" not in data]
         if missing:
             raise DuotoneError(f"node {missing[0]} has no attribute colour: give each node blue or red")
@@ -236,12 +242,27 @@ class ColouredGraph:
         arrays = ((self.indptr, other.indptr), (self.indices, other.indices))
         return list(self.names) == list(other.names) and all(np.array_equal(a, b) for a, b in arrays)
 
+    def places_in(self, other: ColouredGraph) -> Array | None:
+        """The place of each dataset in an equal graph, whose names, colours and neighbours are the same in whatever order;
+        None if the graphs are not equal."""
+        if len(self) != len(other) or len(self.indices) != len(other.indices):
+            return None
+        if self.same_neighbours(other):
+            return np.arange(len(self)) if bool((self.blue == other.blue).all()) else None
+        found = [other.find(d) for d in self.names]
+        if None in found:
+            return None
+        places = np.array(found, dtype=np.int64)
+        ends, others = np.sort(places[self.edge_array()], axis=1), other.edge_array()
+        alike = set(map(tuple, ends.tolist())) == set(map(tuple, others.tolist()))
+        return places if alike and bool((self.blue == other.blue[places]).all()) else None
+
     def dual(self) -> ColouredGraph:
         """Remark 2. The same datasets with the colours swapped."""
         return ColouredGraph._from_rows((self.indptr, self.indices), ~self.blue, self.names)
 
     def _is(self, colour: Colour) -> Array:
-        if colour not in ("blue", "red"):
+        if not isinstance(colour, str) or colour not in ("blue", "red"):
             raise DuotoneError(f"a colour is blue or red, got {colour}")
         return cast(Array, self.blue == (colour == "blue"))
 
@@ -264,6 +285,22 @@ def label(name: Hashable) -> str:
     if isinstance(name, frozenset):
         return "{" + ", ".join(sorted(map(str, name))) + "}"
     return ",".join(map(label, name)) if isinstance(name, tuple) else str(name)
+
+
+def _require_no_budget(graph: Any) -> None:
+    """A budget on an edge, a node or the graph would be ignored, and a mechanism be less private than it says."""
+    places = (
+        ("an edge", (data for *_, data in graph.edges(data=True))),
+        ("a node", (data for _, data in graph.nodes(data=True))),
+        ("the graph", [graph.graph]),
+    )
+    for place, attributes in places:
+        for data in attributes:
+            if budget := next((str(name) for name in data if str(name).lower() in BUDGETS), None):
+                raise DuotoneError(
+                    f"{place} has an attribute {budget}, which would be ignored: every pair of neighbours has the budget that "
+                    "is given to design; remove the attribute"
+                )
 
 
 def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:

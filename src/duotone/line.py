@@ -13,12 +13,24 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.notion import Array, ClosedForm, Notion, balance, certain_after, iterate, represent
+from duotone.notion import (
+    Array,
+    ClosedForm,
+    Notion,
+    balance,
+    certain_after,
+    iterate,
+    known,
+    represent,
+    whole_number,
+    whole_numbers,
+)
 from duotone.number import Given, Number, complement, probability
 
 Boundary = Literal["balanced", "selection"] | Given
 """What is fixed at the boundary of a line: both sides alike, the empty group at no, or the truth on the blue side."""
 
+MOST_POINTS = 10**6
 NEVER = 2**63 - 1
 """The level of a blue dataset that no number of changes can turn red; −1 − NEVER for a red one."""
 
@@ -62,9 +74,12 @@ class LineMechanism:
     def _at(self, level: Any) -> tuple[Any, Any]:
         if isinstance(level, np.ndarray):
             return self._at_array(_whole(level))
-        if level in (NEVER, -1 - NEVER, float("inf"), float("-inf")):
+        if isinstance(level, float | np.floating) and np.isinf(level):
             return Fraction(1), Fraction(0)
-        return iterate(self.privacy, self.blue, level) if level >= 0 else iterate(self.privacy, self.red, -1 - level)
+        whole = whole_numbers(level)
+        if whole in (NEVER, -1 - NEVER):
+            return Fraction(1), Fraction(0)
+        return iterate(self.privacy, self.blue, whole) if whole >= 0 else iterate(self.privacy, self.red, -1 - whole)
 
     def _at_array(self, levels: Array) -> tuple[Array, Array]:
         never = (levels == NEVER) | (levels == -1 - NEVER)
@@ -76,6 +91,9 @@ class LineMechanism:
 
 def on_line(privacy: Notion, boundary: Boundary) -> LineMechanism:
     """The optimal mechanism on the line with this boundary."""
+    known(privacy)
+    if isinstance(boundary, np.ndarray):
+        raise DuotoneError("the boundary of a line is balanced, selection, or one probability")
     if boundary == "balanced":
         m = balance(privacy)
         return LineMechanism(privacy, m, m, boundary)
@@ -120,7 +138,10 @@ def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
 
     Guarantee: each value is at most φ of the one before it, exactly, in floats too.
     """
-    values = [start]
+    known(privacy)
+    if not whole_number(count, "a number of values") >= 1:
+        raise DuotoneError(f"a recurrence has at least one value, got {count}")
+    values = [probability(start)]
     while len(values) < count and (following := privacy.step(values[-1])) != values[-1]:
         values.append(following)
     return values
@@ -128,19 +149,20 @@ def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
 
 def tradeoff(privacy: Notion, points: int = 101) -> list[tuple[Number, Number]]:
     """Truth at the blue boundary against the most truth then possible at the red one: no mechanism lies above it."""
+    known(privacy)
+    if not 2 <= whole_number(points, "the number of points") <= MOST_POINTS:
+        raise DuotoneError(f"a curve has from 2 to {MOST_POINTS} points, got {points}")
+    points = int(points)
     grid = (Fraction(i, points - 1) for i in range(points))
     return [(represent(privacy, m), privacy.step(represent(privacy, 1 - m))) for m in grid]
 
 
 def _whole(levels: Array) -> Array:
     """Levels as integers; an infinite one is `NEVER`."""
-    if np.issubdtype(levels.dtype, np.integer):
-        return levels
-    infinite = np.isinf(levels)
-    whole = np.where(infinite, 0, levels).astype(np.int64)
-    if not (infinite | (whole == levels)).all():
-        raise DuotoneError("levels must be whole numbers")
-    return np.where(infinite, np.where(levels > 0, NEVER, -1 - NEVER), whole)
+    infinite = np.isinf(levels) if levels.dtype.kind == "f" else np.zeros(levels.shape, dtype=bool)
+    if not infinite.any():
+        return whole_numbers(levels)  # type: ignore[no-any-return]
+    return np.where(infinite, np.where(levels > 0, NEVER, -1 - NEVER), whole_numbers(np.where(infinite, 0, levels)))
 
 
 def _iterate_array(privacy: Notion, start: Number, n: Array) -> tuple[Array, Array]:

@@ -133,11 +133,12 @@ class Mechanism:
         return ApproxDP.tightest(pairs, epsilon=epsilon, ratio=ratio, delta=delta)
 
     def dominates(self, other: Mechanism) -> bool:
-        """Definition 2. At least as truthful on every dataset: a partial order."""
-        if self.graph is not other.graph:
-            raise DuotoneError("dominance compares mechanisms on the same graph")
+        """Definition 2. At least as truthful on every dataset: a partial order. The graphs must be equal."""
+        places = np.arange(len(self.truth)) if self.graph is other.graph else self.graph.places_in(other.graph)
+        if places is None:
+            raise DuotoneError("dominance compares mechanisms on the same graph: the same datasets, colours and neighbours")
         few = len(other.truth.values)
-        together = np.unique(self.truth.places.astype(np.int64) * few + other.truth.places)
+        together = np.unique(self.truth.places.astype(np.int64) * few + other.truth.places[places])
         return all(self.truth.values[k // few] >= other.truth.values[k % few] for k in together.tolist())
 
     def loss(self, prior: Mapping[Hashable, Given] | None = None) -> Number:

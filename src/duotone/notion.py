@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
+from duotone.errors import DuotoneError
 from duotone.number import Number
 
 Array = npt.NDArray[Any]
@@ -105,3 +107,42 @@ def represent(privacy: Notion, x: Number) -> Number:
 def exactly(privacy: Notion) -> Notion:
     """The notion in exact arithmetic where it has one: what a check goes by."""
     return privacy.exactly() if isinstance(privacy, Exactly) else privacy
+
+
+def whole_numbers(value: Any, what: str = "a level") -> Any:
+    """An int, or an array of 64-bit integers, for a whole number or an array of them; anything else is refused.
+
+    >>> whole_numbers(3.0), whole_numbers(np.array([1.0, 2.0])).tolist()
+    (3, [1, 2])
+    """
+    if not isinstance(value, np.ndarray):
+        return whole_number(value, what)
+    kind = value.dtype.kind
+    fits = kind in "iufO" and not np.ma.is_masked(value)
+    if kind == "f":
+        fits = fits and bool((np.abs(value) < 2.0**63).all()) and not (np.trunc(value) != value).any()
+    elif kind == "u":
+        fits = fits and bool((value < 2**63).all())
+    elif kind == "O":
+        fits = fits and all(type(v) is int and -(2**63) <= v < 2**63 for v in value.flat)
+    if not fits:
+        raise DuotoneError(f"{what} must be a whole number, or an array of whole numbers of 64 bits")
+    return np.asarray(value).astype(np.int64, copy=False)
+
+
+def whole_number(value: Any, what: str) -> int:
+    """An int for a whole number of any type; anything else is refused."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float | np.floating) and math.isfinite(value) and int(value) == value:
+        return int(value)
+    raise DuotoneError(f"{what} must be a whole number")
+
+
+def known(privacy: Any) -> Notion:
+    """A privacy notion, or an error that says what one is."""
+    if not callable(getattr(privacy, "step", None)):
+        raise DuotoneError(
+            f"a privacy notion has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"
+        )
+    return privacy  # type: ignore[no-any-return]

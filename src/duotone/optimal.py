@@ -27,6 +27,9 @@ Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | Column | Array
 """What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or as
 a column or array for every dataset in order (where only the blue boundary's are read)."""
 
+ROUNDING = 1e-9
+"""What a notion that is known in floats only may be off by, when two values are compared."""
+
 
 def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced") -> Mechanism:
     """Theorems 2, 3 and 5. The unique mechanism that dominates every private one with these boundary values.
@@ -48,6 +51,64 @@ def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced
     return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph))
 
 
+def improvable(graph: ColouredGraph, privacy: Notion, boundary: Boundary) -> dict[Hashable, Number]:
+    """The blue boundary datasets that could tell the truth more often at no cost, and how often at most.
+
+    Each stands with the largest value that it can have, the other boundary values as they are, in a private mechanism that
+    is no less truthful than `design`'s at any other dataset. All of them can be raised together.
+
+    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to be said of one direction only. Raising
+    d lowers no blue dataset, so it is free exactly up to φ(B_r) of each red neighbour r as it is (through r, of every red one
+    beyond) and up to φ^dist(B_b) of every other boundary dataset b. Raising another one only raises these limits.
+
+    >>> from duotone import ApproxDP
+    >>> g = ColouredGraph([("a", "r"), ("r", "b")], {"a": "blue", "r": "red", "b": "blue"})
+    >>> improvable(g, ApproxDP(ratio=2, delta="1/10"), {"a": "3/10", "b": "7/10"})
+    {'a': Fraction(7, 10)}
+    """
+    if isinstance(boundary, str) and boundary == "balanced":
+        return {}
+    notion = exactly(privacy)
+    nodes, values = _fixed(graph, boundary) if isinstance(boundary, Mapping | Column | np.ndarray) else _alike(graph, boundary)
+    fixed = dict(zip(nodes.tolist(), (represent(notion, Fraction(m)) for m in values), strict=True))
+    best = design(graph, notion, {graph.names[i]: m for i, m in fixed.items()})
+    others = _from_others(graph, notion, fixed)
+    free: dict[Hashable, Number] = {}
+    for i, value in fixed.items():
+        near = graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist()
+        limits = [notion.step(complement(best.truth[j])) for j in near if not graph.blue[j]]
+        most = min([represent(notion, Fraction(1)), others.get(i, 1), *limits])
+        if most - value > (0 if isinstance(most, Fraction) else ROUNDING):
+            free[graph.names[i]] = most
+    return free
+
+
+def _alike(graph: ColouredGraph, boundary: Given) -> tuple[Array, Column]:
+    return _fixed(graph, dict.fromkeys(graph.boundary("blue"), boundary))
+
+
+def _from_others(graph: ColouredGraph, privacy: Notion, fixed: Mapping[int, Number]) -> dict[int, Number]:
+    """min over the other fixed datasets b of φ^dist(value of b), at each fixed dataset: two searches in one, each dataset
+    being reached from the two best starts."""
+    queue = [(x, i, i) for i, x in fixed.items()]
+    heapq.heapify(queue)
+    reached: dict[int, list[int]] = {}
+    others: dict[int, Number] = {}
+    while queue:
+        x, i, start = heapq.heappop(queue)
+        starts = reached.setdefault(i, [])
+        if start in starts or len(starts) == 2:
+            continue
+        starts.append(start)
+        if i in fixed and start != i:
+            others.setdefault(i, x)
+        bound = privacy.step(x)
+        for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
+            if len(reached.get(j, ())) < 2:
+                heapq.heappush(queue, (bound, j, start))
+    return others
+
+
 def _with_values(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
     """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
     propagated = _propagated if small(len(graph), len(graph.indices)) else _carried
@@ -66,8 +127,8 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array)
     if isinstance(boundary, Mapping):
         values = boundary_values(graph, boundary)
         return np.array([*values], dtype=np.int32), Column.of(values.values())
-    if len(boundary) != len(graph):
-        raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {len(boundary)}")
+    if np.ndim(boundary.places if isinstance(boundary, Column) else boundary) != 1 or len(boundary) != len(graph):
+        raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, in one dimension")
     nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
     if isinstance(boundary, Column):
         given, index = boundary.values, boundary.places[nodes]
@@ -105,13 +166,12 @@ def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
 def _side(privacy: Notion, start: Number, longest: int) -> tuple[Number, ...]:
     """A side of the line; under (ε, δ) it is kept for the next graph."""
     if isinstance(privacy, ApproxDP):
-        return _kept(privacy, privacy.exact, start, longest)
+        return _kept(privacy, start, longest)
     return tuple(recurrence(privacy, start, longest))
 
 
 @lru_cache(maxsize=64, typed=True)  # a float and a fraction of one value are not the same start
-def _kept(privacy: ApproxDP, exact: bool, start: Number, longest: int) -> tuple[Number, ...]:
-    assert privacy.exact == exact
+def _kept(privacy: ApproxDP, start: Number, longest: int) -> tuple[Number, ...]:
     return tuple(recurrence(privacy, start, longest))
 
 

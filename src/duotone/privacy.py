@@ -6,8 +6,7 @@ Nothing else in Duotone knows a privacy parameter: a new notion is a new φ.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +15,8 @@ from typing import Any, overload
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.notion import Array
+from duotone.iterated import iterates
+from duotone.notion import Array, whole_numbers
 from duotone.number import Given, Number, exp_below, float_below, log_ceiling, number, power, probability, root_below, show
 
 ROUND_DOWN = 1 - 2.0**-50
@@ -24,7 +24,8 @@ ROUND_DOWN = 1 - 2.0**-50
 TINY = 2.0**-1000
 LARGEST_EPSILON = 2**13
 """A larger ε is taken for this one: the answers differ by less than e^-8192."""
-LARGEST_FLOAT_EPSILON = 709.0
+LARGEST_RATIO = 2**11820
+"""Above e^LARGEST_EPSILON."""
 LONGEST = 2**12
 """The bits of a parameter's numerator and denominator, at most."""
 
@@ -84,6 +85,14 @@ class ApproxDP:
         made._set(ratio=ratio, delta=delta, exact=exact, epsilon=epsilon, exponent=exponent)
         return made
 
+    @classmethod
+    def from_ratio(cls, ratio: Given, delta: Given) -> ApproxDP:
+        """A notion as it was written down: its ratio may be that of any ε, and longer than a ratio that one may give."""
+        y = number(ratio, "ratio")
+        if isinstance(y, float) or not 1 <= y <= LARGEST_RATIO:
+            return cls(ratio=ratio, delta=delta)
+        return cls._computed(y, cls(0, delta).delta)
+
     def __repr__(self) -> str:
         short = self.exact and self.ratio.numerator < 10**18
         first = f"ratio={show(self.ratio)}" if short else f"epsilon={self.epsilon!r}"
@@ -134,7 +143,7 @@ class ApproxDP:
         if isinstance(x, np.ndarray):
             if x.dtype == object:
                 return np.array([self.step(v) for v in x.flat], dtype=object).reshape(x.shape)
-            if not ((x >= 0) & (x <= 1)).all():
+            if not (x.dtype.kind in "biuf" and ((x >= 0) & (x <= 1)).all()):
                 raise DuotoneError("probabilities must be in [0, 1]")
             return self._step_floats(np.asarray(x, dtype=np.float64))
         x = probability(x)
@@ -185,24 +194,28 @@ class ApproxDP:
     def iterate(self, x: Given, n: int | Array) -> tuple[Number, Number] | tuple[Array, Array]:
         """Theorem 4. φ^n(x) and 1 − φ^n(x) in closed form, for one n ≥ 0 or an array of them (up to 10^18).
 
-        Exact for exact inputs. Otherwise float64, where both are accurate however close to 0 they are; that is for
+        Exact for exact inputs. Otherwise float64, each right to its last bits however close to 0 it is; that is for
         reading, since roundings to the nearest float are not private to the last bit. Designs use `step`.
 
         >>> ApproxDP(ratio="1.3", delta="0.1").iterate("0.2", 3)
         (Fraction(242, 325), Fraction(83, 325))
         """
         start = probability(x)
-        n = n if isinstance(n, np.ndarray) else operator.index(n)
-        if not np.all(np.asarray(n) >= 0):
+        steps = whole_numbers(n, "a number of steps")
+        if not np.all(np.asarray(steps) >= 0):
             raise DuotoneError("a number of steps must be at least 0")
-        if not (self.exact and isinstance(start, Fraction)):
-            truth, error = self._iterate_floats(float(start), np.asarray(n, dtype=np.float64))
-            return (truth, error) if isinstance(n, np.ndarray) else (float(truth), float(error))
-        if isinstance(n, np.ndarray):
-            each = np.array([self._iterate_exact(start, int(i)) for i in n.flat], dtype=object).reshape(n.shape)
+        if self.exact and isinstance(start, Fraction):
+            if not isinstance(steps, np.ndarray):
+                single = self._iterate_exact(start, steps)
+                return single, 1 - single
+            each = np.array([self._iterate_exact(start, int(i)) for i in steps.flat], dtype=object).reshape(steps.shape)
             return each, 1 - each
-        single = self._iterate_exact(start, n)
-        return single, 1 - single
+        both = self._iterate_floats(Fraction(float(start)))
+        if not isinstance(steps, np.ndarray):
+            return both(steps)
+        different, places = np.unique(steps, return_inverse=True)
+        values = np.array([both(int(i)) for i in different.tolist()], dtype=np.float64).reshape(-1, 2)[places]
+        return values[..., 0].reshape(steps.shape), values[..., 1].reshape(steps.shape)
 
     def _iterate_exact(self, b: Fraction, n: int) -> Fraction:
         y, d = self.ratio, Fraction(self.delta)
@@ -217,20 +230,8 @@ class ApproxDP:
         second = y ** (n - first)
         return 1 - ((1 - b) / second - d * (second - 1) / (second * (y - 1)))
 
-    def _iterate_floats(self, b: float, n: Array) -> tuple[Array, Array]:
-        e, d = min(self.epsilon, LARGEST_FLOAT_EPSILON), float(self.delta)
-        growth = math.expm1(e)
-        if e < 1e-200:  # as good as 0 over 10^18 steps, and its products would be subnormal
-            truth = np.minimum(b + n * d, 1)
-            return truth, np.maximum((1 - b) - n * d, 0)
-        tau = self.transition(b)
-        first = np.minimum(n, tau + 1)
-        sums = np.expm1(-e * first) / math.expm1(-e)  # with e^ε(i−1) before it: (e^εi − 1)/(e^ε − 1)
-        start = _times_exp(b, e * first) + _times_exp(d, e * (first - 1)) * sums
-        second = n - first
-        error = np.maximum((1 - start) * np.exp(-e * second) + d * np.expm1(-e * second) / growth, 0)
-        error = np.where(n >= self.certain_after(b), 0, error)
-        return np.where(second > 0, 1 - error, start), np.where(second > 0, error, 1 - start)
+    def _iterate_floats(self, b: Fraction) -> Callable[[int], tuple[float, float]]:
+        return iterates(self.ratio, Fraction(self.delta), b, self.transition(b) + 1, self.certain_after(b))
 
     def certain_after(self, x: Given) -> float:
         """The least n with φ^n(x) = 1 exactly; infinite if there is none.
@@ -276,7 +277,8 @@ class ApproxDP:
 
         Give ε (or e^ε as `ratio`) for the least δ, or δ for the least ε. Exact for exact inputs.
         """
-        sides = [(Fraction(a), Fraction(b)) for p, q in pairs for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]
+        exact = [tuple(Fraction(probability(x)) for x in pair) for pair in _pairs(pairs)]
+        sides = [side for p, q in exact for side in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]
         if delta is None:
             notion = cls(epsilon, ratio=ratio)
             least = max([Fraction(0), *(a - notion.ratio * b for a, b in sides)])
@@ -299,12 +301,14 @@ def _parameter(value: object, name: str) -> Number:
     return x
 
 
-def _times_exp(factor: float, exponent: Array) -> Array:
-    """factor·e^exponent, in logarithms only where e^exponent overflows and a tiny factor brings it back."""
-    direct = factor * np.exp(np.minimum(exponent, LARGEST_FLOAT_EPSILON))
-    if factor == 0 or not (exponent > LARGEST_FLOAT_EPSILON).any():
-        return direct
-    return np.where(exponent > LARGEST_FLOAT_EPSILON, np.exp(exponent + math.log(factor)), direct)
+def _pairs(pairs: object) -> list[tuple[object, ...]]:
+    try:
+        listed = [tuple(pair) for pair in pairs]  # type: ignore[attr-defined]
+    except TypeError:
+        listed = [()]
+    if not all(len(pair) == 2 for pair in listed):
+        raise DuotoneError("give pairs of probabilities, those of yes of two neighbours")
+    return listed
 
 
 def _log(y: Fraction) -> float:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
+
+import gmpy2
 
 from duotone.number import Number
 from duotone.privacy import ApproxDP
@@ -39,3 +43,21 @@ class Rounded:
     def balance(self) -> Fraction:
         """Corollary 2, rounded."""
         return self.represent(self._bound.balance())
+
+    def on_integers(self) -> Callable[[Any], Any]:
+        """φ on whole numbers out of 2^bits, rounded: what `step` does to the fractions, a hundred times as fast.
+
+        Below x = (1 − δ)/(e^ε + 1), where the two pieces of φ meet, the first one is the smaller; beyond it the second,
+        written for 1 − x. One division each, and no greatest common divisor.
+        """
+        ratio, delta = self._bound.ratio, Fraction(self._bound.delta)
+        one, a, b, c, d = map(gmpy2.mpz, (1 << self.bits, *ratio.as_integer_ratio(), *delta.as_integer_ratio()))
+        left, right, room, meet = b * d, a * d, b * c * one, (d - c) * b * one // (d * (a + b))
+        divided = (gmpy2.c_div, gmpy2.f_div) if self.up else (gmpy2.f_div, gmpy2.c_div)
+
+        def step(t: Any) -> Any:
+            if t <= meet:
+                return divided[0](right * t + room, left)
+            return min(one, one - divided[1](left * (one - t) - room, right))
+
+        return step

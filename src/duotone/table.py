@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import gmpy2
 import numpy as np
 
 from duotone.column import Column
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.line import Boundary as LineBoundary
-from duotone.line import LineMechanism, on_line, recurrence
+from duotone.line import LineMechanism, on_line
 from duotone.mechanism import Mechanism
 from duotone.notion import Notion
 from duotone.number import Number, probability, show
@@ -29,8 +30,10 @@ from duotone.rounded import Rounded
 LOSS = Fraction(1, 2**60)
 """What rounding may cost at most, in probability, at any level or dataset."""
 FEWEST_BITS, MOST_BITS = 128, 2**13
-LONGEST = 2**20
-"""The levels up to which a table is written out."""
+LONGEST, LARGEST = 2**20, 2**28
+"""The levels up to which a table is written out, and the bits of a side: both are seconds of work."""
+LONGEST_NUMBER = 20_000
+"""The characters of a number in a certificate, as those who check one allow."""
 
 
 Table = TypeVar("Table", "LineTable", "GraphTable")
@@ -130,14 +133,17 @@ def line_table(mechanism: LineMechanism) -> LineTable:
     (15, True, True)
     """
     privacy, boundary = _approx(mechanism.privacy), mechanism.boundary
+    _written(boundary)  # raises what no certificate could say
 
     def build(bits: int) -> LineTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
         low = on_line(floor, boundary)
-        sides = [_written_out(floor, start) for start in (low.blue, low.red)]
-        loss = max(_loss(side, ceiling, top) for side, top in zip(sides, _ceilings(ceiling, boundary), strict=True))
-        blue, red = (tuple(int(x * 2**bits) for x in side) for side in sides)
-        return LineTable(privacy, boundary, bits, blue, red, loss)
+        blue, red = (
+            (Fraction(start), top) for start, top in zip((low.blue, low.red), _ceilings(ceiling, boundary), strict=True)
+        )
+        first = _side(floor, ceiling, *blue)
+        second = first if red == blue else _side(floor, ceiling, *red)
+        return LineTable(privacy, boundary, bits, first[0], second[0], Fraction(max(first[1], second[1]), 2**bits))
 
     return _wide_enough(build)
 
@@ -160,6 +166,8 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     if boundary != "balanced":
         asked = boundary if isinstance(boundary, Mapping) else dict.fromkeys(graph.boundary("blue"), boundary)
         values = boundary_values(graph, asked)
+        for value in set(values.values()):
+            _written(value)
 
     def build(bits: int) -> GraphTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
@@ -203,15 +211,25 @@ def _capped(
     return {graph.names[i]: capped[i] for i in values}, lowered
 
 
-def _written_out(floor: Rounded, start: Number) -> list[Fraction]:
-    refusal = f"this budget needs a table of more than {LONGEST} levels: raise epsilon or delta"
-    moves = floor.step(Fraction(start)) != start
-    if moves and float(start) > 0 and floor.privacy.iterate(float(start), LONGEST)[1] > LOSS:
-        raise DuotoneError(refusal)  # at once, rather than after a million steps
-    side = recurrence(floor, start, LONGEST + 1)
-    if len(side) > LONGEST:
-        raise DuotoneError(refusal)
-    return [Fraction(x) for x in side]
+def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction) -> tuple[tuple[int, ...], int]:
+    """A side of the line, and the largest gap to its bound from above; beyond the side's end the bound may go on to 1."""
+    most = min(LONGEST, LARGEST // floor.bits)
+    down, up, one = floor.on_integers(), ceiling.on_integers(), 1 << floor.bits
+    here, bound = (gmpy2.mpz(int(x * one)) for x in (start, top))
+    if float(start) > 0 and down(here) != here and floor.privacy.iterate(float(start), most)[1] > LOSS:
+        raise _too_long(most)  # at once, rather than after a million steps
+    side, worst = [int(here)], bound - here
+    while (following := down(here)) != here:
+        if len(side) >= most:
+            raise _too_long(most)
+        here, bound = following, up(bound)
+        side.append(int(here))
+        worst = max(worst, bound - here)
+    return tuple(side), int(worst if up(bound) == bound else max(worst, one - here))
+
+
+def _too_long(most: int) -> DuotoneError:
+    return DuotoneError(f"this budget needs a table of more than {most} levels: raise epsilon or delta")
 
 
 def _ceilings(ceiling: Rounded, boundary: LineBoundary) -> tuple[Fraction, Fraction]:
@@ -221,14 +239,6 @@ def _ceilings(ceiling: Rounded, boundary: LineBoundary) -> tuple[Fraction, Fract
         return Fraction(top.blue), Fraction(top.red)
     below = Rounded(ceiling.privacy, ceiling.bits).represent(Fraction(boundary))
     return Fraction(top.blue), ceiling.step(1 - below)
-
-
-def _loss(side: list[Fraction], ceiling: Rounded, top: Fraction) -> Fraction:
-    """The largest gap between a side and its bound from above; beyond the side's end the bound may go on to 1."""
-    worst = Fraction(0)
-    for value in side:
-        worst, last, top = max(worst, top - value), top, ceiling.step(top)
-    return worst if top == last else max(worst, 1 - side[-1])
 
 
 def _held_down(
@@ -271,11 +281,16 @@ def _head(kind: str, privacy: ApproxDP, bits: int) -> dict[str, Any]:
 
 
 def _error(truth: int, bits: int) -> str:
-    return repr(float(1 - Fraction(truth, 2**bits)))
+    return repr(((1 << bits) - truth) / (1 << bits))  # of two integers: correctly rounded
 
 
 def _written(boundary: object) -> str:
-    return boundary if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
+    if isinstance(boundary, str) and boundary in ("balanced", "selection"):
+        return boundary
+    text = show(Fraction(probability(boundary)))
+    if len(text) > LONGEST_NUMBER:
+        raise DuotoneError(f"a boundary value has too many digits: a certificate writes at most {LONGEST_NUMBER} characters")
+    return text
 
 
 def _approx(privacy: Notion) -> ApproxDP:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import sys
+import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +18,9 @@ from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.privacy import ApproxDP
+
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode categories: control, format (direction marks, invisible joiners), surrogate, private, unassigned, separators."""
 
 Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget ε: a decimal or a fraction.")]
 Ratio = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
@@ -41,15 +46,37 @@ def listed(text: str) -> list[str]:
     return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
 
 
+def printable(text: object) -> str:
+    """Text as it may be shown: what would steer a terminal, or turn or break a line, is written out.
+
+    Guarantee: no control character (C0, DEL, C1), no line or paragraph separator and no mark that changes the direction of
+    text is in it, so that names and values from data cannot act on the screen that shows them.
+
+    >>> printable("a\\x1b[31mb\\n\\u202ec é ε")
+    'a\\\\x1b[31mb\\\\n\\\\u202ec é ε'
+    """
+    return "".join(_escaped(c) if unicodedata.category(c) in UNPRINTABLE else c for c in str(text))
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def say(text: object, *, line: str = "") -> None:
+    """A line on standard error that is safe to show; nothing where standard error cannot be written."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"{line}{printable(text)}", file=sys.stderr)
+
+
 def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print rows under their headings."""
+    """Print rows under their headings, as `printable` text."""
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*(Column(Text(name)) for name in head))
+    table = Table(*(Column(Text(printable(name))) for name in head))
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 110).print(table)
 
 
@@ -75,4 +102,4 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 def wrote(path: Path) -> None:
     """Say on standard error that a file is there."""
-    print(f"wrote {path}", file=sys.stderr)
+    say(path, line="wrote ")
