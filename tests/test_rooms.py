@@ -14,8 +14,8 @@ ROOMS = [
     "errors", "number", "notion", "iterated", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
     "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
     "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "spent",
-    "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "prepared",
-    "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled",
+    "prepared", "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from duotone.engines import Source, open_source
-from duotone.engines.plan import People, gather
 from duotone.engines.recipes import Reduction
 from duotone.engines.source import closed_on_error
 from duotone.errors import DuotoneError
 from duotone.measures import Declared
 from duotone.number import Given
-from duotone.prepared import Key, Prepared, Reply, combined
+from duotone.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
 from duotone.privacy import ApproxDP
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.sql.condition import Kind
@@ -80,18 +79,16 @@ def _prepared(source: Source, question: str, privacy: ApproxDP, options: Options
     max_rows, per_unit, bounds = options.get("max_rows", 1), options.get("per_unit"), options.get("bounds") or {}
     check_neighbours(neighbours)
     _check_unit(source, unit, max_rows, per_unit)
-    asked = read_question(question, source.columns, unit)
+    asked = read_question(question, source.columns, unit, source.name if source.named else None)
     source.require(list(bounds))
     given = {column: b if isinstance(b, Bounds) else _bounds(column, b) for column, b in bounds.items()}
     declared = Declared(unit, given, max_rows, per_unit, neighbours)
     listed = _check_groups(source, asked.by, unit, options.get("groups"), max_groups)
     if asked.by and declared.replaced:
-        raise DuotoneError("with group by, someone who changes may leave one group for another: use --neighbours add-remove")
+        raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
     if asked.by and listed is None and not privacy.delta > 0:
-        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups (--groups)")
-    prepared = Prepared(source, asked, asked.by, declared, privacy, max_groups if asked.by else 1, listed)
-    assert prepared.measures  # and with them everything that is checked on the way
-    return prepared
+        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
+    return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed)
 
 
 def prepare_groups(
@@ -110,7 +107,7 @@ def _prepared_groups(source: Source, by: Sequence[str], privacy: ApproxDP, unit:
     _check_groups(source, tuple(by), unit, None, max_groups)
     if not privacy.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-    return Prepared(source, None, tuple(by), Declared(unit), privacy, max_groups, None)
+    return prepared_selection(source, tuple(by), Declared(unit), privacy, max_groups)
 
 
 def select_groups(
@@ -138,18 +135,8 @@ def _opened(table: Any, name: str | None) -> Source:
     open_already = isinstance(table, Source)  # whoever opened it closes it
     source = replace(table, release=lambda: None) if open_already else open_source(table, name=name)
     with closed_on_error(source.close):
-        require_trial(source, _levels_of)
+        require_trial(source, lambda tried, question, options: prepare(tried, question, TRIAL, **options))
     return source
-
-
-def _levels_of(source: Source, question: str, options: Any) -> Mapping[Key, float]:
-    """Levels as they are, for a trial on made-up rows."""
-    prepared = prepare(source, question, TRIAL, **options)
-    assert prepared.asked is not None
-    who = People(source, prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
-    gathered = gather(who, [(m.recipe, m.wants) for m in prepared.measures])
-    found = [m.levels(r, gathered.people) for m, r in zip(prepared.measures, gathered.found, strict=True)]
-    return dict(zip(gathered.keys, combined(prepared.asked.tree, iter(found)).tolist(), strict=True))
 
 
 def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str | None) -> None:
@@ -160,7 +147,7 @@ def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str |
     if unit is not None:
         source.require_key(unit, "a person's name")
     elif max_rows != 1 or per_unit is not None:
-        raise DuotoneError("without a unit each row is a person: name the column that tells persons apart (--unit)")
+        raise DuotoneError("without a unit each row is a person: name the column that tells persons apart")
 
 
 def _check_groups(
@@ -169,7 +156,7 @@ def _check_groups(
     if type(most) is not int or not 1 <= most < MOST:
         raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
     if unit is None and most != 1:
-        raise DuotoneError("without a unit each row is a person, in one group: name the unit (--unit)")
+        raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     for column in by:
         source.require_key(column, "grouped by")
     if unit in by:
