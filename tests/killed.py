@@ -46,6 +46,16 @@ def fork(ledger: Ledger, folder: Path, name: str) -> int:
         os._exit(1)
 
 
+def wait_for_a_flip(folder: Path) -> None:
+    """Until some writer has charged once more."""
+    start = time.monotonic()
+    with open(folder / "notes", "a+b") as notes:
+        notes.seek(0, os.SEEK_END)
+        while b"flipped" not in notes.read():
+            assert time.monotonic() < start + 120, "nobody gets on"
+            time.sleep(0.001)
+
+
 def check(ledger: Ledger, folder: Path) -> dict[str, int]:
     """Hold the ledger against the notes."""
     verdict = ledger.verify()
@@ -70,7 +80,9 @@ def main() -> None:
     ledger.close()
     alive = [fork(ledger, folder, str(i)) for i in range(writers)]
     for kill in range(kills):
-        time.sleep(chance.choice((0, 0.01, 0.06)) * chance.random())
+        if chance.random() < 0.6:
+            wait_for_a_flip(folder)  # so that much is charged between kills, on a slow disk too
+        time.sleep(chance.choice((0, 0.005, 0.03)) * chance.random())
         victim = chance.randrange(writers)
         os.kill(alive[victim], signal.SIGKILL)
         os.waitpid(alive[victim], 0)

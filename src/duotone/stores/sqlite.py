@@ -9,32 +9,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from duotone.errors import LedgerBusy, LedgerError
-from duotone.stores.base import BaseStore, Pinned
+from duotone.stores.base import BaseStore
 from duotone.stores.filelock import FileLock
-from duotone.stores.journal import (
-    beside,
-    check_journal,
-    check_no_log,
-    in_wal_mode,
-    is_interrupted,
-    is_mount_point,
-    mark_of,
-    snapshot,
-)
-from duotone.stores.protocol import SCHEMA, Pages, number_of
-
-SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
-_INSIDE = threading.RLock()
-"""Held within every call of SQLite: a fork waits for it, since SQLite's own locks would stay locked in the child."""
-os.register_at_fork(before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release)
+from duotone.stores.journal import check_journal, check_no_log, in_wal_mode, is_interrupted, mark_of
+from duotone.stores.protocol import SCHEMA, Pages
+from duotone.stores.sqlite_file import OpenFile, convert, copied, schema_of, transaction
 
 
 class SqliteStore(BaseStore):
@@ -42,7 +26,7 @@ class SqliteStore(BaseStore):
 
     def __init__(self, path: Path, wait: float) -> None:
         self._path, self._file = path, path.absolute()
-        self._opened: dict[bool, _Opened] = {}
+        self._opened: dict[bool, OpenFile] = {}
         super().__init__(wait)
 
     @property
@@ -61,14 +45,14 @@ class SqliteStore(BaseStore):
             with self._reachable():
                 if in_wal_mode(opened.lock.header()):
                     opened.disconnect()
-                    _convert(opened.path)
+                    convert(opened.path)
                 if in_wal_mode(opened.lock.header()):
                     raise self._busy(opened)
                 check_no_log(opened.path)
                 if is_interrupted(opened.path):
                     check_journal(opened.path)
                 mark = mark_of(opened.path)
-            with _transaction(opened.writer(), "BEGIN IMMEDIATE") as pages:
+            with transaction(opened.writer(), "BEGIN IMMEDIATE") as pages:
                 self._must_be_here(opened)
                 self._prepare(pages, mark, create)
                 yield pages
@@ -82,9 +66,9 @@ class SqliteStore(BaseStore):
                 if not logged:
                     check_no_log(opened.path)
                 in_place = not (logged or is_interrupted(opened.path))
-                pinned = opened.reader() if in_place else stack.enter_context(_copied(opened.path))
+                pinned = opened.reader() if in_place else stack.enter_context(copied(opened.path))
                 kept = stack.pop_all()
-            with kept, _transaction(pinned, "BEGIN") as pages:
+            with kept, transaction(pinned, "BEGIN") as pages:
                 self._must_be_here(opened)
                 self._known(pages, create=False)
                 yield pages
@@ -106,7 +90,7 @@ class SqliteStore(BaseStore):
 
     def _known(self, pages: Pages, create: bool) -> int:
         """The version of the schema, if this Duotone can use it; 0 for a file with nothing in it, to be filled."""
-        version = _schema(pages)
+        version = schema_of(pages)
         if version == 0 and not create:
             raise LedgerError(f"{self._path} is not a ledger")
         if version > SCHEMA:
@@ -114,24 +98,28 @@ class SqliteStore(BaseStore):
         return version
 
     @contextmanager
-    def _locked(self, *, writing: bool, create: bool) -> Iterator[_Opened]:
+    def _locked(self, *, writing: bool, create: bool) -> Iterator[OpenFile]:
         """The file at the path, locked. What is there after the wait counts, not what was there before."""
+        try:
+            opened = self._acquired(writing, create)
+            if writing:
+                self._must_have_one_name(opened)
+            yield opened
+        finally:
+            held = self._opened.get(writing)  # none in a child that was forked meanwhile
+            if held is not None:
+                held.settle()
+
+    def _acquired(self, writing: bool, create: bool) -> OpenFile:
         while True:
             opened = self._open(writing, create)
             if not opened.lock.acquire(self._wait):
                 raise self._busy(opened)
             if self._identity() == opened.lock.identity:
-                break
+                return opened
             self._drop(writing)
-        try:
-            if writing:
-                self._must_have_one_name(opened)
-            yield opened
-        finally:
-            opened.settle()
-            opened.lock.release()
 
-    def _open(self, writing: bool, create: bool) -> _Opened:
+    def _open(self, writing: bool, create: bool) -> OpenFile:
         opened = self._opened.get(writing)
         if opened is not None and opened.lock.identity == self._identity():
             return opened
@@ -140,7 +128,7 @@ class SqliteStore(BaseStore):
             raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
         with self._reachable():
             path = self._file.resolve()
-            self._opened[writing] = _Opened(path, FileLock(path, writing=writing, create=create))
+            self._opened[writing] = OpenFile(path, FileLock(path, writing=writing, create=create))
         return self._opened[writing]
 
     def _identity(self) -> tuple[int, int] | None:
@@ -151,11 +139,11 @@ class SqliteStore(BaseStore):
             return None
         return found.st_dev, found.st_ino
 
-    def _must_be_here(self, opened: _Opened) -> None:
+    def _must_be_here(self, opened: OpenFile) -> None:
         if self._identity() != opened.lock.identity:
             raise LedgerError(f"the ledger {self.place} was replaced while in use; nothing was released")
 
-    def _must_have_one_name(self, opened: _Opened) -> None:
+    def _must_have_one_name(self, opened: OpenFile) -> None:
         if os.fstat(opened.lock.descriptor).st_nlink > 1:
             raise LedgerError(
                 f"the ledger {self.place} has other names (hard links), under which a crash could hide charges: keep one of "
@@ -167,7 +155,7 @@ class SqliteStore(BaseStore):
                 "nothing was released"
             )
 
-    def _busy(self, opened: _Opened) -> LedgerBusy:
+    def _busy(self, opened: OpenFile) -> LedgerBusy:
         if in_wal_mode(opened.lock.header()):
             return LedgerBusy(
                 self.place,
@@ -229,105 +217,3 @@ _SENTENCES = {
     "SQLITE_CORRUPT": "is damaged: restore it from a copy",
     "SQLITE_ERROR": "is not a ledger, or only half of one",
 }
-
-
-class _Opened:
-    """A file with its lock, and the connection to it once there is one."""
-
-    def __init__(self, path: Path, lock: FileLock) -> None:
-        self.path, self.lock = path, lock
-        self.mounted = is_mount_point(path)
-        self._pinned: Pinned | None = None
-
-    def writer(self) -> Pinned:
-        """The connection that writes."""
-        if self._pinned is None:
-            self._pinned = _connect(self.path, "rw", *SETTINGS)
-        return self._pinned
-
-    def reader(self) -> Pinned:
-        """The connection that reads."""
-        if self._pinned is None:
-            self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
-        return self._pinned
-
-    def settle(self) -> None:
-        """End a connection that is left within a transaction, while the lock is held: ending it may write to the file."""
-        if self._pinned is not None and self._pinned.ours and self._pinned.connection.in_transaction:
-            self.disconnect()
-
-    def disconnect(self) -> None:
-        """Close the connection and keep the lock."""
-        pinned, self._pinned = self._pinned, None
-        if pinned is not None:
-            with _INSIDE:
-                pinned.close()
-
-    def close(self) -> None:
-        """Close both, the lock last."""
-        self.disconnect()
-        self.lock.close()
-
-
-def _connect(path: Path, mode: str, *settings: str) -> Pinned:
-    """A connection that leaves locking to `FileLock`."""
-    with _INSIDE:
-        uri = f"{path.as_uri()}?mode={mode}&vfs=unix-none"
-        pinned = Pinned(sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False))
-        try:
-            for setting in settings:
-                pinned.connection.execute(f"PRAGMA {setting}")
-        except BaseException:
-            pinned.close()
-            raise
-        return pinned
-
-
-@contextmanager
-def _transaction(pinned: Pinned, begin: str) -> Iterator[Pages]:
-    """Commit in the end, and roll back after an error, in the process that began."""
-
-    def execute(sql: str, values: Sequence[Any]) -> list[Any]:
-        with _INSIDE:
-            return list(pinned.use().execute(sql, values).fetchall())
-
-    execute(begin, ())
-    try:
-        yield Pages(execute)
-        execute("COMMIT", ())
-    except BaseException:
-        if pinned.ours and pinned.connection.in_transaction:
-            with _INSIDE:
-                pinned.connection.rollback()
-        raise
-
-
-def _convert(path: Path) -> None:
-    """Bring what a write-ahead log holds into the file, for good. The lock keeps everybody else away."""
-    with _INSIDE:
-        pinned = _connect(path, "rw", "locking_mode = EXCLUSIVE", "synchronous = EXTRA", "journal_mode = DELETE")
-        pinned.close()
-    beside(path, "-shm").unlink(missing_ok=True)
-
-
-@contextmanager
-def _copied(path: Path) -> Iterator[Pinned]:
-    """A connection to a copy, in which a log or an interrupted commit is put in order without touching the original."""
-    if is_interrupted(path):
-        check_journal(path, copied=True)
-    with tempfile.TemporaryDirectory(prefix="duotone-") as folder:
-        pinned = _connect(snapshot(path, Path(folder)), "rw", "locking_mode = EXCLUSIVE")
-        try:
-            yield pinned
-        finally:
-            with _INSIDE:
-                pinned.close()
-
-
-def _schema(pages: Pages) -> int:
-    """The version of the schema; 0 for a file with nothing in it."""
-    tables = pages.execute("SELECT name FROM sqlite_master WHERE type = 'table'", ())
-    if not tables:
-        return 0
-    stored = pages.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
-    return number_of(stored[0][0] if stored else "")
