@@ -151,6 +151,38 @@ def test_a_ledger_of_the_first_version_that_was_overspent_says_so(tmp_path: Path
         assert audit(ledger.entries())["d"].overspent == [4, 6, 8, 10]
 
 
+def test_the_first_version_counted_equal_definitions_together(tmp_path: Path) -> None:
+    with open_ledger(stored(tmp_path / "l", first_version(["epsilon=1/4 delta=0", "epsilon=1/8 delta=0"] * 2))) as ledger:
+        assert ledger.verify().holds
+        assert ledger.statement("d").left == "epsilon 0.25, delta 0"
+        assert ask(ledger, "r", Sale(balanced(ApproxDP("0.25"))), dataset="d").left == "epsilon 0, delta 0"
+        assert ledger.verify().holds
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_sums_that_entries_carry_are_not_taken_on_trust(tmp_path: Path, chained: bool) -> None:
+    """The last entry says that less was spent: by its hash nothing is sold, and with a new hash nothing is shown."""
+    path = tmp_path / "l"
+    with open_ledger(path) as ledger:
+        register(ledger)
+        ask(ledger)
+        ledger.close()
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            lower = 'replace(body, \'"epsilon":"1/2"\', \'"epsilon":"1/9"\')'
+            assert connection.execute(f"UPDATE duotone_entries SET body = {lower} WHERE seq = 3 AND body != {lower}").rowcount
+            if chained:
+                _chained_anew(connection)
+        if chained:
+            with pytest.raises(LedgerError, match="the charges of census do not add up to what its last entry carries"):
+                ledger.statement("census")
+            assert ledger.verify().problems == ("entry 3 does not add up",)
+        else:
+            for question in ("q", "r"):
+                with pytest.raises(LedgerError, match="entry 3 of the ledger is damaged: run verify; nothing was released"):
+                    ask(ledger, question)
+            assert ledger.verify().problems == ("entry 3 is not the one that was written after entry 2",)
+
+
 def test_long_definitions_of_the_first_version_are_read_and_continued(tmp_path: Path) -> None:
     """Two that make up the budget to the last of 120,000 digits; then sums are kept short, and rounded up."""
     one = 10**20_000
@@ -356,6 +388,7 @@ def _only_as_such(texts: list[str]) -> None:
     for changed, said in (
         (texts[:3] + texts[4:], "entry 4 is dated before the one it follows, and none says that the clock was set back"),
         ([*texts[:3], canonical({**body, "before": body["at"]}), *texts[4:]], "entry 4 sets back a clock that was not ahead"),
+        ([*texts[:3], canonical({**body, "at": body["before"]})], "entry 4 sets back a clock that was not ahead"),
         ([*texts[:4], clock, *texts[4:]], "entry 5 sets back a clock that was not ahead"),
         ([clock, *texts], "entry 1 sets back a clock that was not ahead"),
         ([*texts[:3], canonical({**body, "dataset": "census"}), *texts[4:]], "entry 4 does not make sense where it stands"),
@@ -451,17 +484,21 @@ def _statements(draw: random.Random, rows: list[tuple[Any, ...]]) -> Any:
     return "UPDATE duotone_entries SET body = ? WHERE seq = ?", (json.dumps(changed, sort_keys=True), seq), seq
 
 
+def _chained_anew(connection: sqlite3.Connection) -> None:
+    previous, seq = "", 0
+    for seq, body in connection.execute("SELECT seq, body FROM duotone_entries ORDER BY seq").fetchall():
+        previous = sha256(f"{previous}\n{seq}\n{body}".encode(errors="replace")).hexdigest()
+        connection.execute("UPDATE duotone_entries SET hash = ? WHERE seq = ?", (previous, seq))
+    connection.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {previous}",))
+
+
 def _damage(path: Path, draw: random.Random) -> str:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         rows = connection.execute("SELECT * FROM duotone_entries ORDER BY seq").fetchall()
         sql, values, seq = _statements(draw, rows)
         connection.execute(sql, values)
         if seq is not None and draw.random() < 0.6:  # as someone would who can write the whole ledger
-            previous = ""
-            for row in connection.execute("SELECT seq, body FROM duotone_entries ORDER BY seq").fetchall():
-                previous = sha256(f"{previous}\n{row[0]}\n{row[1]}".encode(errors="replace")).hexdigest()
-                connection.execute("UPDATE duotone_entries SET hash = ? WHERE seq = ?", (previous, row[0]))
-            connection.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{row[0]} {previous}",))
+            _chained_anew(connection)
     return f"{sql} {values!r:.300}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,7 +47,13 @@ def test_24_threads_with_the_same_question_pay_once(tmp_path: Path, monkeypatch:
     with open_ledger(tmp_path / "l", wait=60) as shared:
         register(shared, ApproxDP(100))
         ledgers = [shared] * 12 + [open_ledger(path, wait=60) for path in (tmp_path / "l", Path("l"), Path("other/l")) * 4]
-        at_once(*(lambda ledger=ledger: receipts.append(ask(ledger, flips=flips)) for ledger in ledgers))
+
+        def slow() -> bool:
+            flips.append(1)
+            time.sleep(0.2)  # long enough for every other thread to charge, if it could
+            return True
+
+        at_once(*(lambda ledger=ledger: receipts.append(_flipped(ledger, slow)) for ledger in ledgers))
         assert len(flips) == 1
         assert [receipt.free for receipt in receipts].count(False) == 1
         assert len({receipt.charge for receipt in receipts}) == 1
@@ -114,10 +121,11 @@ def test_turns_are_taken_one_by_one_and_leave_nothing_behind() -> None:
     turns, inside, most = Turns(), [0], [0]
 
     def work() -> None:
-        for _ in range(50):
+        for _ in range(5):
             with turns.of("k"):
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
+                time.sleep(0.001)
                 inside[0] -= 1
 
     at_once(*[work] * 8)
