@@ -236,7 +236,6 @@ COMMANDS: list[list[str]] = [
     ["check", "c.json"],
     ["audit", "line", "0", "-1", "--epsilon", "1", "--draws", "10"],
     ["ask", "t.csv", "count(*) > 2", "--epsilon", "1"],
-    ["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--json"],
     ["groups", "t.csv", "--by", "x", "--epsilon", "1", "--delta", "1/10"],
     ["ledger", "show", "budget.ledger"],
     ["--version"],

@@ -127,8 +127,9 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array)
     if isinstance(boundary, Mapping):
         values = boundary_values(graph, boundary)
         return np.array([*values], dtype=np.int32), Column.of(values.values())
-    if np.ndim(boundary.places if isinstance(boundary, Column) else boundary) != 1 or len(boundary) != len(graph):
-        raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, in one dimension")
+    shape = boundary.places if isinstance(boundary, Column) else boundary
+    if shape.shape != (len(graph),):
+        raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {shape.size}")
     nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
     if isinstance(boundary, Column):
         given, index = boundary.values, boundary.places[nodes]
