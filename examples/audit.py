@@ -19,6 +19,6 @@ def trap(level: int, n: int) -> np.ndarray:
 
 
 for name, answers in {"exact coins": ours, "off by one": trap}.items():
-    found = audit_answers(answers, 0, -1, claim, draws=2_000_000, confidence=0.999999)
+    found = audit_answers(answers, 0, -1, claim, draws=2_000_000, confidence=1 - 1e-9)
     verdict = "REFUTED" if found.caught else "not refuted"
     print(f"{name}: epsilon is at least {found.epsilon:.4f}, claimed {claim.epsilon:.4f}: {verdict}")

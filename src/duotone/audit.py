@@ -58,7 +58,7 @@ def audit_answers(
     >>> from duotone import Coin, balanced
     >>> claim = ApproxDP(1, 0.01)
     >>> coin = Coin(balanced(claim))
-    >>> found = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=0.999999)
+    >>> found = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=1 - 1e-10)
     >>> found.caught
     False
     """
