@@ -1,0 +1,125 @@
+"""What a stored value is read as, straight from docs/reading.md, in plain Python: nothing of the package is used here.
+
+A value is None (null), a whole number, a float that is not NaN, bytes (text in UTF-8), a Boolean, days since 1970 (dates) or
+microseconds since 1970 (times).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from fractions import Fraction
+from typing import Any
+
+from hostile.columns import Column, Raw
+
+Value = int | float | bytes | bool | None
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def read(column: Column, raw: Raw) -> Value:
+    """A stored value of a typed column (Arrow, Parquet, DuckDB, data frames)."""
+    if raw is None:
+        return None
+    match column.kind:
+        case "boolean":
+            return bool(raw)
+        case "integer":
+            return int(raw)
+        case "float":
+            return _float(column, int(raw))
+        case "decimal":
+            return _rounded(Fraction(int(raw), 10**column.arrow.scale))
+        case "date":
+            return _day(int(raw) if column.arrow.bit_width == 32 else int(raw) // 86_400_000)
+        case "time":
+            return _time(int(raw), column.arrow.unit)
+        case "text":
+            assert isinstance(raw, bytes)
+            return _text(raw)
+    raise AssertionError(column)
+
+
+def _float(column: Column, bits: int) -> float | None:
+    wide = column.arrow.bit_width == 64
+    value = struct.unpack("<d" if wide else "<f", struct.pack("<Q" if wide else "<I", bits))[0]
+    return None if math.isnan(value) else float(value)
+
+
+def _rounded(exact: Fraction) -> float:
+    """The nearest float."""
+    return float(exact)
+
+
+def _day(days: int) -> int | None:
+    return days
+
+
+def _time(ticks: int, unit: str) -> int | None:
+    return ticks * 10**6 // TICKS[unit]
+
+
+def _text(raw: bytes) -> bytes | None:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return None
+    return raw
+
+
+def as_number(value: Value) -> Any:
+    """What is added up."""
+    return value
+
+
+def length(text: bytes) -> int:
+    """Characters."""
+    return len(text.decode())
+
+
+def trimmed(text: bytes) -> bytes:
+    """Without spaces at its ends."""
+    return text.strip(b" ")
+
+
+def matches(text: bytes, pattern: str) -> bool:
+    """SQL's like: % is any number of characters, _ is one."""
+    return _like(text.decode(), pattern)
+
+
+def _like(text: str, pattern: str) -> bool:
+    reached = {0}
+    for character in pattern:
+        if character == "%":
+            reached = set(range(min(reached, default=len(text) + 1), len(text) + 1))
+        else:
+            reached = {i + 1 for i in reached if i < len(text) and character in ("_", text[i])}
+    return len(text) in reached
+
+
+def day_parts(kind: str, value: Any) -> tuple[int, int, int] | None:
+    """Year, month and day of a date or a time, by the calendar that has always been Gregorian."""
+    days = value if kind == "date" else value // 86_400_000_000
+    era, day = divmod(days + 719468, 146097)  # eras of 400 years from 0000-03-01
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    return era * 400 + year + (month >= 10), month + 3 if month < 10 else month - 9, day - (153 * month + 2) // 5 + 1
+
+
+def kind_of(column: Column) -> str:
+    """What a question takes a column for."""
+    return column.kind
+
+
+def as_key(kind: str, value: Any) -> Any:
+    """A group's key as it is released."""
+    match kind:
+        case "text":
+            return value.decode()
+        case "boolean":
+            return str(value).lower()
+        case "date":
+            year, month, day = day_parts("date", value) or (0, 0, 0)
+            return f"{year:04}-{month:02}-{day:02}"
+    return value
