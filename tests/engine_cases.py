@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,8 +13,7 @@ import pyarrow as pa
 
 from duotone import ApproxDP, prepare
 from duotone.engines import Source
-from duotone.engines.plan import People, gather
-from duotone.prepared import Prepared, combined
+from duotone.prepared import levels_of_all
 
 P = ApproxDP(1, "1e-6")
 EDGE = 2**63 - 1
@@ -96,22 +96,10 @@ CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in COND
 
 def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), most: int = 2**31 - 1, bounds: Any = BOUNDS,
            **options: Any) -> dict[Any, Any]:  # fmt: skip
-    """The levels of many questions at once, by group: every comparison's measure in one plan."""
-    asked = [prepare(source, question, P, bounds=bounds, **options) for question in questions]
-    declared = asked[0].declared
-    gathered = gather(People(source, None, declared.unit, by, most), [(m.recipe, m.wants) for p in asked for m in p.measures])
-    found = iter(
-        [m.levels(r, gathered.people) for m, r in zip((m for p in asked for m in p.measures), gathered.found, strict=True)]
-    )
-    told = [_told(prepared, found) for prepared in asked]
-    return {key: [float(t[i]) for t in told] for i, key in enumerate(gathered.keys)} | {
-        "people": sorted(gathered.people.tolist())
-    }
-
-
-def _told(prepared: Prepared, found: Any) -> Any:
-    assert prepared.asked is not None
-    return combined(prepared.asked.tree, found)
+    """The levels of many questions at once, by group: all comparisons in one plan."""
+    asked = [replace(prepare(source, question, P, bounds=bounds, **options), by=by, most=most) for question in questions]
+    keys, people, each = levels_of_all(asked)
+    return {key: [float(levels[i]) for levels in each] for i, key in enumerate(keys)} | {"people": sorted(people.tolist())}
 
 
 def everything(source: Source) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.asking import prepare
 from duotone.cli import main
-from duotone.engines.plan import People, _one_pass, _plan, gather
-from duotone.prepared import Prepared, combined, nothing
+from duotone.engines.plan import People, _one_pass, _plan
+from duotone.prepared import Prepared
 from duotone.questions import Neighbours, verify
 
 P = ApproxDP(1, "1e-6")
@@ -44,20 +44,13 @@ def table(datasets: Sequence[Sequence[Person]]) -> pa.Table:
     return pa.table({name: pa.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)})
 
 
-def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[float]:
-    """Levels of all datasets at once: the engine groups by dataset."""
-    assert prepared.asked is not None
-    who = People(prepared.source, prepared.rows, prepared.declared.unit, (by,) if by else (), 2**31)
-    gathered = gather(who, [(m.recipe, m.wants) for m in prepared.measures])
-    found = [m.levels(r, gathered.people) for m, r in zip(prepared.measures, gathered.found, strict=True)]
-    told = combined(prepared.asked.tree, iter(found)).tolist()
-    zero = np.zeros(1, dtype=np.int64)
-    nobody = [m.levels({n: nothing(w) for n, w in m.wants.items()}, zero) for m in prepared.measures]
-    (empty,) = combined(prepared.asked.tree, iter(nobody)).tolist()
-    if by is None:
-        return [float(told[0])]
-    place = {key[0]: level for key, level in zip(gathered.keys, told, strict=True)}
-    return [place.get(d, empty) for d in range(count)]
+def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[int]:
+    """Levels as they are released from; of all datasets at once, the engine groups by dataset, from a list of all of them."""
+    if by is not None:
+        prepared = dataclasses.replace(prepared, by=(by,), most=2**31 - 1, listed=tuple((d,) for d in range(count)))
+    keys, _, found = prepared._levels()
+    assert keys == (prepared.listed or ((),))
+    return found.tolist()
 
 
 @dataclass(frozen=True)

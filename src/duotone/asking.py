@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from duotone.engines import Source, open_source
-from duotone.engines.plan import People, gather
 from duotone.engines.recipes import Reduction
 from duotone.engines.source import closed_on_error
 from duotone.errors import DuotoneError
 from duotone.measures import Declared
 from duotone.number import Given
-from duotone.prepared import Key, Prepared, Reply, combined
+from duotone.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
 from duotone.privacy import ApproxDP
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.sql.condition import Kind
@@ -89,9 +88,7 @@ def _prepared(source: Source, question: str, privacy: ApproxDP, options: Options
         raise DuotoneError("with group by, someone who changes may leave one group for another: use --neighbours add-remove")
     if asked.by and listed is None and not privacy.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups (--groups)")
-    prepared = Prepared(source, asked, asked.by, declared, privacy, max_groups if asked.by else 1, listed)
-    assert prepared.measures  # and with them everything that is checked on the way
-    return prepared
+    return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed)
 
 
 def prepare_groups(
@@ -110,7 +107,7 @@ def _prepared_groups(source: Source, by: Sequence[str], privacy: ApproxDP, unit:
     _check_groups(source, tuple(by), unit, None, max_groups)
     if not privacy.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-    return Prepared(source, None, tuple(by), Declared(unit), privacy, max_groups, None)
+    return prepared_selection(source, tuple(by), Declared(unit), privacy, max_groups)
 
 
 def select_groups(
@@ -138,18 +135,8 @@ def _opened(table: Any, name: str | None) -> Source:
     open_already = isinstance(table, Source)  # whoever opened it closes it
     source = replace(table, release=lambda: None) if open_already else open_source(table, name=name)
     with closed_on_error(source.close):
-        require_trial(source, _levels_of)
+        require_trial(source, lambda tried, question, options: prepare(tried, question, TRIAL, **options))
     return source
-
-
-def _levels_of(source: Source, question: str, options: Any) -> Mapping[Key, float]:
-    """Levels as they are, for a trial on made-up rows."""
-    prepared = prepare(source, question, TRIAL, **options)
-    assert prepared.asked is not None
-    who = People(source, prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
-    gathered = gather(who, [(m.recipe, m.wants) for m in prepared.measures])
-    found = [m.levels(r, gathered.people) for m, r in zip(prepared.measures, gathered.found, strict=True)]
-    return dict(zip(gathered.keys, combined(prepared.asked.tree, iter(found)).tolist(), strict=True))
 
 
 def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str | None) -> None:

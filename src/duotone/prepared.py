@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from duotone.account import Receipt
 from duotone.budget import Sale
+from duotone.compiled import Compiled, compile_question
 from duotone.engines import Source
-from duotone.engines.found import Ends, Found, Gathered, Tally, Want
 from duotone.engines.plan import People, gather, kept
 from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
 from duotone.ledger import Ledger
 from duotone.line import balanced, partition_selection
-from duotone.measures import Declared, Measure, measure
+from duotone.measures import Declared, Measure
 from duotone.notion import Array
 from duotone.privacy import ApproxDP
 from duotone.release import Basis, Coin
-from duotone.sql.atoms import Asked, Both, Opposite, Tree
-from duotone.sql.condition import ALWAYS, Condition
-from duotone.table import LineTable
+from duotone.sql.atoms import Asked
+from duotone.sql.condition import Condition
+from duotone.table import LineTable, line_table
 
 Key = tuple[Any, ...]
 LISTED = 1000
@@ -80,6 +80,12 @@ class Prepared:
     privacy: ApproxDP
     most: int
     listed: tuple[Key, ...] | None
+    share: ApproxDP
+    """The budget of one answer."""
+    table: LineTable = field(repr=False)
+    """The probabilities of one answer: balanced, or which groups may be shown."""
+    compiled: Compiled | None = field(repr=False)
+    """What the engine is asked, made when the question was checked."""
 
     def close(self) -> None:
         """Let go of the table, if it was opened for this question."""
@@ -94,48 +100,27 @@ class Prepared:
     @property
     def parts(self) -> int:
         """Among how many answers about one person the budget is divided."""
-        return self.most * (2 if self.by and self.listed is None and self.asked is not None else 1)
-
-    @cached_property
-    def share(self) -> ApproxDP:
-        """The budget of one answer."""
-        return self.privacy.split(self.parts)
+        return _parts(self.asked, self.by, self.most, self.listed)
 
     @cached_property
     def coin(self) -> Coin:
-        """The mechanism of one answer: balanced, or which groups may be shown."""
-        chosen = balanced(self.share) if self.asked is not None else partition_selection(self.share)
-        return Coin(chosen, basis=self.basis)
+        """What draws one answer."""
+        return Coin(self.table, basis=self.basis)
 
-    @cached_property
-    def table(self) -> LineTable:
-        """The mechanism's probabilities."""
-        found = self.coin.table
-        assert isinstance(found, LineTable)
-        return found
-
-    @cached_property
+    @property
     def measures(self) -> tuple[Measure, ...]:
         """What each comparison asks of the engine."""
-        reach = 1
-        if self.asked is not None:
-            made = Coin(balanced(self.share)).table
-            assert isinstance(made, LineTable)
-            reach = max(len(made.blue), len(made.red))
-        atoms = _atoms(self.asked.tree) if self.asked is not None else ()
-        return tuple(measure(atom, self.declared, reach, self.rows or ALWAYS) for atom in atoms)
+        return self.compiled.measures if self.compiled is not None else ()
 
     @property
     def rows(self) -> Condition | None:
-        """The rows that are looked at; under replace all of them, since everybody may change."""
-        return self.asked.where if self.asked is not None and (self.by or not self.declared.replaced) else None
+        """The rows that are looked at; None for all."""
+        return self.compiled.rows if self.compiled is not None else None
 
-    @cached_property
+    @property
     def basis(self) -> Basis:
         """Whether levels are exact distances."""
-        one = self.declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
-        exact = self.asked is None or _exact(self.asked.tree, iter(self.measures), one)
-        return "exact distance" if exact else "safe bound"
+        return "exact distance" if self.compiled is None or self.compiled.exact else "safe bound"
 
     @property
     def person(self) -> str:
@@ -153,24 +138,23 @@ class Prepared:
 
     def release(self) -> Reply:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
-        gathered: Any = None
         keys: Any = None
+        people: Any = None
         levels: Any = None
         try:
-            who = People(self._narrowed(), self.rows, self.declared.unit, self.by, self.most)
-            if self.asked is None and self.coin.private and who.source.draws:
-                keys = quietly(lambda: kept(who, self.coin), UNREADABLE)
+            if self.asked is None and self.coin.private and self.source.draws:
+                keys = quietly(lambda: kept(_people(self), self.coin), UNREADABLE)
                 return self._reply(dict.fromkeys(sorted(keys), True))
-            gathered = quietly(lambda: gather(who, [(m.recipe, m.wants) for m in self.measures]), UNREADABLE)
-            keys, levels = quietly(lambda: self._levels(gathered), UNREADABLE)
+            keys, people, levels = quietly(self._levels, UNREADABLE)
             if self.by and self.listed is None:
-                shown = Coin(partition_selection(self.share)).answers(gathered.people - 1)
+                selection = self.coin if self.asked is None else Coin(partition_selection(self.share))
+                shown = selection.answers(people - 1)
                 keys, levels = [key for key, kept in zip(keys, shown.tolist(), strict=True) if kept], levels[shown]
             answers = self.coin.answers(levels) if self.asked is not None else np.ones(len(keys), dtype=bool)
-            found = dict(zip(keys, answers.tolist(), strict=True))
-            return self._reply({key: found[key] for key in (sorted(found) if self.listed is None else found)})
+            drawn = dict(zip(keys, answers.tolist(), strict=True))
+            return self._reply({key: drawn[key] for key in (sorted(drawn) if self.listed is None else drawn)})
         finally:
-            gathered = keys = levels = None  # no traceback may show them
+            keys = people = levels = None  # no traceback may show them
 
     def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Reply:
         grids = {c: str(g.step) for m in self.measures for c, g in m.grids.items()}
@@ -219,59 +203,80 @@ class Prepared:
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt)
 
-    def _narrowed(self) -> Source:
-        if not self.listed or len(self.listed) > LISTED:
-            return self.source
-        table = self.source.table
-        for i, column in enumerate(self.by):
-            table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in self.listed})))
-        return replace(self.source, table=table)
-
-    def _levels(self, gathered: Gathered) -> tuple[tuple[Key, ...], NDArray[np.int64]]:
-        """Levels of the groups that are asked about, no further than the mechanism tells them apart."""
-        if self.asked is None:
-            return gathered.keys, gathered.people - 1
-        found = [m.levels(results, gathered.people) for m, results in zip(self.measures, gathered.found, strict=True)]
-        keys, levels = gathered.keys, combined(self.asked.tree, iter(found))
-        if self.listed is not None:
-            nobody = [m.levels({n: nothing(w) for n, w in m.wants.items()}, np.zeros(1, dtype=np.int64)) for m in self.measures]
-            place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
-            everyone = np.append(levels, combined(self.asked.tree, iter(nobody)))
-            levels = everyone[[place.get(tuple(map(str, key)), -1) for key in self.listed]]
-            keys = self.listed
-        reach = max(len(self.table.blue), len(self.table.red))
-        return keys, np.clip(levels, -reach - 1, reach).astype(np.int64)
+    def _levels(self) -> tuple[tuple[Key, ...], Array, NDArray[np.int64]]:
+        """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
+        further than the mechanism tells them apart. What this returns is NOT private."""
+        keys, people, (levels,) = levels_of_all([self])
+        reach = _reach(self.table)
+        return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
 
 
-def _atoms(tree: Tree) -> list[Any]:
-    if isinstance(tree, Both):
-        return [atom for part in tree.parts for atom in _atoms(part)]
-    return _atoms(tree.part) if isinstance(tree, Opposite) else [tree]
+def prepared_question(
+    source: Source, asked: Asked, declared: Declared, privacy: ApproxDP, most: int, listed: tuple[Key, ...] | None
+) -> Prepared:
+    """Compile a question that has been read: whatever is still wrong with it is said here, before anything is charged."""
+    share = privacy.split(_parts(asked, asked.by, most, listed))
+    table = line_table(balanced(share))
+    compiled = compile_question(asked, declared, _reach(table))
+    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, table, compiled)
 
 
-def combined(tree: Tree, found: Any) -> Array:
-    """And is the least level, or the greatest, not the other side."""
-    if isinstance(tree, Both):
-        parts = [combined(part, found) for part in tree.parts]
-        return np.asarray((np.minimum if tree.rule == "and" else np.maximum).reduce(parts))
-    if isinstance(tree, Opposite):
-        return np.asarray(-1 - combined(tree.part, found))
-    return np.asarray(next(found))
+def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:
+    """The question which groups there are."""
+    share = privacy.split(_parts(None, by, most, None))
+    table = line_table(partition_selection(share))
+    return Prepared(source, None, by, declared, privacy, most, None, share, table, None)
 
 
-def _exact(tree: Tree, measures: Any, one: bool) -> bool:
-    if isinstance(tree, Both):
-        parts = [_exact(part, measures, one) for part in tree.parts]
-        return tree.exact and one and all(parts)
-    return _exact(tree.part, measures, one) if isinstance(tree, Opposite) else next(measures).exact
+def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:
+    """Groups, their people, and each question's levels, from one plan; the questions must look at the same people. What
+    this returns is NOT private.
+
+    Of a public list, groups come in the list's order, those that nobody is in among them. A question which groups there
+    are has the level that a group of so many people has.
+    """
+    first = questions[0]
+    if any(_seen(other) != _seen(first) for other in questions):
+        raise DuotoneError("questions that are asked in one plan must be about the same people")
+    gathered = gather(_people(first), [(m.recipe, m.wants) for q in questions for m in q.measures])
+    results = iter(gathered.found)
+    keys, people, levels = gathered.keys, gathered.people, []
+    for question in questions:
+        own = [next(results) for _ in question.measures]
+        levels.append(people - 1 if question.compiled is None else question.compiled.levels(own, people))
+    if first.listed is None:
+        return keys, people, levels
+    place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
+    order = [place.get(tuple(map(str, key)), -1) for key in first.listed]
+    nobody = [q.compiled.level_of_nobody() if q.compiled is not None else -1 for q in questions]
+    levels = [np.append(own, empty)[order] for own, empty in zip(levels, nobody, strict=True)]
+    return first.listed, np.append(people, 0)[order], levels
 
 
-def nothing(want: Want) -> Found:
-    """What comes back of a group that nobody is in."""
-    zero = np.zeros(1, dtype=np.int64)
-    match want:
-        case Tally():
-            return Found(dict.fromkeys(want.values, zero), zero, zero)
-        case Ends():
-            return Found({}, zero.astype(object), zero, reach=want.reach)
-    return Found({}, zero, zero)
+def _people(prepared: Prepared) -> People:
+    return People(_narrowed(prepared), prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
+
+
+def _seen(prepared: Prepared) -> tuple[Any, ...]:
+    """What decides whom a question looks at."""
+    source, declared = prepared.source, prepared.declared
+    return id(source.table), id(source.connection), prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
+
+
+def _narrowed(prepared: Prepared) -> Source:
+    """The table, with a short public list of groups only the rows that are in one of them."""
+    if not prepared.listed or len(prepared.listed) > LISTED:
+        return prepared.source
+    table = prepared.source.table
+    for i, column in enumerate(prepared.by):
+        table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in prepared.listed})))
+    return replace(prepared.source, table=table)
+
+
+def _parts(asked: Asked | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:
+    return most * (2 if by and listed is None and asked is not None else 1)
+
+
+def _reach(table: LineTable) -> int:
+    """The last level that the mechanism tells apart."""
+    return max(len(table.blue), len(table.red))

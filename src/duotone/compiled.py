@@ -1,0 +1,82 @@
+"""Compiled: a question's comparisons as the engine is asked for them, and how their levels become the question's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from duotone.engines.found import Ends, Found, Tally, Want
+from duotone.measures import Declared, Measure, Results, measure
+from duotone.notion import Array
+from duotone.sql.atoms import Asked, Atom, Both, Opposite, Tree
+from duotone.sql.condition import ALWAYS, Condition
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What `measures` ask of the engine, one for each comparison of `tree`, in order.
+
+    `rows` are those that are looked at, None for all. `exact` tells whether levels are distances.
+    """
+
+    tree: Tree
+    measures: tuple[Measure, ...]
+    rows: Condition | None
+    exact: bool
+
+    def levels(self, results: Sequence[Results], people: Array) -> Array:
+        """The question's level in every group, from what came back for each measure."""
+        each = [m.levels(result, people) for m, result in zip(self.measures, results, strict=True)]
+        return combined(self.tree, iter(each))
+
+    def level_of_nobody(self) -> Array:
+        """The level of a group that nobody is in."""
+        return self.levels([{n: nothing(w) for n, w in m.wants.items()} for m in self.measures], np.zeros(1, dtype=np.int64))
+
+
+def compile_question(asked: Asked, declared: Declared, reach: int) -> Compiled:
+    """Check a question against what is declared, and make its measures; `reach` is the mechanism's last level.
+
+    Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
+    """
+    rows = asked.where if asked.by or not declared.replaced else None
+    measures = tuple(measure(atom, declared, reach, rows or ALWAYS) for atom in atoms(asked.tree))
+    one = declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
+    return Compiled(asked.tree, measures, rows, _exact(asked.tree, iter(measures), one))
+
+
+def atoms(tree: Tree) -> list[Atom]:
+    """The comparisons of a question, in order."""
+    if isinstance(tree, Both):
+        return [atom for part in tree.parts for atom in atoms(part)]
+    return atoms(tree.part) if isinstance(tree, Opposite) else [tree]
+
+
+def combined(tree: Tree, levels: Iterator[Array]) -> Array:
+    """And is the least level, or the greatest, not the other side."""
+    if isinstance(tree, Both):
+        parts = [combined(part, levels) for part in tree.parts]
+        return np.asarray((np.minimum if tree.rule == "and" else np.maximum).reduce(parts))
+    if isinstance(tree, Opposite):
+        return np.asarray(-1 - combined(tree.part, levels))
+    return np.asarray(next(levels))
+
+
+def _exact(tree: Tree, measures: Iterator[Measure], one: bool) -> bool:
+    if isinstance(tree, Both):
+        parts = [_exact(part, measures, one) for part in tree.parts]
+        return tree.exact and one and all(parts)
+    return _exact(tree.part, measures, one) if isinstance(tree, Opposite) else next(measures).exact
+
+
+def nothing(want: Want) -> Found:
+    """What comes back of a group that nobody is in."""
+    zero = np.zeros(1, dtype=np.int64)
+    match want:
+        case Tally():
+            return Found(dict.fromkeys(want.values, zero), zero, zero)
+        case Ends():
+            return Found({}, zero.astype(object), zero, reach=want.reach)
+    return Found({}, zero, zero)
