@@ -136,7 +136,7 @@ def array(column: Column, values: Sequence[Raw]) -> pa.Array:
     width = kind.bit_width // 8
     mask = (1 << kind.bit_width) - 1
     data = b"".join(((0 if v is None else int(v)) & mask).to_bytes(width, "little") for v in values)
-    there = np.packbits([v is not None for v in values], bitorder="little").tobytes()
+    there = np.packbits(np.array([v is not None for v in values], bool), bitorder="little").tobytes()
     return pa.Array.from_buffers(kind, len(values), [pa.py_buffer(there), pa.py_buffer(data)])
 
 

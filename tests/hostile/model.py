@@ -11,6 +11,8 @@ import struct
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
 from hostile.columns import Column, Raw
 
 Value = int | float | bytes | bool | None
@@ -107,9 +109,23 @@ def day_parts(kind: str, value: Any) -> tuple[int, int, int] | None:
     return era * 400 + year + (month >= 10), month + 3 if month < 10 else month - 9, day - (153 * month + 2) // 5 + 1
 
 
-def kind_of(column: Column) -> str:
-    """What a question takes a column for."""
-    return column.kind
+def kind_of(kind: pa.DataType) -> str:
+    """What a question takes a column of this type for."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return kind_of(kind.value_type)
+    if kind in (pa.string(), pa.large_string(), pa.string_view()):
+        return "text"
+    if types.is_decimal(kind):
+        return "decimal" if kind.precision <= 38 else "other"
+    if types.is_timestamp(kind):
+        return "time" if kind.tz is None else "other"
+    for name, fits in (("boolean", types.is_boolean), ("date", types.is_date)):
+        if fits(kind):
+            return name
+    if types.is_integer(kind):
+        return "other" if kind == pa.uint64() else "integer"
+    return "float" if kind in (pa.float32(), pa.float64()) else "other"
 
 
 def as_key(kind: str, value: Any) -> Any:

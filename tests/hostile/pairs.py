@@ -14,7 +14,7 @@ import pyarrow as pa
 from hostile import sources
 from hostile.asked import Tally, keys, levels, refusals, wrong_levels
 from hostile.columns import COLUMNS, Column
-from hostile.model import Value, as_key, kind_of, read
+from hostile.model import Value, as_key, read
 from hostile.questions import Bounds, Constant, Question, Row, every, per_person
 from hostile.worlds import World, places, woven
 
@@ -112,8 +112,8 @@ def regrouped(world: World, column: Column, raw: Sequence[Any]) -> list[list[Row
 
 def _kinds(source: Any, columns: Mapping[str, Column], tally: Tally, where: str) -> None:
     for name, column in columns.items():
-        if source.columns[name] != kind_of(column):
-            tally.wrong.append(f"{where}: is taken for {source.columns[name]}, and should be {kind_of(column)}")
+        if source.columns[name] != column.kind:
+            tally.wrong.append(f"{where}: is taken for {source.columns[name]}, and should be {column.kind}")
 
 
 def _answers(found: Any, groups: Mapping[Any, Sequence[Row]], question: Question, edges: Sequence[tuple[Any, Any]],
@@ -189,7 +189,7 @@ def keyed(writer: str, names: Sequence[str], seed: int, folder: Path) -> Tally:
             for i, source in enumerate((first, second)):
                 column, raw = tables[i].stored[name]
                 values = [read(column, v) for v in raw]
-                tally.wrong += [f"{where}, table {i}: {said}" for said in keys(source, name, kind_of(column), values, as_key)]
+                tally.wrong += [f"{where}, table {i}: {said}" for said in keys(source, name, column.kind, values, as_key)]
             tally.pairs += 3
             if refusals(first, name) != refusals(second, name):
                 tally.wrong.append(f"{where}: refused in different words")

@@ -12,7 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from duotone import DuotoneError
+from duotone.engines import open_source
 from hostile.columns import Column, Raw, array
+from hostile.model import kind_of
 
 Stored = Mapping[str, tuple[Column, list[Raw]]]
 """By column: what it is stored as, and its values."""
@@ -55,7 +58,8 @@ def _raws(values: pa.Array) -> list[Raw]:
 
 def stored(table: pa.Table, columns: Mapping[str, Column]) -> Stored:
     """The hostile columns of an Arrow table as they are there, whatever a writer made of them."""
-    return {n: (replace(columns[n], arrow=table.schema.field(n).type), raws(table[n])) for n in table.column_names if n in columns}
+    kinds = {n: table.schema.field(n).type for n in table.column_names if n in columns}
+    return {n: (replace(columns[n], arrow=kind, kind=kind_of(kind)), raws(table[n])) for n, kind in kinds.items()}
 
 
 def _number(folder: Path, suffix: str) -> Path:
@@ -124,14 +128,20 @@ def _parquet(write: Callable[[pa.Table, Path], None]) -> Writer:
     def writer(table: pa.Table, columns: Mapping[str, Column], folder: Path) -> Written:
         path = _number(folder, "parquet")
         write(table, path)
-        return Written(path, stored(_read_back(path), columns), {})
+        return Written(path, stored(_read_back(path, table), columns), {})
 
     return writer
 
 
-def _read_back(path: Path) -> pa.Table:
-    with pq.ParquetFile(path, arrow_extensions_enabled=False) as file:
-        return file.read()
+def _read_back(path: Path, table: pa.Table) -> pa.Table:
+    """What is in a file; pyarrow cannot read short columns of DuckDB's newest encodings, which are then as they were written."""
+    try:
+        with pq.ParquetFile(path, arrow_extensions_enabled=False) as file:
+            return file.read()
+    except OSError as error:
+        if "InitBlock EOF" not in str(error):
+            raise
+        return table
 
 
 def _by_pyarrow(**options: Any) -> Writer:
@@ -217,7 +227,23 @@ def _kept(writer: str, column: Column, folder: Path) -> Column:
         middle = len(values) // 2
         return () if len(values) == 1 else fitting(values[:middle]) + fitting(values[middle:])
 
+    if not _taken(writer, column, folder):
+        return replace(column, hostile=())
     return replace(column, hostile=fitting(column.hostile), quiet=fitting(column.quiet))
+
+
+def _taken(writer: str, column: Column, folder: Path) -> bool:
+    """Whether Duotone opens a table with such a column, told by one without rows: no row may change that."""
+    try:
+        with opened(WRITERS[writer](pa.table({column.name: array(column, [])}), {column.name: column}, folder)):
+            return True
+    except DuotoneError:
+        REFUSED.add((writer, column.name))
+        return False
+
+
+REFUSED: set[tuple[str, str]] = set()
+"""Columns with which a table of some source is refused as a whole, whatever its rows."""
 
 
 def _fits(writer: str, column: Column, values: Sequence[Raw], folder: Path) -> bool:
@@ -233,8 +259,6 @@ def _fits(writer: str, column: Column, values: Sequence[Raw], folder: Path) -> b
 @contextmanager
 def opened(written: Written) -> Iterator[Any]:
     """The table, opened; a file is removed afterwards."""
-    from duotone.engines import open_source
-
     with open_source(written.table, **written.options) as source:
         yield source
     if isinstance(written.table, Path):
