@@ -16,6 +16,7 @@ from duotone.budget import Sale
 from duotone.engines import Source
 from duotone.engines.found import Ends, Found, Gathered, Tally, Want
 from duotone.engines.plan import People, gather, kept
+from duotone.engines.reading import columns_in
 from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
 from duotone.ledger import Ledger
@@ -220,12 +221,15 @@ class Prepared:
         return self._reply(answers, receipt.answer["private"], receipt)
 
     def _narrowed(self) -> Source:
+        """The table with only the columns, and of a short public list of groups only the rows, that are looked at."""
+        unit = () if self.declared.unit is None else (self.declared.unit,)
+        source = self.source.only([*sorted(columns_in(self.asked)), *self.by, *unit])
         if not self.listed or len(self.listed) > LISTED:
-            return self.source
-        table = self.source.table
+            return source
+        table = source.table
         for i, column in enumerate(self.by):
             table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in self.listed})))
-        return replace(self.source, table=table)
+        return replace(source, table=table)
 
     def _levels(self, gathered: Gathered) -> tuple[tuple[Key, ...], NDArray[np.int64]]:
         """Levels of the groups that are asked about, no further than the mechanism tells them apart."""
