@@ -216,7 +216,7 @@ def test_other_engines_are_tried_first() -> None:
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
     known = open_source(own, name="t")
-    unknown = Source(known.table, own, "t", embedded=False, proven=False)  # as if nobody knew this engine
+    unknown = Source(known.rows, own, "t", embedded=False, proven=False)  # as if nobody knew this engine
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20

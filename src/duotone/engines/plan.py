@@ -31,7 +31,7 @@ class People:
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
         """
-        rows = self.source.table
+        rows = self.source.rows
         named = [rows[column].notnull() for column in (*self.by, *([self.unit] if self.unit else []))]
         conditions = named + ([holds(self.where, rows)] if self.where not in (None, ALWAYS) else [])
         rows = rows.filter(conditions) if conditions else rows
