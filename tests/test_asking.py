@@ -50,7 +50,7 @@ def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[int]:
         prepared = dataclasses.replace(prepared, by=(by,), most=2**31 - 1, listed=tuple((d,) for d in range(count)))
     keys, _, found = prepared._levels()
     assert keys == (prepared.listed or ((),))
-    return found.tolist()
+    return [int(level) for level in found]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ ROOMS = [
     "errors", "number", "notion", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
     "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
     "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "budget",
-    "plan", "stores", "chain", "account", "ledger", "sql", "engines", "measures", "compiled", "prepared", "trial", "asking", "draw",
-    "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "plan", "stores", "chain", "account", "ledger", "sql", "engines", "measures", "compiled", "prepared", "trial", "asking",
+    "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

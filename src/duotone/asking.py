@@ -79,15 +79,15 @@ def _prepared(source: Source, question: str, privacy: ApproxDP, options: Options
     max_rows, per_unit, bounds = options.get("max_rows", 1), options.get("per_unit"), options.get("bounds") or {}
     check_neighbours(neighbours)
     _check_unit(source, unit, max_rows, per_unit)
-    asked = read_question(question, source.columns, unit)
+    asked = read_question(question, source.columns, unit, source.name if source.named else None)
     source.require(list(bounds))
     given = {column: b if isinstance(b, Bounds) else _bounds(column, b) for column, b in bounds.items()}
     declared = Declared(unit, given, max_rows, per_unit, neighbours)
     listed = _check_groups(source, asked.by, unit, options.get("groups"), max_groups)
     if asked.by and declared.replaced:
-        raise DuotoneError("with group by, someone who changes may leave one group for another: use --neighbours add-remove")
+        raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
     if asked.by and listed is None and not privacy.delta > 0:
-        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups (--groups)")
+        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed)
 
 
@@ -147,7 +147,7 @@ def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str |
     if unit is not None:
         source.require_key(unit, "a person's name")
     elif max_rows != 1 or per_unit is not None:
-        raise DuotoneError("without a unit each row is a person: name the column that tells persons apart (--unit)")
+        raise DuotoneError("without a unit each row is a person: name the column that tells persons apart")
 
 
 def _check_groups(
@@ -156,7 +156,7 @@ def _check_groups(
     if type(most) is not int or not 1 <= most < MOST:
         raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
     if unit is None and most != 1:
-        raise DuotoneError("without a unit each row is a person, in one group: name the unit (--unit)")
+        raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     for column in by:
         source.require_key(column, "grouped by")
     if unit in by:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from duotone.engines.found import Ends, Found, Tally, Want
+from duotone.errors import DuotoneError
 from duotone.measures import Declared, Measure, Results, measure
 from duotone.notion import Array
-from duotone.sql.atoms import Asked, Atom, Both, Opposite, Tree
+from duotone.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
 from duotone.sql.condition import ALWAYS, Condition
 
 
@@ -42,16 +43,42 @@ def compile_question(asked: Asked, declared: Declared, reach: int) -> Compiled:
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
     rows = asked.where if asked.by or not declared.replaced else None
-    measures = tuple(measure(atom, declared, reach, rows or ALWAYS) for atom in atoms(asked.tree))
+    made = _made(asked.tree, lambda atom: measure(atom, declared, reach, rows or ALWAYS))
+    if isinstance(made, Settled):
+        answer = "yes" if made.answer else "no"
+        raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
+    tree, measures = made
     one = declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
-    return Compiled(asked.tree, measures, rows, _exact(asked.tree, iter(measures), one))
+    return Compiled(tree, measures, rows, _exact(tree, iter(measures), one))
 
 
-def atoms(tree: Tree) -> list[Atom]:
-    """The comparisons of a question, in order."""
+Made = tuple[Tree, tuple[Measure, ...]] | Settled
+
+
+def _made(tree: Tree, make: Callable[[Atom], Measure]) -> Made:
+    """The question with a measure for each comparison. Those that are settled are left out, or settle it altogether."""
+    if isinstance(tree, Settled):
+        return tree
     if isinstance(tree, Both):
-        return [atom for part in tree.parts for atom in atoms(part)]
-    return atoms(tree.part) if isinstance(tree, Opposite) else [tree]
+        return _joined(tree, [_made(part, make) for part in tree.parts])
+    if isinstance(tree, Opposite):
+        part = _made(tree.part, make)
+        return Settled(not part.answer, part.why) if isinstance(part, Settled) else (Opposite(part[0]), part[1])
+    made = make(tree)
+    return made.settled or (tree, (made,))
+
+
+def _joined(tree: Both, parts: Sequence[Made]) -> Made:
+    decisive = tree.rule == "or"
+    settled = [part for part in parts if isinstance(part, Settled)]
+    open_parts = [part for part in parts if not isinstance(part, Settled)]
+    decided = [part for part in settled if part.answer == decisive]
+    if decided or not open_parts:
+        return (decided or settled)[0]
+    if len(open_parts) == 1:
+        return open_parts[0]
+    measures = tuple(m for _, own in open_parts for m in own)
+    return replace(tree, parts=tuple(part for part, _ in open_parts)), measures
 
 
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:

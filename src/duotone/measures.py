@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +19,14 @@ from duotone.questions.difference import Side, difference_level
 from duotone.questions.plurality import plurality_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
-from duotone.sql.atoms import Atom, Duel, Mean, Ranked, Total, Winner
-from duotone.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both, columns_of, combinations
+from duotone.sql.atoms import Atom, Duel, Mean, Ranked, Settled, Total, Winner
+from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both, columns_of, combinations, holds
 from duotone.sql.scoring import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid, Score, grid_of, score
 
 Array = NDArray[Any]
 Results = Mapping[str, Found]
 MOST_VALUES = 64
 """Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
-TINY = Fraction(1, 2**400)
-"""Less than any difference of two averages can be from a limit that it does not meet."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,15 @@ class Declared:
 @dataclass(frozen=True)
 class Measure:
     """A comparison on the engine: how a person's columns are made, what is wanted of them, and the levels that follow, from
-    what was found and how many people there are. `exact` tells whether these are distances."""
+    what was found and how many people there are. `exact` tells whether these are distances; `settled`, that the answer is
+    the same on every table."""
 
     recipe: Recipe
     wants: Mapping[str, Want]
     levels: Callable[[Results, Array], NDArray[np.float64]]
     exact: bool
     grids: Mapping[str, Grid] = field(default_factory=dict)
+    settled: Settled | None = None
 
 
 def measure(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> Measure:
@@ -82,8 +83,8 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
     elif declared.unit is not None and declared.per_unit and atom.present is not None and values:
         _require_short(grids, declared.per_unit)
         (weight, term), *rest = rule.terms
-        assert term.value is not None
-        recipe = averaged(weight, sum(w for w, _ in rest), term.value, term.where, grids[term.value.column], declared.per_unit)
+        shift = sum(w for w, _ in rest)
+        recipe = averaged(weight, shift, values[0], term.where, grids[values[0].column], declared.per_unit)
     elif declared.unit is not None:
         low, high = (low * declared.max_rows if low < 0 else low), (high * declared.max_rows if high > 0 else high)
         if not max(abs(low), abs(high)) <= INTEGER_STEPS:
@@ -102,7 +103,25 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
     absent = atom.present is not None and rule.absent
     where_from = _threshold(told, (final(low), final(high)), final(rule.at_least), declared, absent)
     exact = rule.exact and _free(declared, [t.where for t in atom.terms], values)
-    return Measure(recipe, {"s": asked}, where_from, exact, grids)
+    return Measure(recipe, {"s": asked}, where_from, exact, grids, _settled_total(atom, rule, low, high))
+
+
+def _settled_total(atom: Total, rule: Score, low: int, high: int) -> Settled | None:
+    """Whether a sum of scores from `low` to `high` is always, or never, at least so much; of nobody it is 0, and an average
+    is a no."""
+    if rule.nobody:
+        return Settled(False, "no row can satisfy its condition")
+    if atom.present is not None:
+        return None if high >= rule.at_least else Settled(False, "the limit lies outside what the values can be")
+    if rule.at_least > 0:
+        reason = "no row can satisfy its condition" if low == high == 0 else "what is added up can never reach the limit"
+        return None if high > 0 else Settled(False, reason)
+    return None if low < 0 else Settled(True, "what is added up can never fall below the limit")
+
+
+def _possible(*conditions: Condition) -> bool:
+    """Whether a row can satisfy all conditions, as far as can be told from the question."""
+    return (True,) in combinations([functools.reduce(both, conditions)])[0]
 
 
 def _free(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
@@ -176,7 +195,9 @@ def _with_absent(scored: Sequence[tuple[Array, Array]], missing: Sequence[int], 
 def _ranked(atom: Ranked, declared: Declared) -> Measure:
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError("with a unit, a median, quantile, min or max needs one value per person: --per-unit avg|sum|min|max")
+        raise DuotoneError(
+            "with a unit, a median, quantile, min or max needs one value per person: per_unit avg, sum, min or max"
+        )
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
         _require_number(atom.value)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
@@ -188,7 +209,20 @@ def _ranked(atom: Ranked, declared: Declared) -> Measure:
     least = 1 if atom.strict else somebody(0)
     bounds = min(final.values()), max(final.values())
     exact = combinations([atom.where])[1] and _free(declared, [atom.where], [atom.value])
-    return Measure(recipe, {"s": Tally((1, 0))}, _threshold(final.__getitem__, bounds, least, declared, True), exact, grids)
+    threshold = _threshold(final.__getitem__, bounds, least, declared, True)
+    return Measure(recipe, {"s": Tally((1, 0))}, threshold, exact, grids, _settled_rank(atom, grids.get(atom.value.column)))
+
+
+def _settled_rank(atom: Ranked, grid: Grid | None) -> Settled | None:
+    """Some value must meet the limit for a yes; and where only such a value is there, it is one."""
+    if grid is not None:
+        if atom.written is None:
+            raise DuotoneError(f"column {atom.value.column} holds numbers: compare it with one")
+        best = (grid.high if atom.sign in (">", ">=") else grid.low) * grid.step
+        if not holds(best, atom.sign, atom.written):
+            return Settled(False, "the limit lies outside what the values can be")
+    met = Not(IsNull(atom.value)) if grid is not None else Compare(atom.value, atom.sign, atom.limit)
+    return None if _possible(atom.where, met) else Settled(False, "no row can satisfy its condition and meet the limit")
 
 
 def _require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
@@ -199,7 +233,7 @@ def _require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
 
 def _require_number(value: Operand) -> None:
     if value.kind not in ("integer", "float", "decimal"):
-        raise DuotoneError(f"column {value.column} does not hold numbers: reduce it by --per-unit min or max")
+        raise DuotoneError(f"column {value.column} does not hold numbers: use per_unit min or max")
 
 
 def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
@@ -212,15 +246,15 @@ def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
     if any(all(row) for row in combinations([first.where, second.where])[0]):
         raise DuotoneError("the two averages must be over different rows: filter one by arm = 'A', the other by arm = 'B'")
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError("with a unit, a difference needs one value per person: --per-unit avg|sum|min|max")
+        raise DuotoneError("with a unit, a difference needs one value per person: per_unit avg, sum, min or max")
     if declared.unit is not None and not isinstance(values[0], Operand) and declared.per_unit == "avg":
-        raise DuotoneError("with a unit, a person has a share's condition by any row or by all: --per-unit max or min")
+        raise DuotoneError("with a unit, a person has a share's condition by any row or by all: per_unit max or min")
     grids = {}
     grid = Grid(0, 1, Fraction(1))
     if isinstance(values[0], Operand):
         grid = grids[values[0].column] = grid_of(values[0], declared.bounds, "sum or average")
     _require_short(grids, declared.per_unit)
-    limit = atom.limit / grid.step - (0 if atom.strict else TINY)
+    limit = atom.limit / grid.step
     if not abs(limit) <= LARGEST:
         raise DuotoneError("the numbers of the question are too large or too fine")
     conditions = [first.where, second.where, *(v for v in values if not isinstance(v, Operand))]
@@ -230,10 +264,28 @@ def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
         sides = zip(_sides(found["a"]), _sides(found["b"]), people.tolist(), strict=True)
         bounds = (grid.low, grid.high)
         neither = ((a, b, n - a.people - b.people if declared.replaced else None) for a, b, n in sides)
-        return np.array([difference_level(a, b, bounds, limit, reach, n) for a, b, n in neither], dtype=float)
+        return np.array([difference_level(a, b, bounds, limit, reach, n, atom.strict) for a, b, n in neither], float)
 
     both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
-    return Measure(dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach)), found_levels, exact, grids)
+    recipe, wants = dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach))
+    return Measure(recipe, wants, found_levels, exact, grids, _settled_difference(atom, grid, limit))
+
+
+def _settled_difference(atom: Duel, grid: Grid, limit: Fraction) -> Settled | None:
+    """Without anybody on a side it is a no; so some difference must be large enough for there to be a yes."""
+    ranges = []
+    for side in (atom.first, atom.second):
+        if isinstance(side.value, Operand):
+            ends = [grid.low, grid.high] if _possible(side.where, Not(IsNull(side.value))) else []
+        else:
+            rows = combinations([side.where, side.value])[0]
+            ends = [int(met) for there, met in rows if there]
+        if not ends:
+            return Settled(False, "no row can be on one of its sides")
+        ranges.append(ends)
+    most = max(ranges[0]) - min(ranges[1])
+    enough = most > limit if atom.strict else most >= limit
+    return None if enough else Settled(False, "no difference of values within their bounds reaches the limit")
 
 
 def _shares_are_free(first: Mean, second: Mean) -> bool:
@@ -258,7 +310,7 @@ def _sides(found: Found) -> Sequence[Side]:
 
 def _winner(atom: Winner, declared: Declared, reach: int) -> Measure:
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
-        raise DuotoneError("with a unit, a mode needs one value per person: --per-unit min or max")
+        raise DuotoneError("with a unit, a mode needs one value per person: per_unit min or max")
     recipe = voting(atom.value, atom.where, atom.winner, declared.per_unit)
 
     def found_levels(found: Results, people: Array) -> NDArray[np.float64]:
@@ -269,4 +321,6 @@ def _winner(atom: Winner, declared: Declared, reach: int) -> Measure:
         return np.array([plurality_level(own, rest, n, reach) for own, rest, n in votes], dtype=float)
 
     exact = combinations([atom.where])[1] and _free(declared, [atom.where], [atom.value])
-    return Measure(recipe, {"v": Votes(reach)}, found_levels, exact)
+    votes = _possible(atom.where, Compare(atom.value, "=", atom.winner))
+    settled = None if votes else Settled(False, "no row can have that value")
+    return Measure(recipe, {"v": Votes(reach)}, found_levels, exact, {}, settled)

@@ -173,11 +173,10 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
 
     with open_ledger(place) as ledger:
         reply = prepared.charge(ledger, dataset, again=again, by=asker)
-    assert reply.receipt is not None
-    paid = "free, as recorded" if reply.receipt.free else "charged"
-    print(f"ledger: {paid}; left: {reply.receipt.left}", file=sys.stderr)
-    if reply.receipt.unanswered:
-        print(f"ledger: {reply.receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
+    if (receipt := reply.receipt) is not None:
+        print(f"ledger: {'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}", file=sys.stderr)
+        if receipt.unanswered:
+            print(f"ledger: {receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
     return reply
 
 

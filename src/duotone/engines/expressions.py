@@ -108,7 +108,7 @@ def wide(number: int) -> Any:
 
 
 def quotient(whole: Any, by: Any, most: int) -> Any:
-    """⌊whole / by⌋ for by > 0, where it is at most `most` from zero.
+    """⌊whole / by⌋ for by > 0, where it is at most `most`, which is at most 2^51, from zero.
 
     Engines divide in floats, each in its own way; remainders they have exactly. So a multiple of `by` is divided and the
     result put on the nearest whole number; where that may be a little off, what is then left is divided once more.
@@ -126,22 +126,43 @@ def _nearest(multiple: Any, by: Any) -> Any:
     return (multiple.cast("float64") / by.cast("float64") + 0.5).floor().cast("int64")
 
 
+def clipped(column: Any, low: int, high: int) -> Any:
+    """A number between two whole numbers; null where it is null."""
+    return ibis.cases((column.between(low, high), column), (column < low, wide(low)), (column > high, wide(high)))
+
+
 def steps(value: Operand, grid: Grid, table: Any) -> Any:
-    """A value clipped to its bounds, as whole steps of its grid; null where it is null."""
-    step = grid.step
+    """A value as whole steps of its grid, clipped to its bounds; null where it is null.
+
+    A whole number is divided exactly. Any other x becomes the float nearest to x / step, step or 1 / step being a float
+    itself. Both are then put on the nearest whole number, halves upwards.
+
+    Guarantee: it lies between `grid.low` and `grid.high`, is a function of the stored value alone, and never falls as that
+    rises.
+    """
+    step, low, high = grid.step, wide(grid.low), wide(grid.high)
     if value.kind == "integer":
-        column, least, most = table[value.column], int(grid.low * step), int(grid.high * step)
-        whole = column.cast("int64")
-        inside = whole if step == 1 else quotient(whole + wide(int(step) // 2), wide(int(step)), max(-grid.low, grid.high) + 1)
-        return ibis.cases((column.between(least, most), inside), (column < least, grid.low), (column > most, grid.high))
-    column = _number(value, table)  # NaN lies above every number, and between none
-    floor, ceiling = float(grid.low * step), float(grid.high * step)
+        column = table[value.column]
+        least, most = int(grid.low * step), int(grid.high * step)
+        inside = column.cast("int64")
+        if step != 1:
+            nearest = quotient(inside + wide(int(step) // 2), wide(int(step)), max(-grid.low, grid.high) + 1)
+            inside = ibis.greatest(ibis.least(nearest, high), low)
+        return ibis.cases((column.between(least, most), inside), (column < least, low), (column > most, high))
+    column = read(value, table)
+    below, above = float((grid.low - 1) * step), float((grid.high + 1) * step)  # farther out, what follows could overflow
+    inside = ibis.greatest(ibis.least(_rounded(column, grid), high), low)
+    return ibis.cases((column.between(below, above), inside), (column < below, low), (column > above, high))
+
+
+def _rounded(column: Any, grid: Grid) -> Any:
+    step = grid.step
     scaled = column * float(1 / step) if step < 1 else column / float(step)
-    inside = (scaled + 0.5).floor().cast("int64")
+    down = scaled.floor().cast("int64")
+    nearest = down + ibis.cases((scaled - down >= 0.5, wide(1)), else_=wide(0))
     if step > 1:  # the smallest floats divided are an underflow, which is an error on some engines
-        inside = ibis.cases((column.between(float(-step / 4), float(step / 4)), wide(0)), else_=inside)
-    above = (column > ceiling) & ~column.isnan()
-    return ibis.cases((column.between(floor, ceiling), inside), (column < floor, grid.low), (above, grid.high))
+        nearest = ibis.cases((column.between(float(-step / 4), float(step / 4)), wide(0)), else_=nearest)
+    return nearest
 
 
 def added(terms: Sequence[Any]) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import ibis
 
-from duotone.engines.expressions import added, compared, holds, indicator, quotient, read, steps, wide
+from duotone.engines.expressions import added, clipped, compared, holds, indicator, quotient, read, steps, wide
 from duotone.sql.atoms import Ranked
 from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
 from duotone.sql.scoring import Grid, Score
@@ -73,7 +74,8 @@ def counted(score: Score) -> Recipe:
         return {f"c{i}": rows[f"{name}c{i}"].max() for i in range(len(weights))}
 
     def person(people: Any, name: str) -> Expressions:
-        return {"s": added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])}
+        whole = added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])
+        return {"s": clipped(whole, score.lowest, score.highest)}
 
     return Recipe(lambda table: person(table, ""), rows, merged, person)
 
@@ -104,9 +106,8 @@ def ranked(atom: Ranked, how: Reduction | None, grid: Grid | None) -> Recipe:
         if grid is None:
             met = compared(people[f"{name}v"], atom.value.kind, atom.sign, atom.limit)
         else:
-            assert how is not None
-            limit = atom.limit / grid.step  # type: ignore[operator]
-            met = compared(_reduced(people, f"{name}v", how, grid), "integer", atom.sign, limit)
+            limit = (atom.written or Fraction(0)) / grid.step
+            met = compared(_reduced(people, f"{name}v", how or "min", grid), "integer", atom.sign, limit)
         return {"s": ibis.cases((met, 1), (~met, 0))}  # null for who has no value
 
     return Recipe(alone, rows, lambda table, name: _merged(table, name, "v", how or "min"), person)
@@ -148,11 +149,6 @@ def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None)
         return {"v": vote, "vown": compared(vote, value.kind, "=", winner)}
 
     return Recipe(alone, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
-
-
-def clipped(column: Any, low: int, high: int) -> Any:
-    """A number between two whole numbers; null where it is null."""
-    return ibis.cases((column.between(low, high), column), (column < low, low), (column > high, high))
 
 
 def _weighted(weight: int, column: Any) -> Any:
@@ -203,4 +199,4 @@ def _reduced(people: Any, column: str, how: Reduction, grid: Grid) -> Any:
         return value
     n = people[f"{column}n"]
     some = ibis.cases((n > 0, n), else_=wide(1))
-    return ibis.cases((n > 0, quotient(value, some, max(abs(grid.low), abs(grid.high)))))
+    return clipped(ibis.cases((n > 0, quotient(value, some, max(abs(grid.low), abs(grid.high))))), grid.low, grid.high)

@@ -104,7 +104,7 @@ def of_session(session: Any, name: str | None) -> Source:
     return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name)
 
 
-def of_frame(frame: Any, name: str = "the table") -> Source:
+def of_frame(frame: Any, name: str | None = None) -> Source:
     """A Spark data frame. Its rows must be the same each time it is computed."""
     import ibis
 
@@ -120,7 +120,8 @@ def of_frame(frame: Any, name: str = "the table") -> Source:
     view = ibis.util.gen_name("duotone")
     frame.createOrReplaceTempView(view)
     table = quietly(lambda: backend.table(view), "a column of the table has a type that cannot be read: leave it out")
-    return Source(table, Spark(session, backend), name, embedded=False, release=lambda: session.catalog.dropTempView(view))
+    called, release = name or "the table", lambda: session.catalog.dropTempView(view)
+    return Source(table, Spark(session, backend), called, named=name is not None, embedded=False, release=release)
 
 
 def _pyspark() -> None:

@@ -31,7 +31,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Difference:
-    """Yes when average(first group) − average(second group) > `more_than`; with a group empty, no.
+    """Yes when average(first group) − average(second group) > `more_than`, or equal to it where not `strict`; with a group
+    empty, no.
 
     `group(person)` is 1, 2 or anything else for neither, as a person may be; `value(person)` is an integer, clipped to
     [lowest, highest]. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
@@ -50,6 +51,7 @@ class Difference:
     more_than: Given
     neighbours: Neighbours = "add-remove"
     reach: int = 64
+    strict: bool = True
 
     def __post_init__(self) -> None:
         if not (self.lowest <= self.highest and self.reach >= 1 and self.neighbours in ("add-remove", "replace")):
@@ -60,14 +62,14 @@ class Difference:
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether the first group's average is larger by more than the limit."""
-        return exceeds(*self._sides(people), Fraction(self.more_than))
+        return exceeds(*self._sides(people), Fraction(self.more_than), self.strict)
 
     def level(self, people: Sequence[Any]) -> float:
         """Search over how many join and leave each group, always those who matter most."""
         first, second = self._sides(people)
         bounds = (self.lowest, self.highest)
         neither = None if self.neighbours == "add-remove" else len(people) - first.people - second.people
-        return difference_level(first, second, bounds, Fraction(self.more_than), self.reach, neither)
+        return difference_level(first, second, bounds, Fraction(self.more_than), self.reach, neither, self.strict)
 
     def _sides(self, people: Sequence[Any]) -> tuple[Side, Side]:
         groups = ((self.value(person) for person in people if self.group(person) == number) for number in (1, 2))
@@ -75,27 +77,43 @@ class Difference:
         return tuple(Side(len(v), sum(v), v[::-1], v) for v in (first, second))  # type: ignore[return-value]
 
 
-def exceeds(first: Side, second: Side, limit: Fraction) -> bool:
-    """The truth: both groups have somebody, and the first average is larger by more than the limit."""
+def exceeds(first: Side, second: Side, limit: Fraction, strict: bool = True) -> bool:
+    """The truth: both groups have somebody, and the first average is larger by more than the limit, or by it."""
     a, b = first.average, second.average
-    return a is not None and b is not None and a - b > limit
+    return a is not None and b is not None and (a - b > limit if strict else a - b >= limit)
 
 
 def difference_level(
-    first: Side, second: Side, bounds: tuple[int, int], limit: Fraction, reach: int, neither: int | None
+    first: Side, second: Side, bounds: tuple[int, int], limit: Fraction, reach: int, neither: int | None, strict: bool = True
 ) -> int:
     """The level, up to `reach` changes; `neither` is how many people are in neither group, or None under add-remove."""
-    yes = exceeds(first, second, limit)
+    yes = exceeds(first, second, limit, strict)
     low, high = bounds
     # To turn a yes, lower the first average and raise the second, that is, lower its mirror image; for a no, the reverse.
     mirror = Side(second.people, -second.total, [-v for v in second.smallest], [-v for v in second.largest])
     if yes:
-        lowering, goal = (_Lowered(first, low), _Lowered(mirror, -high)), limit
+        lowering, goal = (_Lowered(first, low), _Lowered(mirror, -high)), Goal(limit, strict, yes)
     else:
         up = Side(first.people, -first.total, [-v for v in first.smallest], [-v for v in first.largest])
-        lowering, goal = (_Lowered(up, -high), _Lowered(second, low)), -limit
-    turns = _replacing(*lowering, goal, yes, reach, neither) if neither is not None else _joining(*lowering, goal, yes, reach)
+        lowering, goal = (_Lowered(up, -high), _Lowered(second, low)), Goal(-limit, not strict, yes)
+    turns = _replacing(*lowering, goal, reach, neither) if neither is not None else _joining(*lowering, goal, reach)
     return turns - 1 if yes else -turns
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What two lowered averages must add up to for the answer to turn: at most `most`, or less where not `included`. Of a
+    yes, an empty group turns it too."""
+
+    most: Fraction
+    included: bool
+    yes: bool
+
+    def met(self, first: Fraction | None, second: Fraction | None) -> bool:
+        """Whether these averages turn the answer."""
+        if first is None or second is None:
+            return False
+        return first + second <= self.most if self.included else first + second < self.most
 
 
 class _Lowered:
@@ -121,19 +139,14 @@ def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
     return min((Fraction(a, b) for a, b in options if a / b == floor), default=None)
 
 
-def _fits(first: Fraction | None, second: Fraction | None, goal: Fraction, yes: bool) -> bool:
-    """Whether these averages turn the answer: their sum is at most the goal, or below it to turn a no."""
-    return first is not None and second is not None and (first + second <= goal if yes else first + second < goal)
-
-
-def _joining(first: _Lowered, second: _Lowered, goal: Fraction, yes: bool, reach: int) -> int:
+def _joining(first: _Lowered, second: _Lowered, goal: Goal, reach: int) -> int:
     """Under add-remove the groups do not touch each other: so many changes in one, the rest in the other."""
-    emptied = min(first.people, second.people) if yes else reach + 1
+    emptied = min(first.people, second.people) if goal.yes else reach + 1
     least = min(emptied, reach + 1)
     others = [second.best(j) for j in range(least)]
     for i in range(least):
         own = first.best(i)
-        turned = next((j for j in range(least - i) if _fits(own, others[j], goal, yes)), None)
+        turned = next((j for j in range(least - i) if goal.met(own, others[j])), None)
         if turned is not None:
             least = i + turned
         if i >= least:
@@ -141,14 +154,14 @@ def _joining(first: _Lowered, second: _Lowered, goal: Fraction, yes: bool, reach
     return least
 
 
-def _replacing(first: _Lowered, second: _Lowered, goal: Fraction, yes: bool, reach: int, neither: int) -> int:
+def _replacing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, neither: int) -> int:
     """Under replace whoever changes leaves one place for another. More changes never hurt, so the least number is found
     by bisection."""
     most = min(reach, first.people + second.people + neither)
     low, high = 1, most + 1
     while low < high:
         middle = (low + high) // 2
-        if any(_turned(total, goal, yes) for total in _moves(first, second, middle, neither)):
+        if any(_turned(total, goal) for total in _moves(first, second, middle, neither)):
             high = middle
         else:
             low = middle + 1
@@ -168,11 +181,12 @@ def _moves(first: _Lowered, second: _Lowered, changes: int, neither: int) -> Ite
                     yield first.after(leave, join), second.after(other, changes - join)
 
 
-def _turned(pair: Pair, goal: Fraction, yes: bool) -> bool:
+def _turned(pair: Pair, goal: Goal) -> bool:
     (a, n), (b, m) = pair
     if not (n and m):
-        return yes
-    apart = a / n + b / m - float(goal)
-    if abs(apart) > 1e-9 * (abs(a / n) + abs(b / m) + abs(float(goal))):
+        return goal.yes
+    limit = float(goal.most)
+    apart = a / n + b / m - limit
+    if abs(apart) > 1e-9 * (abs(a / n) + abs(b / m) + abs(limit)):
         return apart < 0
-    return _fits(Fraction(a, n), Fraction(b, m), goal, yes)
+    return goal.met(Fraction(a, n), Fraction(b, m))

@@ -44,6 +44,8 @@ class Ranked:
     met: Fraction
     missed: Fraction
     strict: bool
+    written: Fraction | None = None
+    """A number as it is written, for values on a grid; `limit` is the float that other values are compared with."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,15 @@ class Opposite:
     part: Tree
 
 
-Tree = Atom | Both | Opposite
+@dataclass(frozen=True)
+class Settled:
+    """A comparison whose answer is the same on every table, and why."""
+
+    answer: bool
+    why: str
+
+
+Tree = Atom | Both | Opposite | Settled
 
 
 @dataclass(frozen=True)

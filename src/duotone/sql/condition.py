@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from duotone.errors import DuotoneError
+
 Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time", "untyped", "other"]
 """What a column holds; `untyped` is text that may be read as something else, as in a CSV file."""
 Value = Fraction | str | bool | datetime.date
+BELOW, ABOVE = -(2**63) - 1, 2**63
+"""Whole numbers in a table lie strictly between these."""
 MOST_CASES = 20_000
 """How many kinds of rows are looked through for the combinations of conditions that can occur."""
 
@@ -33,6 +37,13 @@ class Compare:
     operand: Operand
     sign: str
     value: Value | Operand
+
+    @property
+    def constant(self) -> Value:
+        """What the operand is compared with, where that is a constant."""
+        if isinstance(self.value, Operand):
+            raise DuotoneError(f"{self.operand.column} is compared with another column, not with a constant")
+        return self.value
 
 
 @dataclass(frozen=True)
@@ -152,7 +163,7 @@ def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[dict[Condition, boo
     given = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
     fixed: list[Any] = sorted({value for values in given for value in values})
     place = {value: 2 * i + 1 for i, value in enumerate(fixed)}
-    places = [place[v] for v in fixed if operand.kind != "integer" or v.denominator == 1]
+    places = [place[v] for v in fixed if operand.kind != "integer" or (v.denominator == 1 and BELOW < v < ABOVE)]
     gaps = [2 * i for i in range(len(fixed) + 1) if _between(operand.kind, *([None, *fixed, None][i : i + 2]))]
     for at in [None, *places, *gaps]:
         yield {leaf: _leaf_truth(leaf, at, place) for leaf in own}
@@ -162,11 +173,12 @@ def _between(kind: Kind, low: Any, high: Any) -> bool:
     """Whether there can be something strictly between two constants, where None is beyond them all."""
     if kind == "boolean":
         return (low, high) in ((None, True), (False, None)) or (low is None and high is None)
+    if kind == "integer":
+        least, most = BELOW if low is None else max(low, BELOW), ABOVE if high is None else min(high, ABOVE)
+        return bool(math.floor(least) + 1 < most)
     if low is None or high is None:
         return not (low is None and high == "")
     match kind:
-        case "integer":
-            return bool(math.floor(low) + 1 < high)
         case "float" | "decimal":
             return math.nextafter(float(low), math.inf) < float(high)
         case "date":
@@ -183,9 +195,7 @@ def _leaf_truth(leaf: Leaf, at: int | None, place: Mapping[Any, int]) -> bool | 
         return None
     if isinstance(leaf, OneOf):
         return at in {place[value] for value in leaf.values}
-    assert isinstance(leaf, Compare)
-    assert not isinstance(leaf.value, Operand)
-    return holds(at, leaf.sign, place[leaf.value])
+    return holds(at, leaf.sign, place[leaf.constant]) if isinstance(leaf, Compare) else None
 
 
 def holds(left: Any, sign: str, right: Any) -> bool:

@@ -38,16 +38,15 @@ def parse(text: str) -> exp.Select:
     try:
         text.encode()
         logger.setLevel(logging.CRITICAL)  # what it warns about is refused below
-        found = sqlglot.parse(text if SELECT.match(text) else f"select {text}", dialect="duckdb")
+        statements = [s for s in sqlglot.parse(text if SELECT.match(text) else f"select {text}", dialect="duckdb") if s]
+        if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+            raise DuotoneError("a question is one select, or one yes/no expression")
+        _strict(statements[0], bare=not SELECT.match(text))
+        return statements[0]
     except (SqlglotError, UnicodeEncodeError):
         raise DuotoneError("the question is not SQL that can be read: check its brackets and quotes") from None
     finally:
         logger.setLevel(level)
-    statements = [s for s in found if s is not None]
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise DuotoneError("a question is one select, or one yes/no expression")
-    _strict(statements[0], bare=not SELECT.match(text))
-    return statements[0]
 
 
 def _strict(select: exp.Select, bare: bool) -> None:

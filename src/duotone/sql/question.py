@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -12,8 +13,10 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.sql.atoms import Asked, Both, Duel, Mean, Opposite, Ranked, Term, Total, Tree, Winner
-from duotone.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, Value, both
+from duotone.sql.atoms import Asked, Both, Duel, Mean, Opposite, Settled, Term, Total, Tree, Winner
+from duotone.sql.building import Aggregate, mean, ranked, ratio, total
+from duotone.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both, combinations
+from duotone.sql.naming import drop_names
 from duotone.sql.parsing import parse
 from duotone.sql.reading import (
     MIRRORED,
@@ -31,31 +34,21 @@ Columns = Mapping[str, Kind]
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """One aggregate of the question, as text and as what it is."""
-
-    text: str
-    kind: Literal["count", "people", "sum", "mean", "quantile", "min", "max", "mode"]
-    where: Condition
-    value: Operand | Condition | None = None
-    q: Fraction | None = None
-
-
-def read_question(text: str, columns: Columns, unit: str | None = None) -> Asked:
-    """Parse a question, or say what is wrong with it.
+def read_question(text: str, columns: Columns, unit: str | None = None, name: str | None = None) -> Asked:
+    """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
     Total(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), limit=Fraction(5, 1), \
 strict=True, present=None, people=False)
     """
     try:
-        return _read(parse(text), columns, unit)
+        return _read(parse(text), columns, unit, name)
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
 
-def _read(select: exp.Select, columns: Columns, unit: str | None) -> Asked:
+def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | None) -> Asked:
+    drop_names(select, name)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     by = _group_columns(select, columns)
@@ -128,12 +121,14 @@ class _Reader:
             node, sign = type(node)(this=node.expression, expression=node.this), MIRRORED[sign]
         fixed = constant(node.expression)
         if isinstance(fixed, str | datetime.date) and isinstance(_bare(node.this), RANKED) and sign not in ("=", "<>"):
-            return _ranked(self.aggregate(node.this), sign, fixed, text)
+            return ranked(self.aggregate(node.this), sign, fixed, text)
         found, rest = self.linear(node.this)
         other, other_rest = self.linear(node.expression)
         weights: dict[Aggregate, Fraction] = {}
         for aggregate, weight in [*found, *((a, -w) for a, w in other)]:
             weights[aggregate] = weights.get(aggregate, Fraction(0)) + weight
+        if any(not w and a.kind not in ("count", "people", "sum") for a, w in weights.items()):
+            raise DuotoneError(f"{text}: an aggregate that cancels out is still nothing where nobody is: leave it out")
         weights, limit = {a: w for a, w in weights.items() if w}, other_rest - rest
         if not weights:
             raise DuotoneError(f"{text} has no aggregate in it: compare a count, sum, avg, median, quantile, min, max or mode")
@@ -141,28 +136,41 @@ class _Reader:
             return self.ordered(weights, sign, limit, text)
         if any(a.kind not in ("count", "people") for a in weights):
             raise DuotoneError(f"{text}: only counts can be asked for equality; ask with >= or <= instead")
-        steps = len(weights) == 1 and set(map(abs, weights.values())) == {1} and limit.denominator == 1
-        equal = Both("and", tuple(self.ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
+        equal = self.equal(weights, limit, text)
         return equal if sign == "=" else Opposite(equal)
+
+    def equal(self, weights: dict[Aggregate, Fraction], limit: Fraction, text: str) -> Tree:
+        """Σ weights · counts = limit: both at least and at most."""
+        scale = math.lcm(*(w.denominator for w in weights.values()))
+        if (limit * scale / math.gcd(*(int(w * scale) for w in weights.values()))).denominator != 1:
+            return Settled(False, f"whole numbers of people never make {text} true")
+        steps = len(weights) == 1 and set(map(abs, weights.values())) == {1}
+        return Both("and", tuple(self.ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
 
     def ordered(self, weights: dict[Aggregate, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
         """Σ weights · aggregates, compared with a limit by <, <=, > or >=."""
         kinds = {a.kind for a in weights}
         if kinds <= {"count", "sum"} or kinds == {"people"}:
-            return _total(weights, sign, limit, people=kinds == {"people"})
+            return total(weights, sign, limit, people=kinds == {"people"})
         if len(weights) == 1:
             ((aggregate, weight),) = weights.items()
             sign = sign if weight > 0 else MIRRORED[sign]
-            return (
-                _mean(aggregate, sign, limit / weight) if kinds == {"mean"} else _ranked(aggregate, sign, limit / weight, text)
+            match aggregate.kind:
+                case "mean":
+                    return mean(aggregate, sign, limit / weight)
+                case "ratio":
+                    return ratio(aggregate, sign, limit / weight)
+            return ranked(aggregate, sign, limit / weight, text)
+        if "ratio" in kinds:
+            raise DuotoneError(
+                f"{text}: a ratio of counts is compared with a number; with another only where both are shares, that is, "
+                "where every row of the upper count is in the lower one"
             )
         if kinds == {"mean"} and len(weights) == 2 and sum(weights.values()) == 0:
             if sign in ("<", "<="):
                 weights, sign, limit = {a: -w for a, w in weights.items()}, MIRRORED[sign], -limit
             (first, weight), (second, _) = sorted(weights.items(), key=lambda item: -item[1])
-            assert first.value is not None
-            assert second.value is not None
-            sides = Mean(first.value, first.where), Mean(second.value, second.where)
+            sides = Mean(first.averaged, first.where), Mean(second.averaged, second.where)
             return Duel(*sides, limit / weight, strict=sign == ">")
         raise DuotoneError(
             f"{text} mixes aggregates: compare counts and sums with each other, or one average with another or with a number"
@@ -174,8 +182,7 @@ class _Reader:
             raise DuotoneError(f"{text}: write mode(x) = 'a' or mode(x) <> 'a', with the value that may win")
         inner, where = self.filtered(node.this)
         test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
-        assert not isinstance(test.value, Operand)
-        chosen = Winner(test.operand, where, test.value)
+        chosen = Winner(test.operand, where, test.constant)
         return chosen if sign == "=" else Opposite(chosen)
 
     def linear(self, node: exp.Expression) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
@@ -210,11 +217,14 @@ class _Reader:
         return [(a, w * factor) for a, w in found], rest * factor
 
     def share(self, node: exp.Div) -> tuple[Aggregate, Fraction]:
+        """One count by another: a share where no row is in the first without being in the second, else a ratio."""
         text, (some, every) = node.sql(dialect="duckdb"), [self.linear(side) for side in (node.this, node.expression)]
         of = [found[0] for found, rest in (some, every) if len(found) == 1 and not rest and found[0][0].kind == "count"]
         if len(of) != 2:
-            raise DuotoneError(f"{text}: a share is one count divided by another")
-        return Aggregate(text, "mean", of[1][0].where, of[0][0].where), of[0][1] / of[1][1]
+            raise DuotoneError(f"{text}: only one count can be divided by another; for a mean, write avg of the column")
+        (upper, weight), (lower, by) = of
+        kind: Literal["mean", "ratio"] = "ratio" if (True, False) in combinations([upper.where, lower.where])[0] else "mean"
+        return Aggregate(text, kind, lower.where, upper.where), weight / by
 
     def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
         if not isinstance(node, exp.Filter):
@@ -270,7 +280,7 @@ class _Reader:
     def people(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
         named = [column_name(e, self.columns) for e in node.expressions if isinstance(e, exp.Column)]
         if self.unit is None or named != [self.unit] or len(node.expressions) != 1:
-            raise DuotoneError(f"{text}: only the column that names a person can be counted distinct (--unit)")
+            raise DuotoneError(f"{text}: only the column that names a person can be counted distinct")
         return Aggregate(text, "people", where)
 
     def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
@@ -292,38 +302,3 @@ def _chosen(node: exp.Expression) -> tuple[exp.Expression, bool] | None:
     if constant(only.args["true"]) != 1 or not (other is None or constant(other) == 0):
         return None
     return only.this, other is not None
-
-
-def _total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction, *, people: bool) -> Total:
-    way = 1 if sign in (">", ">=") else -1
-    terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
-    return Total(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
-
-
-def _mean(aggregate: Aggregate, sign: str, limit: Fraction) -> Total:
-    """An average against a limit is a sum against 0: each row counts by how far it is above the limit."""
-    way, where, value = (1 if sign in (">", ">=") else -1), aggregate.where, aggregate.value
-    if isinstance(value, Operand):
-        there = both(where, Not(IsNull(value)))
-        terms = (Term(Fraction(way), value, where), Term(-way * limit, None, there))
-    else:
-        assert value is not None
-        there = where
-        terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
-    return Total(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
-
-
-def _ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> Ranked:
-    assert isinstance(aggregate.value, Operand)
-    test = compare(aggregate.value, sign, limit, text)
-    assert not isinstance(test.value, Operand)
-    upward, outweighed, one = sign in (">", ">="), Fraction(-CROWD), Fraction(1)
-    match aggregate.kind:
-        case "min":
-            met, missed, strict = one, outweighed if upward else Fraction(0), True
-        case "max":
-            met, missed, strict = one, Fraction(0) if upward else outweighed, True
-        case _:
-            assert aggregate.q is not None
-            met, missed, strict = (aggregate.q, aggregate.q - 1, True) if upward else (1 - aggregate.q, -aggregate.q, False)
-    return Ranked(test.operand, aggregate.where, sign, test.value, met, missed, strict)

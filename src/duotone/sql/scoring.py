@@ -14,10 +14,13 @@ from duotone.sql.atoms import Term, Total
 from duotone.sql.condition import IsNull, Kind, Not, Operand, both, combinations
 
 FLOAT_STEPS, INTEGER_STEPS = 2**51, 2**62 - 1
-"""How many grid steps a bound may be from zero: up to the first, floats round to the nearest half exactly, so that nothing
-leaves its bounds; up to the second, integers cannot overflow."""
+"""How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are
+put on the nearest step; up to the second, integers cannot overflow. What one row or one person scores stays within the
+second too; sums of that over rows are exact on every engine for fewer than 2^42 rows (docs/tables.md)."""
 LARGEST = 2**100
 """Limits and weights are smaller than this."""
+COARSEST = 22
+"""Powers of ten up to this one are floats exactly."""
 FINE = 10**6
 """A grid that is not stated has at least so many steps between the bounds."""
 
@@ -48,20 +51,29 @@ class Bounds:
             raise DuotoneError(f"column {column} holds whole numbers: its grid must be one too, got {show(step)}")
         low, high = self.low / step, self.high / step
         if low.denominator != 1 or high.denominator != 1:
-            raise DuotoneError(
-                f"the bounds of {column} must be multiples of its grid, {show(step)}: write --bounds COL=LO:HI:GRID"
-            )
+            raise DuotoneError(f"the bounds of {column} must be multiples of its grid, {show(step)}: give the grid after them")
         whole = kind == "integer"
+        if not whole and not _is_double(max(step, 1 / step)):
+            raise DuotoneError(
+                f"the grid of {column}, {show(step)}, is no float: give a whole number of at most 2^53, or one over it"
+            )
         largest = max(abs(self.low), abs(self.high), key=Fraction) if whole else max(abs(low), abs(high))
         if not largest <= (INTEGER_STEPS if whole and step == 1 else FLOAT_STEPS):
             raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
         return Grid(int(low), int(high), step)
 
     def _fine(self) -> Fraction:
-        step = Fraction(10) ** math.floor(math.log10((self.high - self.low) / FINE))
+        power, span = COARSEST, (self.high - self.low) / FINE
+        while power > -COARSEST and Fraction(10) ** power > span:
+            power -= 1
+        step = Fraction(10) ** power
         while any((bound / step).denominator != 1 for bound in (self.low, self.high)) and step > Fraction(1, 10**18):
             step /= 10
         return step
+
+
+def _is_double(value: Fraction) -> bool:
+    return Fraction(float(value)) == value
 
 
 def _finite(given: Given, name: str) -> Fraction:
@@ -85,8 +97,8 @@ class Score:
     """A comparison as a sum over rows: Σ weight·(value in grid steps, or 1) ≥ `at_least`.
 
     `lowest` and `highest` are the least and the greatest that one row can score, and `possible` all of it where that is
-    little; `absent` tells whether a row can be outside what an average is over. `exact` tells whether rows that score so are
-    known to be possible.
+    little; `absent` tells whether a row can be outside what an average is over, `nobody` whether every row must be. `exact`
+    tells whether rows that score so are known to be possible.
     """
 
     terms: tuple[tuple[int, Term], ...]
@@ -95,6 +107,7 @@ class Score:
     highest: int
     possible: tuple[int, ...] | None
     absent: bool
+    nobody: bool
     exact: bool
 
 
@@ -106,7 +119,8 @@ def score(total: Total, grids: Mapping[str, Grid]) -> Score:
     limit = total.limit * scale
     if not (abs(limit) <= LARGEST and scale <= LARGEST):
         raise DuotoneError("the numbers of the question are too large or too fine")
-    cases, absent, exact = _cases(terms, total, grids)
+    found, absent, exact = _cases(terms, total, grids)
+    cases = found or [(0, 0)]
     lowest, highest = min(low for low, _ in cases), max(high for _, high in cases)
     parts = [_range(weight, term, grids) for weight, term in terms]
     if not sum(max(abs(low), abs(high)) for low, high in parts) <= INTEGER_STEPS:
@@ -114,7 +128,7 @@ def score(total: Total, grids: Mapping[str, Grid]) -> Score:
     sure = all(low == high for low, high in cases)
     possible = tuple(sorted({low for low, _ in cases})) if sure else None
     least = math.floor(limit) + 1 if total.strict else math.ceil(limit)
-    return Score(terms, least, lowest, highest, possible, absent, exact)
+    return Score(terms, least, lowest, highest, possible, absent, not found, exact)
 
 
 def _cases(
@@ -132,7 +146,7 @@ def _cases(
         ranges = [_range(weight, term, grids) for (weight, term), true in zip(terms, row, strict=False) if true]
         cases.append((sum(low for low, _ in ranges), sum(high for _, high in ranges)))
     columns = [t.value.column for _, t in terms if t.value]
-    return cases or [(0, 0)], len(there) < len(found), exact and len(columns) == len(set(columns))
+    return cases, len(there) < len(found), exact and len(columns) == len(set(columns))
 
 
 def _range(weight: int, term: Term, grids: Mapping[str, Grid]) -> tuple[int, int]:
@@ -155,5 +169,5 @@ def _unions(found: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
 def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "reduction"]) -> Grid:
     """The grid of a column that is added up, which needs bounds."""
     if value.column not in bounds:
-        raise DuotoneError(f"a {what} of {value.column} needs bounds: --bounds {value.column}=LO:HI")
+        raise DuotoneError(f"a {what} of {value.column} needs bounds: say from where to where its values count")
     return bounds[value.column].on(value.column, value.kind)

@@ -1,0 +1,65 @@
+"""Names of the table: the one after from, and those before a column's, must be the table's own or its alias."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from duotone.errors import DuotoneError
+
+ENDINGS = (".csv", ".parquet")
+
+
+def drop_names(select: exp.Select, name: str | None) -> None:
+    """Refuse a question about any other table; then leave out from, its alias and the names before columns, so that they
+    make no difference to the question's normal form. Without a `name`, as for a data frame, any one name is the table's.
+    """
+    clause = select.args.get("from_")
+    own = _names_of(name)
+    allowed = own
+    if clause is not None:
+        table = clause.this
+        written = tuple(table.parts)
+        if name is not None and not _among(written, own):
+            raise DuotoneError(f"the question is about {table.sql(dialect='duckdb', comments=False)}, and the table is {name}")
+        alias = table.args.get("alias")
+        allowed = [(alias.this,)] if alias is not None else [*own, *_ends(written)]
+    for column in select.find_all(exp.Column):
+        _drop_qualifier(column, allowed, clause is not None)
+    select.set("from_", None)
+
+
+def _drop_qualifier(column: exp.Column, allowed: Sequence[Sequence[exp.Identifier]], named: bool) -> None:
+    qualifier = [part for part in column.parts[:-1] if isinstance(part, exp.Identifier)]
+    if qualifier and not _among(qualifier, allowed):
+        how = "use the name or the alias that stands after from" if named else "leave out what stands before the column"
+        raise DuotoneError(f"{column.sql(dialect='duckdb')} is not a column of the table: {how}")
+    for part in ("table", "db", "catalog"):
+        column.set(part, None)
+
+
+def _names_of(name: str | None) -> list[tuple[exp.Identifier, ...]]:
+    """A file's name with and without its ending; a database's table with and without its schema."""
+    if name is None:
+        return []
+    last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
+    ending = next((e for e in ENDINGS if last.lower().endswith(e)), None)
+    if ending is not None:
+        forms = [last, last[: -len(ending)]]
+        return [tuple(exp.to_identifier(part) for part in parts) for form in forms for parts in ([form], form.split("."))]
+    return [(exp.to_identifier(last),), *_ends(tuple(exp.to_identifier(part) for part in last.split(".")))]
+
+
+def _ends(parts: Sequence[exp.Identifier]) -> list[tuple[exp.Identifier, ...]]:
+    return [tuple(parts[i:]) for i in range(len(parts))]
+
+
+def _among(written: Sequence[exp.Identifier], names: Iterable[Sequence[exp.Identifier]]) -> bool:
+    return any(len(n) == len(written) and all(map(_same, written, n)) for n in names)
+
+
+def _same(written: exp.Identifier, name: exp.Identifier) -> bool:
+    """Whether two names are one; upper and lower case are told apart where the question quotes the name."""
+    return written.name == name.name if written.args.get("quoted") else written.name.lower() == name.name.lower()
