@@ -22,11 +22,13 @@ class Tally:
 
     pairs: int = 0
     tables: int = 0
+    refused: int = 0
     wrong: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Take over another's figures."""
         self.pairs, self.tables = self.pairs + other.pairs, self.tables + other.tables
+        self.refused += other.refused
         self.wrong += other.wrong
 
     def line(self) -> str:
@@ -34,14 +36,21 @@ class Tally:
         return f"{self.pairs} pairs, {len(self.wrong)} mismatches"
 
 
+class Refused(str):
+    """The sentence with which a question was refused before any row was read."""
+
+
 def levels(source: Source, question: Question, by: str | None, **more: Any) -> Mapping[Any, int] | str:
-    """The level of each group, or the sentence with which the question was refused or failed."""
+    """The level of each group, or the sentence with which the question was refused, or failed."""
     text = question.text if by is None else f"select {by}, {question.text} group by {by}"
     try:
         prepared = prepare(source, text, PRIVACY, **question.options, **more)
-        keys, _, found = prepared._levels()
     except DuotoneError as error:
-        return str(error)
+        return Refused(error)
+    try:
+        keys, _, found = prepared._levels()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     return {(key[0] if by is not None else None): int(level) for key, level in zip(keys, found.tolist(), strict=True)}
 
 
@@ -87,14 +96,14 @@ def keys(source: Source, name: str, kind: str, values: Sequence[Value], written:
     groups, counted, people = _keyed(source, name)
     if isinstance(groups, str) or isinstance(counted, str) or isinstance(people, str):
         return [str((groups, counted, people))]
-    expected = {written(kind, v): n for v, n in there.items()}
+    expected = {written(kind, v): n for v, n in there.items() if written(kind, v) is not None}
     wrong = []
     if groups != {key: n - 1 for key, n in expected.items()}:
         wrong.append(f"groups {_different(groups, {key: n - 1 for key, n in expected.items()})}")
     if counted != {key: max(min(n - 3, 14), -15) for key, n in expected.items()}:
         wrong.append(f"counts {_different(counted, {key: n - 3 for key, n in expected.items()})}")
-    if not _agree(len(there) - 3, people[()]):
-        wrong.append(f"{len(there)} people have level {people[()]}")
+    if not _agree(len(expected) - 3, people[()]):
+        wrong.append(f"{len(expected)} people have level {people[()]}")
     return wrong
 
 
@@ -113,8 +122,8 @@ def _keyed(source: Source, name: str) -> list[Mapping[Any, int] | str]:
         try:
             named, _, levels = prepared()._levels()
             found.append({key[0] if key else (): int(level) for key, level in zip(named, levels.tolist(), strict=True)})
-        except DuotoneError as error:
-            found.append(str(error))
+        except Exception as error:
+            found.append(f"{type(error).__name__}: {error}")
     return found
 
 

@@ -108,6 +108,7 @@ NUMERIC = [
     *(_whole(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)),
     Column("f64", "float", pa.float64(), tuple(map(double, (3.0, 5.0, 5.0, 2.5))), (*NANS64, *map(double, FLOATS))),
     Column("f32", "float", pa.float32(), tuple(map(single, (3.0, 5.0, 5.0, 2.5))), (*NANS32, *map(single, FLOATS32))),
+    Column("f16", "float", pa.float16(), (0x4200, 0x4500, 0x4500, 0x4100), (0x7E00, 0xFE01, 0x7C01, 0x7C00, 0xFC00, 0x8000, 1, 0x8001, 0x7BFF, 0xFBFF)),
     *(_decimal(*sizes) for sizes in ((4, 1), (9, 2), (15, 15), (18, 4), (19, 0), (38, 0), (38, 10), (38, 38))),
 ]
 OTHERS = [

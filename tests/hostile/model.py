@@ -43,9 +43,10 @@ def read(column: Column, raw: Raw) -> Value:
 
 
 def _float(column: Column, bits: int) -> float | None:
-    wide = column.arrow.bit_width == 64
-    value = struct.unpack("<d" if wide else "<f", struct.pack("<Q" if wide else "<I", bits))[0]
-    return None if math.isnan(value) else float(value)
+    """NaN, whatever its payload or sign, is null; −0.0 is 0.0."""
+    shape, whole = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[column.arrow.bit_width]
+    value = struct.unpack(shape, struct.pack(whole, bits))[0]
+    return None if math.isnan(value) else float(value) + 0.0
 
 
 def _rounded(exact: Fraction) -> float:
@@ -53,20 +54,44 @@ def _rounded(exact: Fraction) -> float:
     return float(exact)
 
 
+DAY = 86_400_000_000
+FIRST_DAY, LAST_DAY = -719162, 2932896
+"""0001-01-01 and 9999-12-31."""
+LONGEST_KEY = 1024
+
+
 def _day(days: int) -> int | None:
-    return days
+    """Outside the years 1 to 9999: null."""
+    return days if FIRST_DAY <= days <= LAST_DAY else None
 
 
 def _time(ticks: int, unit: str) -> int | None:
-    return ticks * 10**6 // TICKS[unit]
+    """Rounded down to microseconds; outside the years 1 to 9999 null, and so are the ends of nanoseconds."""
+    if unit == "ns" and ticks in (-(2**63), 2**63 - 1, 1 - 2**63):
+        return None
+    micros = ticks * 10**6 // TICKS[unit]
+    return micros if FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY else None
 
 
-def _text(raw: bytes) -> bytes | None:
+def _text(raw: bytes) -> bytes:
+    """Each byte that is not part of a UTF-8 character is `?`."""
+    text, at = b"", 0
     try:
         raw.decode()
     except UnicodeDecodeError:
-        return None
+        while at < len(raw):
+            size = next((n for n in (1, 2, 3, 4) if _is_character(raw[at : at + n])), 0)
+            text += raw[at : at + size] if size else b"?"
+            at += size or 1
+        return text
     return raw
+
+
+def _is_character(raw: bytes) -> bool:
+    try:
+        return len(raw.decode()) == 1
+    except UnicodeDecodeError:
+        return False
 
 
 def as_number(value: Value) -> Any:
@@ -99,7 +124,7 @@ def _like(text: str, pattern: str) -> bool:
     return len(text) in reached
 
 
-def day_parts(kind: str, value: Any) -> tuple[int, int, int] | None:
+def day_parts(kind: str, value: Any) -> tuple[int, int, int]:
     """Year, month and day of a date or a time, by the calendar that has always been Gregorian."""
     days = value if kind == "date" else value // 86_400_000_000
     era, day = divmod(days + 719468, 146097)  # eras of 400 years from 0000-03-01
@@ -117,7 +142,7 @@ def kind_of(kind: pa.DataType) -> str:
     if kind in (pa.string(), pa.large_string(), pa.string_view()):
         return "text"
     if types.is_decimal(kind):
-        return "decimal" if kind.precision <= 38 else "other"
+        return "decimal" if kind.precision <= 38 and 0 <= kind.scale <= kind.precision else "other"
     if types.is_timestamp(kind):
         return "time" if kind.tz is None else "other"
     for name, fits in (("boolean", types.is_boolean), ("date", types.is_date)):
@@ -125,17 +150,17 @@ def kind_of(kind: pa.DataType) -> str:
             return name
     if types.is_integer(kind):
         return "other" if kind == pa.uint64() else "integer"
-    return "float" if kind in (pa.float32(), pa.float64()) else "other"
+    return "float" if types.is_floating(kind) else "other"
 
 
 def as_key(kind: str, value: Any) -> Any:
-    """A group's key as it is released."""
+    """A group's key as it is released; None where its rows are nobody's."""
     match kind:
         case "text":
-            return value.decode()
+            return value.decode() if length(value) <= LONGEST_KEY else None
         case "boolean":
             return str(value).lower()
         case "date":
-            year, month, day = day_parts("date", value) or (0, 0, 0)
+            year, month, day = day_parts("date", value)
             return f"{year:04}-{month:02}-{day:02}"
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,13 +13,15 @@ from typing import Any
 import pyarrow as pa
 
 from hostile import sources
-from hostile.asked import Tally, keys, levels, refusals, wrong_levels
+from hostile.asked import Refused, Tally, keys, levels, refusals, wrong_levels
 from hostile.columns import COLUMNS, Column
 from hostile.model import Value, as_key, read
 from hostile.questions import Bounds, Constant, Question, Row, every, per_person
 from hostile.worlds import World, places, woven
 
 F = Fraction
+ONE_ANSWER = re.compile("same answer|on every table|always")
+"""Questions that no table can change are refused, for all tables alike."""
 NUMBERS = [Constant(text, F(text)) for text in ("5", "0", "-1", "5/2", "100", "3")]
 INTS = [Constant(str(n), F(n)) for n in (127, -128, 255, 2**31 - 1, -(2**31), 2**53, 2**63 - 1, -(2**63), 2**64, 10**30)]
 FLOATS = [Constant(text, float(F(text))) for text in ("0.1", "150", "-7.25", "4503599627370497", "1e300", "5e-324", "-1e-320")]
@@ -118,6 +121,10 @@ def _kinds(source: Any, columns: Mapping[str, Column], tally: Tally, where: str)
 
 def _answers(found: Any, groups: Mapping[Any, Sequence[Row]], question: Question, edges: Sequence[tuple[Any, Any]],
              tally: Tally, where: str) -> None:  # fmt: skip
+    if isinstance(found, Refused):
+        tally.refused += 1
+        tally.wrong += [f"{where}, {question.text}: {found}"] * (not ONE_ANSWER.search(found))
+        return
     wrong = [found] if isinstance(found, str) else wrong_levels(found, groups, question, edges)
     tally.pairs += len(edges)
     tally.wrong += [f"{where}, {question.text} {dict(question.options)}: {said}" for said in wrong]
@@ -148,8 +155,11 @@ def alone(writer: str, names: Sequence[str], seed: int, folder: Path, *, each: i
             for question in asked(column, groups, draw, each, 1):
                 asking = replace(question, options={**question.options, "neighbours": relation}, level=None)
                 found: dict[Any, int] = {}
-                for i, source in enumerate((first, second)):
-                    told = levels(source, asking, None)
+                both_told = [levels(source, asking, None) for source in (first, second)]
+                if isinstance(both_told[0], Refused) and both_told[0] == both_told[1] and ONE_ANSWER.search(both_told[0]):
+                    tally.refused += 1
+                    continue
+                for i, told in enumerate(both_told):
                     if isinstance(told, str):
                         tally.wrong.append(f"{where}, {question.text}, table {i}: {told}")
                     else:

@@ -124,8 +124,7 @@ def _among(values: Sequence[Any]) -> Test:
 
 def _part(kind: str, place: int, sign: str, at: int) -> Test:
     def part(value: Value) -> bool | None:
-        parts = None if value is None else day_parts(kind, value)
-        return None if parts is None else bool(SIGNS[sign](parts[place], at))
+        return None if value is None else bool(SIGNS[sign](day_parts(kind, value)[place], at))
 
     return part
 
@@ -189,13 +188,15 @@ class Bounds:
         return number(self.low), number(self.high), number(self.grid)
 
     def on_grid(self, value: Any) -> Fraction | None:
-        """A value clipped, and rounded to the nearest multiple of the grid, a half up."""
+        """A value on the grid, the nearest, a half up, and clipped; of a float, the float nearest to value / grid is put there."""
         if value is None:
             return None
-        if value in (math.inf, -math.inf):
+        if not self.low - self.grid < value < self.high + self.grid:
             return self.high if value > 0 else self.low
-        inside = min(max(Fraction(value), self.low), self.high)
-        return Fraction(math.floor(inside / self.grid + Fraction(1, 2))) * self.grid
+        steps = Fraction(value) / self.grid
+        if isinstance(value, float):
+            steps = Fraction(float(steps))
+        return min(max(math.floor(steps + Fraction(1, 2)) * self.grid, self.low), self.high)
 
 
 def sums(name: str, bounds: Bounds, limits: Sequence[Fraction], means: Sequence[Fraction]) -> Iterator[Question]:
