@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from duotone.account import Receipt
 from duotone.budget import Sale
 from duotone.engines import Source
-from duotone.engines.found import Ends, Found, Gathered, Tally, Want
+from duotone.engines.found import Ends, Found, Gathered, Tally, Want, require_reach
 from duotone.engines.plan import People, gather, kept
 from duotone.engines.reading import columns_in
 from duotone.engines.source import UNREADABLE, quietly
@@ -120,11 +120,13 @@ class Prepared:
         """What each comparison asks of the engine."""
         reach = 1
         if self.asked is not None:
-            made = Coin(balanced(self.share)).table
-            assert isinstance(made, LineTable)
-            reach = max(len(made.blue), len(made.red))
+            line = Coin(balanced(self.share)).table
+            assert isinstance(line, LineTable)
+            reach = max(len(line.blue), len(line.red))
         atoms = _atoms(self.asked.tree) if self.asked is not None else ()
-        return tuple(measure(atom, self.declared, reach, self.rows or ALWAYS) for atom in atoms)
+        made = tuple(measure(atom, self.declared, reach, self.rows or ALWAYS) for atom in atoms)
+        require_reach(m.wants for m in made)  # which no engine finds out before it has read rows
+        return made
 
     @property
     def rows(self) -> Condition | None:
