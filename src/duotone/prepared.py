@@ -15,6 +15,7 @@ from duotone.account import Receipt
 from duotone.budget import Sale
 from duotone.compiled import Compiled, compile_question
 from duotone.engines import Source
+from duotone.engines.found import require_reach
 from duotone.engines.plan import People, gather, kept
 from duotone.engines.reading import columns_in
 from duotone.engines.source import UNREADABLE, quietly
@@ -219,6 +220,7 @@ def prepared_question(
     share = privacy.split(_parts(asked, asked.by, most, listed))
     table = line_table(balanced(share))
     compiled = compile_question(asked, declared, _reach(table))
+    require_reach(m.wants for m in compiled.measures)  # which no engine finds out before it has read rows
     return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, table, compiled)
 
 

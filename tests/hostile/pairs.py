@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hostile import sources
 from hostile.asked import Refused, Tally, keys, levels, refusals, wrong_levels
-from hostile.columns import COLUMNS, Column
+from hostile.columns import Column
 from hostile.model import Value, as_key, read
 from hostile.questions import Bounds, Constant, Question, Row, every, per_person
 from hostile.worlds import World, places, woven
@@ -69,8 +69,7 @@ def grouped(writer: str, names: Sequence[str], seed: int, folder: Path, *, each:
     """A world of one writer, asked `each` questions about every column; with `few` hostile values, so that what the
     source knows about all its values is about few of them. With more than one row a person, persons are asked about."""
     draw, tally = random.Random(seed), Tally()
-    columns = {n: sources.storable(writer, COLUMNS[n], folder) for n in names}
-    columns = {n: c for n, c in columns.items() if c.hostile and c.quiet}
+    columns = sources.storable(writer, names, folder)
     if not columns:
         return tally
     hostile = places(columns) if few is None else draw.sample(places(columns), few)
@@ -133,8 +132,7 @@ def _answers(found: Any, groups: Mapping[Any, Sequence[Row]], question: Question
 def alone(writer: str, names: Sequence[str], seed: int, folder: Path, *, each: int) -> Tally:
     """Two tables of their own that differ in one row, of all these columns, asked without groups under either relation."""
     draw, tally = random.Random(seed), Tally()
-    columns = {n: sources.storable(writer, COLUMNS[n], folder) for n in names}
-    columns = {n: c for n, c in columns.items() if c.hostile and c.quiet}
+    columns = sources.storable(writer, names, folder)
     if not columns:
         return tally
     relation = draw.choice(("add-remove", "replace"))
@@ -185,8 +183,7 @@ def _rows(held: tuple[Column, Sequence[Any]], seed: int) -> list[Row]:
 def keyed(writer: str, names: Sequence[str], seed: int, folder: Path) -> Tally:
     """Hostile values as groups' keys and as people's names: which keys there are, how many people each has, who is one."""
     draw, tally = random.Random(seed), Tally()
-    columns = {n: sources.storable(writer, COLUMNS[n], folder) for n in names}
-    columns = {n: c for n, c in columns.items() if c.hostile and c.quiet}
+    columns = sources.storable(writer, names, folder)
     if not columns:
         return tally
     base = [*draw.choices(places(columns), k=draw.randrange(12)), *range(-draw.randrange(5), 0)]

@@ -12,9 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from duotone import DuotoneError
 from duotone.engines import open_source
-from hostile.columns import Column, Raw, array
+from hostile.columns import COLUMNS, Column, Raw, array
 from hostile.model import kind_of
 
 Stored = Mapping[str, tuple[Column, list[Raw]]]
@@ -177,13 +176,15 @@ def _by_pandas(table: pa.Table, path: Path) -> None:
 
 
 def duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) -> Written:
-    """A table of a DuckDB file."""
+    """A table of a DuckDB file. Once it has seen a text beyond ASCII, DuckDB takes any bytes for text: so that comes first."""
     import duckdb
 
     path = _number(folder, "duckdb")
     with duckdb.connect(path) as connection:
         connection.register("given", table)
-        connection.execute("create table t as select * from given")
+        values = ", ".join("'é'" if c in columns and columns[c].kind == "text" else "null" for c in table.column_names)
+        connection.execute(f"create table t as select * from given limit 0; insert into t values ({values})")
+        connection.execute("insert into t select * from given; delete from t where rowid = 0")
     return Written(path, stored(table, columns), {"name": "t"})
 
 
@@ -209,11 +210,13 @@ WRITERS: Mapping[str, Writer] = {
 }
 
 
-def storable(writer: str, column: Column, folder: Path) -> Column:
-    """The column with the values that this writer can store; each was tried alone."""
-    if (writer, column.name) not in _STORABLE:
-        _STORABLE[writer, column.name] = _kept(writer, column, folder)
-    return _STORABLE[writer, column.name]
+def storable(writer: str, names: Sequence[str], folder: Path) -> dict[str, Column]:
+    """Columns, each with the values that this writer can store; a column that it cannot store at all is left out."""
+    for name in names:
+        if (writer, name) not in _STORABLE:
+            _STORABLE[writer, name] = _kept(writer, COLUMNS[name], folder)
+    columns = {name: _STORABLE[writer, name] for name in names}
+    return {name: column for name, column in columns.items() if column.hostile and column.quiet}
 
 
 _STORABLE: dict[tuple[str, str], Column] = {}
@@ -227,23 +230,9 @@ def _kept(writer: str, column: Column, folder: Path) -> Column:
         middle = len(values) // 2
         return () if len(values) == 1 else fitting(values[:middle]) + fitting(values[middle:])
 
-    if not _taken(writer, column, folder):
+    if not _fits(writer, column, [], folder):
         return replace(column, hostile=())
     return replace(column, hostile=fitting(column.hostile), quiet=fitting(column.quiet))
-
-
-def _taken(writer: str, column: Column, folder: Path) -> bool:
-    """Whether Duotone opens a table with such a column, told by one without rows: no row may change that."""
-    try:
-        with opened(WRITERS[writer](pa.table({column.name: array(column, [])}), {column.name: column}, folder)):
-            return True
-    except DuotoneError:
-        REFUSED.add((writer, column.name))
-        return False
-
-
-REFUSED: set[tuple[str, str]] = set()
-"""Columns with which a table of some source is refused as a whole, whatever its rows."""
 
 
 def _fits(writer: str, column: Column, values: Sequence[Raw], folder: Path) -> bool:

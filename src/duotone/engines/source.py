@@ -129,7 +129,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     except DuotoneError as error:
         refused = str(error)
     except Exception as error:
-        outcome = "interrupted" if type(error).__name__ in INTERRUPTED else "failed"
+        outcome = "interrupted" if _interrupt(error) else "failed"
     except KeyboardInterrupt:
         outcome = "interrupted"
     if outcome == "interrupted":  # out here, so that nothing is remembered as the context
@@ -139,8 +139,9 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     return done
 
 
-INTERRUPTED = ("InterruptException", "QueryCanceled")
-"""What DuckDB and psycopg make of an interrupt."""
+def _interrupt(error: Exception) -> bool:
+    """Whether an error is what DuckDB makes of Ctrl-C; psycopg and Spark leave it what it is."""
+    return type(error).__name__ == "InterruptException" or type(error) is RuntimeError and str(error) == "Query interrupted"
 
 
 def _kind(dtype: Any, untyped: bool) -> Kind:
