@@ -57,7 +57,7 @@ TEXTS = (
     b"$1", b"{}", b"%s", b"true ", b"12345678901234567890", b"3.0000000000000000000001",
 )  # fmt: skip
 BROKEN = (b"\xff", b"\xfe\xff", b"a\xff", b"a\xffb", b"\xc3", b"a\xc3", b"\xc3(", b"\xc0\x80", b"\xed\xa0\x80", b"\xed\xa0\x80\xed\xb0\x80", b"\xf4\x90\x80\x80",
-          b"\xe0\x80\x80", b"\x80", b"\xf0\x9f\x99")  # fmt: skip
+          b"\xe0\x80\x80", b"\x80", b"\xf0\x9f\x99", b"\xe2\x82(b", b"\xf0\x9f(ab", b"\xe2\xc3\xa9", b"\xf5\x80\x80\x80a", b"\xf8abcde")  # fmt: skip
 """Bytes that are not UTF-8: lone surrogates, overlong forms, beyond the last character, cut off."""
 
 

@@ -74,17 +74,31 @@ def _time(ticks: int, unit: str) -> int | None:
 
 
 def _text(raw: bytes) -> bytes:
-    """Each byte that is not part of a UTF-8 character is `?`."""
-    text, at = b"", 0
+    """Each byte that is not part of a UTF-8 character is `?`, and so is the byte at which a character breaks off."""
     try:
         raw.decode()
     except UnicodeDecodeError:
+        text, at = b"", 0
         while at < len(raw):
             size = next((n for n in (1, 2, 3, 4) if _is_character(raw[at : at + n])), 0)
-            text += raw[at : at + size] if size else b"?"
-            at += size or 1
+            text += raw[at : at + size] if size else b"?" * _broken(raw[at:])
+            at += size or _broken(raw[at:])
         return text
     return raw
+
+
+def _broken(raw: bytes) -> int:
+    """How many bytes go with one that begins no character: those that continue it, and the one at which it breaks off; unless
+    the text ends before the character that it announces does."""
+    announced = next((n for n, low, high in ((2, 0xC0, 0xE0), (3, 0xE0, 0xF0), (4, 0xF0, 0xF8)) if low <= raw[0] < high), 1)
+    if len(raw) < announced:
+        return 1
+    size = 1
+    while size < announced:
+        size += 1
+        if not 0x80 <= raw[size - 1] < 0xC0:
+            break
+    return size
 
 
 def _is_character(raw: bytes) -> bool:

@@ -181,10 +181,11 @@ def duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) ->
 
     path = _number(folder, "duckdb")
     with duckdb.connect(path) as connection:
-        connection.register("given", table)
-        values = ", ".join("'é'" if c in columns and columns[c].kind == "text" else "null" for c in table.column_names)
-        connection.execute(f"create table t as select * from given limit 0; insert into t values ({values})")
-        connection.execute("insert into t select * from given; delete from t where rowid = 0")
+        texts = [f.name for f in table.schema if kind_of(f.type) == "text"]
+        plain = table.cast(pa.schema([f.with_type(pa.large_string()) if pa.types.is_dictionary(f.type) else f for f in table.schema]))
+        first = {f.name: pa.array(["é" if f.name in texts else None], f.type) for f in plain.schema}
+        connection.register("given", pa.concat_tables([pa.table(first, plain.schema), plain]).combine_chunks())
+        connection.execute("create table t as select * from given; delete from t where rowid = 0")
     return Written(path, stored(table, columns), {"name": "t"})
 
 
