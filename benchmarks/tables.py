@@ -31,7 +31,7 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, int]], str]] = {
         "select count(*) filter (where salary > 20000) from '{}'",
     ),
     "grouped count": (
-        "select region, count(*) > 1000 from t group by region",
+        "select region, count(*) > 1000 group by region",
         {},
         "select region, count(*) from '{}' group by region",
     ),

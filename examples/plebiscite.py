@@ -30,7 +30,7 @@ for words, (question, bounds) in QUESTIONS.items():
     )
 
 regions = prepare(survey, "select region, count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N') "
-                          "from survey group by region", privacy)  # fmt: skip
+                          "from chile group by region", privacy)  # fmt: skip
 print(
     "A majority for yes, by region:", ", ".join(f"{k}: {'yes' if a else 'no'}" for (k,), a in regions.release().answers.items())
 )
