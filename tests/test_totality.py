@@ -1,25 +1,30 @@
 """The rule of totality: one row more, less or replaced changes no error, no message, no schema, no other row's reading, and
-the level by at most one. What a pair is, and how so many are asked, stands in `hostile`. Seeds are fixed, and named by a failure."""
+the level by at most one. What a pair is, and how so many are asked, stands in `hostile`. Seeds are fixed; a failure names its
+own."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
 
+import postgres_server
 from duotone import DuotoneError, prepare
 from duotone.cli import main
 from duotone.engines import open_source
-from hostile import extras, pairs, sources
+from hostile import csvs, extras, pairs, sources
 from hostile.asked import PRIVACY, Tally, levels
 from hostile.columns import COLUMNS, LONG
 from hostile.questions import Question
 
+yes = Mock(return_value=True)
+"""For questions whose truth is not asked here."""
 NAMES = [name for name in COLUMNS if name != "u64"]
-FILES = [name for name in sources.WRITERS if name not in ("arrow", "arrow in pieces")]
 
 
 def no_mismatch(tally: Tally, least: int) -> None:
@@ -35,7 +40,7 @@ def test_a_hundred_thousand_pairs(part: int, tmp_path: Path) -> None:
     tally = Tally()
     for i, name in enumerate(NAMES[part::4]):
         tally.add(pairs.grouped("arrow", [name], 100 * part + i, tmp_path, each=4, couples=450))
-    no_mismatch(tally, 25_000 if part else 25_000)
+    no_mismatch(tally, 26_000)
 
 
 @pytest.mark.parametrize("writer", sources.WRITERS)
@@ -43,25 +48,25 @@ def test_every_writer(writer: str, tmp_path: Path) -> None:
     """Few hostile values in each file, so that what the file says of its values is about them."""
     tally = Tally()
     for seed in range(3):
-        tally.add(pairs.grouped(writer, NAMES[seed::3], seed, tmp_path, each=2, couples=20, few=2))
-    no_mismatch(tally, 500)
+        tally.add(pairs.grouped(writer, NAMES[seed::3], seed, tmp_path, each=1, couples=20, few=2))
+    no_mismatch(tally, 900)
 
 
 @pytest.mark.parametrize("writer", sources.WRITERS)
 def test_tables_alone(writer: str, tmp_path: Path) -> None:
     """Tables and their neighbours as files and frames of their own, under both relations."""
-    tally = Tally()
-    for seed in range(3):
-        tally.add(pairs.alone(writer, NAMES[seed::3], seed, tmp_path, each=1))
-    no_mismatch(tally, 25)
+    tally, place = Tally(), list(sources.WRITERS).index(writer)
+    for seed in range(place, place + 2):
+        tally.add(pairs.alone(writer, ["f64", *NAMES[seed % 6 :: 6]], seed, tmp_path, each=1))
+    no_mismatch(tally, 9)
 
 
 @pytest.mark.parametrize("rows", [2, 3])
 def test_people_with_several_rows(rows: int, tmp_path: Path) -> None:
     tally = Tally()
     for seed, name in enumerate(NAMES):
-        tally.add(pairs.grouped("arrow", [name], seed, tmp_path, each=2, couples=60, rows=rows))
-    no_mismatch(tally, 10_000)
+        tally.add(pairs.grouped("arrow", [name], seed, tmp_path, each=1, couples=60, rows=rows))
+    no_mismatch(tally, 5_000)
 
 
 @pytest.mark.parametrize("writer", ["arrow", "polars", "pandas", "parquet by pyarrow", "duckdb"])
@@ -69,22 +74,42 @@ def test_hostile_keys(writer: str, tmp_path: Path) -> None:
     """Values as keys of groups and names of people; and refusals word for word the same."""
     tally = Tally()
     for seed in range(2):
-        tally.add(pairs.keyed(writer, NAMES, seed, tmp_path))
-    no_mismatch(tally, 100)
+        tally.add(pairs.keyed(writer, ["text", "i64", *NAMES[seed::5]], seed, tmp_path))
+    no_mismatch(tally, 40)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 8])
+def test_csv_lines(seed: int, tmp_path: Path) -> None:
+    """Lines and fields of every kind, as text, numbers, dates and Booleans."""
+    no_mismatch(csvs.pairs(seed, tmp_path, each=3), 400)
+
+
+def test_postgres() -> None:
+    if postgres_server.programs() is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("PostgreSQL is not installed, and this test needs it")
+    from hostile import postgres
+
+    with postgres_server.server() as url:
+        no_mismatch(postgres.ask(url, 1, 2), 5_000)
 
 
 @pytest.mark.parametrize("writer", ["arrow", "polars", "parquet by pyarrow", "duckdb"])
 def test_three_million_characters(writer: str, tmp_path: Path) -> None:
-    """As a value, as a group's key and as a person's name."""
-    table = pa.table({"x": pa.array(["a", "b", LONG.decode(), None])})
+    """As a value it is read; as a key or a name it is nobody's, as any of more than 1,024 characters."""
+    edge = "e" * 1024
+    table = pa.table({"x": pa.array(["a", edge, edge + "e", LONG.decode(), None])})
     written = sources.WRITERS[writer](table, {}, tmp_path)
     with sources.opened(written) as source:
-        for text, level in (("count(x) > 2", 0), ("count(*) filter (where x > 'c') > 0", 0), ("max(x) > 'long'", 0),
-                            ("count(*) filter (where length(x) >= 3000000) = 1", 0), ("count(distinct x) >= 3", 0)):  # fmt: skip
+        for text, level in (
+            ("count(x) > 2", 1),
+            ("count(*) filter (where x > 'f') > 0", 0),
+            ("max(x) > 'long'", 0),
+            ("count(*) filter (where length(x) >= 3000000) = 1", 0),
+            ("count(distinct x) >= 2", 0),
+        ):
             unit = {"unit": "x"} if "distinct" in text else {}
-            assert levels(source, Question(text, lambda rows: True, unit), None) == {None: level}, text
-        found = levels(source, Question("count(*) > 0", lambda rows: True), "x")
-        assert found == {"a": 0, "b": 0, LONG.decode(): 0}
+            assert levels(source, Question(text, yes, unit), None) == {None: level}, text
+        assert levels(source, Question("count(*) > 0", yes), "x") == {"a": 0, edge: 0}
 
 
 def test_columns_that_cannot_be_asked_about(tmp_path: Path) -> None:
@@ -92,7 +117,11 @@ def test_columns_that_cannot_be_asked_about(tmp_path: Path) -> None:
     quiet, neighbours = extras.arrow_tables(4)
     pairs_seen = 0
     for name in ("arrow", "parquet by pyarrow", "polars"):
-        kept = [c for c in quiet.column_names if _opens(name, quiet.select([c]).slice(0, 0), tmp_path)]
+        kept = [
+            c
+            for c in quiet.column_names
+            if not (name == "polars" and c == "wide") and _opens(name, quiet.select([c]).slice(0, 0), tmp_path)
+        ]
         assert "x" in kept
         said = _said(name, quiet.select(kept), tmp_path)
         for neighbour in neighbours:
@@ -117,7 +146,7 @@ def _said(writer: str, table: pa.Table, folder: Path, more: int = 0) -> Any:
                 prepare(source, f"count(*) filter (where {column} is null) > 2", PRIVACY)
             except DuotoneError as error:
                 refused[column] = str(error)
-        found = levels(source, Question("count(*) > 2", lambda rows: True), None)
+        found = levels(source, Question("count(*) > 2", yes), None)
         assert isinstance(found, dict)
         return dict(source.columns), refused, found[None] - more
 
@@ -128,11 +157,15 @@ def test_pandas_objects() -> None:
 
     def asked(values: list[Any], unused: bool) -> Any:
         frame = pd.DataFrame({"x": range(len(values)), "o": pd.Series(values, dtype="object")})
-        questions = ["count(*) > 2", "sum(x) > 2"] if unused else ["count(o) > 1", "count(*) filter (where o = 'a') > 0", "mode(o) = 'a'"]
+        questions = (
+            ["count(*) > 2", "sum(x) > 2"]
+            if unused
+            else ["count(o) > 1", "count(*) filter (where o = 'a') > 0", "mode(o) = 'a'"]
+        )
         try:
             with open_source(frame) as source:
                 options = {"bounds": {"x": (0, 9)}}
-                return source.columns["o"], [levels(source, Question(q, lambda rows: True, options), None) for q in questions]
+                return source.columns["o"], [levels(source, Question(q, yes, options), None) for q in questions]
         except DuotoneError as error:
             return str(error)
 
@@ -154,8 +187,9 @@ def test_pandas_objects() -> None:
 
 
 COMMANDS = [
-    ("count(*) > 3", ()), ("count({}) > 3", ()), ("count(*) filter (where {} is null) > 1", ()), ("avg({}) > 3", ("--bounds", "{}=0:8:1")),
-    ("median({}) > 3", ()), ("mode({}) = 5", ()), ("count(*) filter (where {} = 'a') > 1", ()), ("select {}, count(*) > 1 group by {}", ()),
+    ("count(*) > 3", ()), ("count({}) > 3", ()), ("count(*) filter (where {} is null) > 1", ()),
+    ("avg({}) > 3", ("--bounds", "{}=0:8:1")), ("median({}) > 3", ()), ("mode({}) = 5", ()),
+    ("count(*) filter (where {} = 'a') > 1", ()), ("select {}, count(*) > 1 group by {}", ()),
     ("count(*) filter (where {} like 'a%') > 1", ()), ("count(distinct {}) > 2", ("--unit", "{}")),
 ]  # fmt: skip
 
@@ -165,18 +199,19 @@ def test_the_command_says_the_same(name: str, tmp_path: Path, capsys: pytest.Cap
     """Exit codes, messages, previews and the keys of JSON objects, of a file and of it with a hostile row more."""
     column = COLUMNS[name]
     writer = sources.WRITERS["parquet by pyarrow"]
-    for i, value in enumerate(sources.storable("parquet by pyarrow", column, tmp_path).hostile[:: len(column.hostile) // 4]):
+    hostile = sources.storable("parquet by pyarrow", [name], tmp_path)[name].hostile
+    for i, value in enumerate((hostile[0], hostile[len(hostile) // 2])):
         said = []
         for values in ([*column.quiet], [*column.quiet, value]):
             path = tmp_path / "t.parquet"
             writer(pairs.plain_table(column, values), {name: column}, tmp_path).table.rename(path)
-            said.append([_run(path, name, question, options, capsys) for question, options in COMMANDS[i % 2 :: 2]])
+            said.append([_run(path, name, question, options, capsys) for question, options in COMMANDS[i % 3 :: 3]])
         assert said[0] == said[1], value
 
 
 def _run(path: Path, name: str, question: str, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> Any:
     told = []
-    for more in (["--json"], ["--preview"], ["--preview", "--json"]):
+    for more in (["--json"], ["--preview"]):
         asked = [question.replace("{}", name), *(o.replace("{}", name) for o in options)]
         with pytest.raises(SystemExit) as ended:
             main(["ask", str(path), *asked, "--epsilon", "1", "--delta", "1e-6", *more])

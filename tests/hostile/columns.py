@@ -40,24 +40,31 @@ def single(x: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", x))[0])
 
 
-NANS64 = (0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001, 0xFFF0000000000001, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
+NANS64 = (0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001, 0xFFF0000000000001, 0x7FFFFFFFFFFFFFFF,
+0xFFFFFFFFFFFFFFFF,
           0x7FF800000000BEEF)  # fmt: skip
 NANS32 = (0x7FC00000, 0xFFC00000, 0x7F800001, 0xFF800001, 0x7FFFFFFF, 0xFFFFFFFF)
 INF = float("inf")
-FLOATS = (INF, -INF, -0.0, 0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 0.1, 1e-300,
+FLOATS = (INF, -INF, -0.0, 0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 0.1,
+1e-300,
           0.49999999999999994, 2.0**53, 2.0**53 - 1, -(2.0**51) - 0.5, 4503599627370497.5, 1e22, 150.0, -7.25)  # fmt: skip
 FLOATS32 = (INF, -INF, -0.0, 0.0, 1e-45, -1e-45, 1.1754943508222875e-38, 3.4028234663852886e38, -3.4028234663852886e38, 0.1,
             16777216.0, 150.0, -7.25)  # fmt: skip
 TEXTS = (
-    b"", b" ", b"  ", b"NULL", b"null", b"\\N", b"NaN", b"nan", b"inf", b"-Infinity", b"1", b" 1 ", b"1.5", b"+3", b"007", b"1e5", b"1e400",
-    b"-1e-400", b"0x1F", b"1_000", b"1,000", b"true", b"f", b"2020-01-01", b"2020-01-01 00:00:00", b"20200101", b"epoch", b"infinity", b"a\x00b",
-    b"\x00", b"\x00\x00", b"\x1f", b"\x01", b"\x7f", b"a", b"A", b"b", b"ab", b"a\nb", b"a\r\nb", b"\r", b"\"", b"\"\"", b"'", b"''", b"a,b", b"--", b"%", b"_",
+    b"", b" ", b"  ", b"NULL", b"null", b"\\N", b"NaN", b"nan", b"inf", b"-Infinity", b"1", b" 1 ", b"1.5", b"+3", b"007",
+    b"1e5", b"1e400",
+    b"-1e-400", b"0x1F", b"1_000", b"1,000", b"true", b"f", b"2020-01-01", b"2020-01-01 00:00:00", b"20200101", b"epoch",
+    b"infinity", b"a\x00b",
+    b"\x00", b"\x00\x00", b"\x1f", b"\x01", b"\x7f", b"a", b"A", b"b", b"ab", b"a\nb", b"a\r\nb", b"\r", b"\"", b"\"\"", b"'",
+    b"''", b"a,b", b"--", b"%", b"_",
     b"\\", "é".encode(), "É".encode(), "é".encode(), "ß".encode(), "İ".encode(), "ı".encode(), "語".encode(), "🙂".encode(),
-    "\ufeff".encode(), "\ufffd".encode(), "\uffff".encode(), "\U0010ffff".encode(), "‮".encode(), " ".encode(), b"x" * 5000,
+    "\ufeff".encode(), "\ufffd".encode(), "\uffff".encode(), "\U0010ffff".encode(), "‮".encode(), b" ", b"x" * 5000,
     b"$1", b"{}", b"%s", b"true ", b"12345678901234567890", b"3.0000000000000000000001",
 )  # fmt: skip
-BROKEN = (b"\xff", b"\xfe\xff", b"a\xff", b"a\xffb", b"\xc3", b"a\xc3", b"\xc3(", b"\xc0\x80", b"\xed\xa0\x80", b"\xed\xa0\x80\xed\xb0\x80", b"\xf4\x90\x80\x80",
-          b"\xe0\x80\x80", b"\x80", b"\xf0\x9f\x99", b"\xe2\x82(b", b"\xf0\x9f(ab", b"\xe2\xc3\xa9", b"\xf5\x80\x80\x80a", b"\xf8abcde")  # fmt: skip
+BROKEN = (b"\xff", b"\xfe\xff", b"a\xff", b"a\xffb", b"\xc3", b"a\xc3", b"\xc3(", b"\xc0\x80", b"\xed\xa0\x80",
+b"\xed\xa0\x80\xed\xb0\x80", b"\xf4\x90\x80\x80",
+          b"\xe0\x80\x80", b"\x80", b"\xf0\x9f\x99", b"\xe2\x82(b", b"\xf0\x9f(ab", b"\xe2\xc3\xa9", b"\xf5\x80\x80\x80a",
+          b"\xf8abcde")  # fmt: skip
 """Bytes that are not UTF-8: lone surrogates, overlong forms, beyond the last character, cut off."""
 
 
@@ -76,7 +83,19 @@ def _whole(bits: int, signed: bool) -> Column:
 def _decimal(digits: int, scale: int, make: Any = pa.decimal128) -> Column:
     """Raw values are whole numbers of the last digit."""
     one, most = 10**scale, 10**digits - 1
-    some = (3 * one, 5 * one, one * 29 // 4, 5 * one // 2, 150 * one, -one // 100, (10**15 + 1) * one, 2**53 + 1, 10**16 + 1, one // 2, 5)
+    some = (
+        3 * one,
+        5 * one,
+        one * 29 // 4,
+        5 * one // 2,
+        150 * one,
+        -one // 100,
+        (10**15 + 1) * one,
+        2**53 + 1,
+        10**16 + 1,
+        one // 2,
+        5,
+    )
     values = (most, -most, 0, 1, -1, most - 1, *some)
     quiet = tuple(v for v in (3 * one, 5 * one, 5 * one, 7 * one) if v <= most) or (0, 1, 1)
     name = f"d_{digits}_{scale}"
@@ -85,7 +104,8 @@ def _decimal(digits: int, scale: int, make: Any = pa.decimal128) -> Column:
 
 
 DAY0001, DAY9999 = -719162, 2932896
-DAYS = (0, -1, 1, DAY0001, DAY0001 - 1, DAY9999, DAY9999 + 1, 2**31 - 1, 2**31 - 2, -(2**31), -(2**31) + 1, -(2**31) + 2, 106751991,
+DAYS = (0, -1, 1, DAY0001, DAY0001 - 1, DAY9999, DAY9999 + 1, 2**31 - 1, 2**31 - 2, -(2**31), -(2**31) + 1, -(2**31) + 2,
+106751991,
         106751992, -106751991, -106751992, 11016, 59, 60, 2932897 * 20)  # fmt: skip
 EDGE = 2**63 - 1
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -97,7 +117,9 @@ def _times(unit: str) -> Column:
     micros = EDGE // 10**6
     values = [0, 1, -1, each - 1, -each - 1, each * 86400 - 1, EDGE, EDGE - 1, -EDGE, -EDGE - 1, -EDGE + 1, EDGE // 2]
     values += [sign * (micros * each + off) for sign in (1, -1) for off in (-1, 0, 1, each) if micros * each + each <= EDGE]
-    values += [day * 86400 * each for day in (DAY0001, DAY0001 - 1, DAY9999, DAY9999 + 1, 11016) if abs(day * 86400 * each) < EDGE]
+    values += [
+        day * 86400 * each for day in (DAY0001, DAY0001 - 1, DAY9999, DAY9999 + 1, 11016) if abs(day * 86400 * each) < EDGE
+    ]
     values += [quiet[0] + off for off in (1, 499, 500, 501, 999, 1000, -1, -499, -500, -999)]
     return Column(f"t_{unit}", "time", pa.timestamp(unit), quiet, tuple(dict.fromkeys(values)))
 
@@ -108,7 +130,13 @@ NUMERIC = [
     *(_whole(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)),
     Column("f64", "float", pa.float64(), tuple(map(double, (3.0, 5.0, 5.0, 2.5))), (*NANS64, *map(double, FLOATS))),
     Column("f32", "float", pa.float32(), tuple(map(single, (3.0, 5.0, 5.0, 2.5))), (*NANS32, *map(single, FLOATS32))),
-    Column("f16", "float", pa.float16(), (0x4200, 0x4500, 0x4500, 0x4100), (0x7E00, 0xFE01, 0x7C01, 0x7C00, 0xFC00, 0x8000, 1, 0x8001, 0x7BFF, 0xFBFF)),
+    Column(
+        "f16",
+        "float",
+        pa.float16(),
+        (0x4200, 0x4500, 0x4500, 0x4100),
+        (0x7E00, 0xFE01, 0x7C01, 0x7C00, 0xFC00, 0x8000, 1, 0x8001, 0x7BFF, 0xFBFF),
+    ),
     *(_decimal(*sizes) for sizes in ((4, 1), (9, 2), (15, 15), (18, 4), (19, 0), (38, 0), (38, 10), (38, 38))),
 ]
 OTHERS = [
@@ -151,6 +179,8 @@ def _dictionary(column: Column, values: Sequence[Raw]) -> pa.Array:
     entries: list[Raw] = list(dict.fromkeys(v for v in values if v is not None))
     places = [None if v is None else entries.index(v) for v in values]
     if column.name == "dictnull" and entries:
-        places = [len(entries) if p is None and i % 2 else len(entries) + 1 if p == 0 and i % 2 else p for i, p in enumerate(places)]
+        places = [
+            len(entries) if p is None and i % 2 else len(entries) + 1 if p == 0 and i % 2 else p for i, p in enumerate(places)
+        ]
         entries += [None, entries[0]]
     return pa.DictionaryArray.from_arrays(pa.array(places, column.arrow.index_type), _texts(entries, pa.string()))

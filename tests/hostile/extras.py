@@ -54,11 +54,16 @@ def objects() -> list[Any]:
     import pandas as pd
 
     return [
-        None, pd.NA, pd.NaT, float("nan"), Decimal("sNaN"), Decimal("NaN"), np.array([1, 2]), np.array([]), np.array(["a"], dtype=object), {}, {"a": 1},
-        {"a": {"b": None}}, [], [1, "a"], [{"a": 1}, {"b": 2}], (1, 2), {1, 2}, frozenset(), b"\xff", "\ud800", "a\ud800b", "", "\x00", "1", 1, 1.5, True,
-        2**70, -(2**70), 1j, datetime.date(1, 1, 1), datetime.datetime(9999, 12, 31), datetime.timedelta(1), datetime.time(1), np.datetime64("NaT"),
-        np.datetime64("2000-01-01T00:00:00.000000001"), np.float32("nan"), np.int8(3), pd.Timestamp(0), pd.Timedelta(1), pd.Interval(0, 1),
-        Failing(), object(), type, lambda: 0, Ellipsis, NotImplemented, range(3), memoryview(b"a"), "x" * 10_000, pd.Series([1]), pd.DataFrame({"a": [1]}),
+        None, pd.NA, pd.NaT, float("nan"), Decimal("sNaN"), Decimal("NaN"), np.array([1, 2]), np.array([]), np.array(["a"],
+        dtype=object), {}, {"a": 1},
+        {"a": {"b": None}}, [], [1, "a"], [{"a": 1}, {"b": 2}], (1, 2), {1, 2}, frozenset(), b"\xff", "\ud800", "a\ud800b", "",
+        "\x00", "1", 1, 1.5, True,
+        2**70, -(2**70), 1j, datetime.date(1, 1, 1), datetime.datetime(9999, 12, 31), datetime.timedelta(1), datetime.time(1),
+        np.datetime64("NaT"),
+        np.datetime64("2000-01-01T00:00:00.000000001"), np.float32("nan"), np.int8(3), pd.Timestamp(0), pd.Timedelta(1),
+        pd.Interval(0, 1),
+        Failing(), object(), type, lambda: 0, Ellipsis, NotImplemented, range(3), memoryview(b"a"), "x" * 10_000,
+        pd.Series([1]), pd.DataFrame({"a": [1]}),
         Exception("x"), float("inf"), -0.0, np.str_("a"), np.bool_(True),
     ]  # fmt: skip
 

@@ -27,7 +27,8 @@ INTS = [Constant(str(n), F(n)) for n in (127, -128, 255, 2**31 - 1, -(2**31), 2*
 FLOATS = [Constant(text, float(F(text))) for text in ("0.1", "150", "-7.25", "4503599627370497", "1e300", "5e-324", "-1e-320")]
 TEXTS = [Constant(f"'{text}'", text.encode()) for text in ("a", "", "m", "NULL", "é", "1", "quiet", " ", "語", "nan", "ab")]
 DATES = [Constant(f"date '{text}'", days) for text, days in
-         (("2000-03-01", 11017), ("0001-01-01", -719162), ("9999-12-31", 2932896), ("1970-01-01", 0), ("2000-02-29", 11016))]  # fmt: skip
+         (("2000-03-01", 11017), ("0001-01-01", -719162), ("9999-12-31", 2932896), ("1970-01-01", 0), ("2000-02-29",
+         11016))]  # fmt: skip
 DAY = 86_400_000_000
 TIMES = [Constant(f"timestamp '{text}'", micros) for text, micros in
          (("2000-03-01 00:00:00", 11017 * DAY), ("2000-02-29 00:00:00", 11016 * DAY), ("0001-01-01 00:00:00", -719162 * DAY),
@@ -79,10 +80,10 @@ def grouped(writer: str, names: Sequence[str], seed: int, folder: Path, *, each:
         tally.tables += 1
         for name, (column, raw) in written.stored.items():
             where = f"{writer}, seed {seed}, column {name}"
-            _kinds(source, {name: column}, tally, where)
+            kinds(source, {name: column}, tally, where)
             groups = regrouped(world, column, raw)
             for question in asked(column, groups, draw, each, rows):
-                _answers(levels(source, question, "gid"), dict(enumerate(groups)), question, world.edges, tally, where)
+                answers(levels(source, question, "gid"), dict(enumerate(groups)), question, world.edges, tally, where)
     return tally
 
 
@@ -112,14 +113,16 @@ def regrouped(world: World, column: Column, raw: Sequence[Any]) -> list[list[Row
     return groups
 
 
-def _kinds(source: Any, columns: Mapping[str, Column], tally: Tally, where: str) -> None:
+def kinds(source: Any, columns: Mapping[str, Column], tally: Tally, where: str) -> None:
+    """Whether columns are taken for what they are."""
     for name, column in columns.items():
         if source.columns[name] != column.kind:
             tally.wrong.append(f"{where}: is taken for {source.columns[name]}, and should be {column.kind}")
 
 
-def _answers(found: Any, groups: Mapping[Any, Sequence[Row]], question: Question, edges: Sequence[tuple[Any, Any]],
-             tally: Tally, where: str) -> None:  # fmt: skip
+def answers(found: Any, groups: Mapping[Any, Sequence[Row]], question: Question, edges: Sequence[tuple[Any, Any]],
+            tally: Tally, where: str) -> None:  # fmt: skip
+    """Hold the levels of groups against their truth and their neighbours."""
     if isinstance(found, Refused):
         tally.refused += 1
         tally.wrong += [f"{where}, {question.text}: {found}"] * (not ONE_ANSWER.search(found))
@@ -135,11 +138,11 @@ def alone(writer: str, names: Sequence[str], seed: int, folder: Path, *, each: i
     columns = sources.storable(writer, names, folder)
     if not columns:
         return tally
-    relation = draw.choice(("add-remove", "replace"))
     some = draw.choices(places(columns), k=2)
     base: list[int | None] = [*range(-draw.randrange(4), 0), *[some[0]] * draw.choice((0, 1, 1, 2, 3))]
     other = draw.choice((some[1], some[1], -1, None))
-    both = [base, [*base, other]] if relation == "add-remove" or not base else [base, [*base[1:], other]]
+    relation = draw.choice(("add-remove", "replace")) if base else "add-remove"
+    both = [base, [*base, other]] if relation == "add-remove" else [base, [*base[1:], other]]
     tables = [_told(writer, columns, rows, seed, folder) for rows in both]
     with sources.opened(tables[0]) as first, sources.opened(tables[1]) as second:
         tally.tables += 2
@@ -149,7 +152,7 @@ def alone(writer: str, names: Sequence[str], seed: int, folder: Path, *, each: i
             column = tables[0].stored[name][0]
             groups = [_rows(t.stored[name], seed) for t in tables]
             where = f"{writer}, seed {seed}, {relation}, column {name}"
-            _kinds(first, {name: column}, tally, where)
+            kinds(first, {name: column}, tally, where)
             for question in asked(column, groups, draw, each, 1):
                 asking = replace(question, options={**question.options, "neighbours": relation}, level=None)
                 found: dict[Any, int] = {}

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hostile.model import Value, as_number, day_parts, length, matches, trimmed
@@ -68,7 +69,7 @@ def tests(name: str, kind: str, constants: Sequence[Constant]) -> Iterator[tuple
     for constant in constants:
         for sign in SIGNS:
             yield f"{name} {sign} {constant.sql}", against(constant, sign)
-    for first, second in zip(constants, constants[1:], strict=False):
+    for first, second in pairwise(constants):
         yield f"{name} in ({first.sql}, {second.sql})", _among([first.value, second.value])
         yield f"{name} not in ({first.sql}, {second.sql})", _not(_among([first.value, second.value]))
         low, high = (first, second) if first.value <= second.value else (second, first)
@@ -90,7 +91,7 @@ def tests(name: str, kind: str, constants: Sequence[Constant]) -> Iterator[tuple
 def _text_tests(name: str) -> Iterator[tuple[str, Test]]:
     for pattern in ("%", "a%", "%a", "_", "%_%", "", "a_b", "%u%e%"):
         yield f"{name} like '{pattern}'", _known(lambda v, p=pattern: matches(v, p))
-        yield f"{name} not like '{pattern}'", _not(_known(lambda v, p=pattern: matches(v, p)))
+        yield f"not {name} like '{pattern}'", _not(_known(lambda v, p=pattern: matches(v, p)))
     for n in (0, 1, 2, 4, 1000):
         for sign in ("=", ">", "<"):
             yield f"length({name}) {sign} {n}", _known(lambda v, n=n, s=sign: bool(SIGNS[s](length(v), n)))
@@ -188,7 +189,7 @@ class Bounds:
         return number(self.low), number(self.high), number(self.grid)
 
     def on_grid(self, value: Any) -> Fraction | None:
-        """A value on the grid, the nearest, a half up, and clipped; of a float, the float nearest to value / grid is put there."""
+        """A value on the grid, the nearest, a half up, and clipped; of a float, the float nearest to value / grid is."""
         if value is None:
             return None
         if not self.low - self.grid < value < self.high + self.grid:
@@ -213,7 +214,8 @@ def sums(name: str, bounds: Bounds, limits: Sequence[Fraction], means: Sequence[
     for sign in ORDERED:
         for limit in limits:
             yield Question(f"sum({name}) {sign} {number(limit)}",
-                           lambda rows, s=sign, t=limit: bool(SIGNS[s](sum(values(rows), Fraction(0)), t)), options)  # fmt: skip
+                           lambda rows, s=sign, t=limit: bool(SIGNS[s](sum(values(rows), Fraction(0)), t)),
+                           options)  # fmt: skip
         for limit in means:
             yield Question(f"avg({name}) {sign} {number(limit)}", lambda rows, s=sign, t=limit: mean(rows, s, t), options)
     for sign, limit in ((">", Fraction(0)), (">=", Fraction(1, 4)), ("<", Fraction(-1)), ("<=", Fraction(2))):
@@ -230,7 +232,8 @@ def ranks(name: str, constants: Sequence[Constant]) -> Iterator[Question]:
         for constant in constants:
             for sign in ORDERED:
                 yield Question(f"{shape.format(name)} {sign} {constant.sql}",
-                               lambda rows, q=q, s=sign, c=constant: _ranked([r.value for r in rows], q, s, c.value))  # fmt: skip
+                               lambda rows, q=q, s=sign, c=constant: _ranked([r.value for r in rows], q, s,
+                               c.value))  # fmt: skip
 
 
 def _ranked(values: Sequence[Any], q: Fraction, sign: str, limit: Any) -> bool:
@@ -261,7 +264,7 @@ def by_person(rows: Rows) -> dict[int, list[Any]]:
 
 
 def per_person(name: str, kind: str, constants: Sequence[Constant], bounds: Bounds | None) -> Iterator[Question]:
-    """Questions in which a person has several rows: persons counted, rows of a person counted up to a number, one value each."""
+    """Questions about people with several rows: people counted, rows of one counted up to a number, one value each."""
     unit = {"unit": "person"}
     yield Question("count(distinct person) > 2", lambda rows: len(by_person(rows)) > 2, unit,
                    lambda rows: len(by_person(rows)) - 3)  # fmt: skip
@@ -277,8 +280,11 @@ def per_person(name: str, kind: str, constants: Sequence[Constant], bounds: Boun
         for constant in constants:
             for sign in (">", "<=") if kind != "boolean" else ():
                 yield Question(f"median({name}) {sign} {constant.sql}",
-                               lambda rows, s=sign, c=constant, one=one: _ranked(one(rows), Fraction(1, 2), s, c.value), options)  # fmt: skip
-            yield Question(f"mode({name}) = {constant.sql}", lambda rows, c=constant, one=one: _leads(one(rows), c.value), options)
+                               lambda rows, s=sign, c=constant, one=one: _ranked(one(rows), Fraction(1, 2), s, c.value),
+                               options)  # fmt: skip
+            yield Question(
+                f"mode({name}) = {constant.sql}", lambda rows, c=constant, one=one: _leads(one(rows), c.value), options
+            )
     if bounds is not None:
         yield from _reduced(name, bounds)
 
@@ -305,10 +311,13 @@ def _reduced(name: str, bounds: Bounds) -> Iterator[Question]:
             yield Question(f"median({name}) >= {number(limit)}",
                            lambda rows, t=limit, of=values: _ranked(of(rows), Fraction(1, 2), ">=", t), options)  # fmt: skip
             yield Question(f"avg({name}) > {number(limit)}",
-                           lambda rows, t=limit, of=values: bool(vs := of(rows)) and sum(vs, Fraction(0)) / len(vs) > t, options)  # fmt: skip
+                           lambda rows, t=limit, of=values: bool(vs := of(rows)) and sum(vs, Fraction(0)) / len(vs) > t,
+                           options)  # fmt: skip
     options = {"unit": "person", "max_rows": 2, "bounds": {name: bounds.declared()}}
     if bounds.low <= 0 <= bounds.high:
-        yield Question(f"sum({name}) > 12", lambda rows: sum((total(vs, 2) or 0) for vs in by_person(rows).values()) > 12, options)
+        yield Question(
+            f"sum({name}) > 12", lambda rows: sum((total(vs, 2) or 0) for vs in by_person(rows).values()) > 12, options
+        )
 
 
 def every(name: str, kind: str, constants: Sequence[Constant], bounds: Sequence[tuple[Bounds, Sequence[Fraction]]],
@@ -323,7 +332,9 @@ def every(name: str, kind: str, constants: Sequence[Constant], bounds: Sequence[
         list(ranks(name, constants)) if kind != "boolean" else [],
         list(modes(name, constants)),
     ]  # fmt: skip
-    kinds += [list(sums(name, b, limits, [limits[0] / 4, Fraction(7, 2)] if b.high - b.low < 2**20 else [])) for b, limits in bounds]
+    kinds += [
+        list(sums(name, b, limits, [limits[0] / 4, Fraction(7, 2)] if b.high - b.low < 2**20 else [])) for b, limits in bounds
+    ]
     chosen: list[Question] = []
     for of_kind in kinds:
         chosen += draw.sample(of_kind, min(len(of_kind), max(1, most // len(kinds))))

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def _raws(values: pa.Array) -> list[Raw]:
         return list(values.view(plain).to_pylist())
     if pa.types.is_boolean(kind):
         return list(values.to_pylist())
-    there, data = values.buffers()
+    _, data = values.buffers()
     width = kind.bit_width // 8
     signed = not (pa.types.is_floating(kind) or pa.types.is_unsigned_integer(kind))
     known = values.is_valid().to_pylist()
@@ -104,7 +105,9 @@ def pandas(table: pa.Table, columns: Mapping[str, Column], folder: Path) -> Writ
             whole = np.array([0x7FF8 << (kind.bit_width - 16) if v is None else v for v in values], f"u{kind.bit_width // 8}")
             held[name] = pd.Series(whole.view(f"f{kind.bit_width // 8}"))
         elif pa.types.is_integer(kind):
-            held[name] = pd.array(values, dtype=str(kind).replace("u", "U").replace("i", "I", 1).replace("UI", "UI").replace("Int", "Int"))
+            held[name] = pd.array(
+                values, dtype=str(kind).replace("u", "U").replace("i", "I", 1).replace("UI", "UI").replace("Int", "Int")
+            )
         elif pa.types.is_boolean(kind):
             held[name] = pd.array(values, dtype="boolean")
         else:
@@ -133,7 +136,7 @@ def _parquet(write: Callable[[pa.Table, Path], None]) -> Writer:
 
 
 def _read_back(path: Path, table: pa.Table) -> pa.Table:
-    """What is in a file; pyarrow cannot read short columns of DuckDB's newest encodings, which are then as they were written."""
+    """What is in a file; pyarrow cannot read short columns of DuckDB's newest encodings: these are as they were written."""
     try:
         with pq.ParquetFile(path, arrow_extensions_enabled=False) as file:
             return file.read()
@@ -158,13 +161,23 @@ def _by_polars(**options: Any) -> Writer:
     return _parquet(write)
 
 
+@cache
+def _duckdb() -> Any:
+    """A connection that only writes; one for the process, because to open one takes longer than to write."""
+    import duckdb
+
+    return duckdb.connect()
+
+
 def _by_duckdb(options: str) -> Writer:
     def write(table: pa.Table, path: Path) -> None:
-        import duckdb
-
-        with duckdb.connect() as connection:
-            connection.register("given", table)
-            connection.execute(f"copy given to '{path}' (format parquet{options})")
+        cursor = _duckdb().cursor()
+        cursor.register("given", table)
+        try:
+            cursor.execute(f"copy given to '{path}' (format parquet{options})")
+        finally:
+            cursor.unregister("given")
+            cursor.close()
 
     return _parquet(write)
 
@@ -177,15 +190,22 @@ def _by_pandas(table: pa.Table, path: Path) -> None:
 
 def duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) -> Written:
     """A table of a DuckDB file. Once it has seen a text beyond ASCII, DuckDB takes any bytes for text: so that comes first."""
-    import duckdb
-
-    path = _number(folder, "duckdb")
-    with duckdb.connect(path) as connection:
-        texts = [f.name for f in table.schema if kind_of(f.type) == "text"]
-        plain = table.cast(pa.schema([f.with_type(pa.large_string()) if pa.types.is_dictionary(f.type) else f for f in table.schema]))
-        first = {f.name: pa.array(["é" if f.name in texts else None], f.type) for f in plain.schema}
-        connection.register("given", pa.concat_tables([pa.table(first, plain.schema), plain]).combine_chunks())
-        connection.execute("create table t as select * from given; delete from t where rowid = 0")
+    path, name = _number(folder, "duckdb"), f"written{next(_NUMBERS)}"
+    texts = [field.name for field in table.schema if kind_of(field.type) == "text"]
+    plain = table.cast(
+        pa.schema([f.with_type(pa.large_string()) if pa.types.is_dictionary(f.type) else f for f in table.schema])
+    )
+    first = {field.name: pa.array(["é" if field.name in texts else None], field.type) for field in plain.schema}
+    cursor = _duckdb().cursor()
+    cursor.register("given", pa.concat_tables([pa.table(first, plain.schema), plain]).combine_chunks())
+    cursor.execute(f"attach '{path}' as {name}")
+    try:
+        cursor.execute(f"create table {name}.t as select * from given")
+        cursor.execute(f"delete from {name}.t where rowid = 0")
+    finally:
+        cursor.unregister("given")
+        cursor.execute(f"detach {name}")
+        cursor.close()
     return Written(path, stored(table, columns), {"name": "t"})
 
 
