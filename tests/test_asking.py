@@ -93,7 +93,8 @@ def is_bound(sql: str, several: bool) -> bool:
 
 
 YES, NO, POSITIVE = (f"count(*) filter (where {c})" for c in ("v = 'Y'", "v = 'N'", "x > 0"))
-SIMPLE = ["count(*) between 0 and 2", "count(*) >= 0 and count(*) > 2", "count(*) < 0 or count(*) > 2", f"{YES} / {NO} >= 0"]
+SIMPLE = ["count(*) between 0 and 2", "count(*) >= 0 and count(*) > 2", "count(*) < 0 or count(*) > 2"]
+SIMPLE += [f"{YES} / {NO} {limit}" for limit in (">= 0", "> -1", ">= -1")]
 """Combinations of which one part alone can change."""
 EQUAL = [
     f"{YES} = {NO}",
@@ -142,6 +143,7 @@ VOTES = alone(("Y", 0), ("N", 0), (None, 0))
 VALUES = alone(("a", 0), ("a", 1), ("a", 3), ("a", None))
 WIDE = alone(("a", -9), ("a", 0), ("a", 2), ("a", 40))
 ARMS = alone(("A", 0), ("A", 3), ("B", 0), ("B", 2), ("C", 1))
+ENDS = alone(("A", 0), ("A", 3), ("B", 0), ("B", 3), ("C", 1))
 HALF = Fraction(1, 2)
 TO3, TO2 = {"x": (0, 3)}, {"x": (-2, 3)}
 
@@ -208,13 +210,13 @@ CASES: list[tuple[str, Callable[[Sequence[Person]], bool], list[Person], dict[st
     ),
     *(
         (f"avg(x) filter (where v = 'A') {sign} avg(x) filter (where v = 'B') + {limit}",
-         lambda p, s=sign, t=limit: beats(p, Fraction(t), s == ">"), ARMS, {"bounds": TO3})
+         lambda p, s=sign, t=limit: beats(p, Fraction(t), s == ">"), ENDS, {"bounds": TO3})
         for sign in (">", ">=")
         for limit in ("0", "1/2", "0.1", "1e-200", "-1", "3")
         if (sign, limit) != (">", "3")
     ),
     ("avg(x) filter (where v = 'A') <= avg(x) filter (where v = 'B') - 0.5",
-     lambda p: beats([tuple((v.translate(SWAPPED), x) for v, x in q) for q in p], HALF, False), ARMS, {"bounds": TO3}),
+     lambda p: beats([tuple((v.translate(SWAPPED), x) for v, x in q) for q in p], HALF, False), ENDS, {"bounds": TO3}),
     *(
         (f"{YES} / {NO} {sign} {limit}", lambda p, s=sign, t=limit: divided(votes(p)["Y"], votes(p)["N"], s, t), VOTES, {})
         for sign in (">", ">=", "<", "<=")
@@ -426,7 +428,9 @@ def test_edges_of_numbers() -> None:
     assert level(small, "avg(d) > 9.99", bounds={"d": (0, 100, "0.01")}) == -1
 
 
-PLAIN = [c for c in CASES if not any(word in c[0] for word in ("median", "quantile", "mode", "not ", "1e-200", "count(*) = "))]
+FLOATS = ("- avg(x > 0)", "1e-200")
+"""Where plain SQL is off by the last bits."""
+PLAIN = [c for c in CASES if not any(word in c[0] for word in ("median", "quantile", "mode", "not ", *FLOATS))]
 
 
 @pytest.mark.parametrize(("sql", "domain", "options"), [(c[0], c[2], c[3]) for c in PLAIN], ids=[c[0] for c in PLAIN])
@@ -440,6 +444,9 @@ def test_truth_is_what_plain_sql_says(sql: str, domain: list[Person], options: d
     head, _, rest = sql.removeprefix("select ").partition(" from t")
     with duckdb.connect() as connection:
         connection.register("content", content)
+        connection.execute("set ieee_floating_point_ops = false")
+        connection.execute("set error_on_division_by_zero = false")  # what is divided by 0 is null
+        head = re.sub(r"avg\((v = 'Y'|x > 0)\)", r"avg((\1)::int)", head)
         clip = f"select d, v, case when x is not null then greatest(least(x, {high}), {low}) end as x from content"
         query = f"with t as ({clip}) select d, coalesce({head}, false) from t {rest} group by d"
         said = dict(connection.execute(query).fetchall())
@@ -585,9 +592,12 @@ def test_no_error_holds_private_values() -> None:
     with pytest.raises(DuotoneError, match="might quote rows") as caught:
         broken.release()
     frame = caught.value.__traceback__
+    assert frame is not None
+    frame, seen = frame.tb_next, 0  # this test has them
     while frame is not None:
-        assert "4711" not in str({k: v for k, v in frame.tb_frame.f_locals.items() if k in ("gathered", "levels", "keys")})
-        frame = frame.tb_next
+        assert "4711" not in repr(frame.tb_frame.f_locals)
+        frame, seen = frame.tb_next, seen + 1
+    assert seen >= 2
 
 
 @pytest.mark.parametrize(

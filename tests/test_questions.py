@@ -69,9 +69,10 @@ def test_pluralities(neighbours: Neighbours, domain: Sequence[str | None]) -> No
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
-@pytest.mark.parametrize("more_than", [0, "1/3", "-1/2", 1])
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("more_than", [0, "1/3", "-1/2", 1, "1e-200"])
 @pytest.mark.parametrize("domain", [[(1, 0), (1, 1), (2, 0), (2, 1), None], [(1, -1), (1, 2), (2, 2), (2, -1), None]])
-def test_differences(neighbours: Neighbours, more_than: Any, domain: Sequence[Any]) -> None:
+def test_differences(neighbours: Neighbours, more_than: Any, strict: bool, domain: Sequence[Any]) -> None:
     values = [p[1] for p in domain if p]
     question = Difference(
         group=lambda p: p and p[0],
@@ -81,9 +82,18 @@ def test_differences(neighbours: Neighbours, more_than: Any, domain: Sequence[An
         more_than=more_than,
         neighbours=neighbours,
         reach=5,
+        strict=strict,
     )
     found = verify(question, domain, people=4, reach=4 if neighbours == "replace" else 3)
     assert found == Verdict(True, True, found.checked, None), found.counterexample
+
+
+def test_equal_averages_are_at_least_as_large_and_not_larger() -> None:
+    for more_than, strict, yes in ((0, True, False), (0, False, True), ("1e-200", False, False), ("-1e-200", True, True)):
+        question = Difference(lambda p: p[0], lambda p: p[1], 0, 3, more_than, strict=strict)
+        for people in ([(1, 1), (2, 1)], [(1, 0), (1, 1), (1, 3), (2, 1), (2, 3), (2, 0)]):
+            assert question.truth(people) is yes
+            assert (question.level(people) >= 0) is yes
 
 
 def test_a_difference_beyond_its_reach_stops_there() -> None:
