@@ -25,7 +25,9 @@ def lines_of(path: str, names: Sequence[str], columns: Sequence[str]) -> str:
     """The query of some columns of a file whose first line names them: no other field is looked at."""
     place = {name: i for i, name in enumerate(names, start=1)}
     chosen = [f"{_unquoted(f'fields[{place[name]}]')} as {quoted(name)}" for name in columns]
-    fields = f"case when contains(line, '\"') then regexp_extract_all(line, {literal(FIELD)}, 1) else string_split(line, ',') end"
+    fields = (
+        f"case when contains(line, '\"') then regexp_extract_all(line, {literal(FIELD)}, 1) else string_split(line, ',') end"
+    )
     lines = f"select {fields} as fields from read_csv({literal(path)}, {READ}) where line is not null"
     return f"select {', '.join(chosen) or 'true as one'} from ({lines})"
 

@@ -124,7 +124,9 @@ def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str]:
     if len(fits) > 1:
         raise DuotoneError(f"{name} may be {' or '.join(f'{place}.{table}' for _, place, table, _ in fits)}: rename one")
     if not fits or fits[0][3] not in ("r", "p"):
-        raise DuotoneError(f"the database has no table {name} (a view or a foreign table is not one), or this user may not see it")
+        raise DuotoneError(
+            f"the database has no table {name} (a view or a foreign table is not one), or this user may not see it"
+        )
     ((foreign,),) = quietly(lambda: connection.execute(PARTS, fits[0][:1]).fetchall(), UNREACHABLE)
     if foreign:
         raise DuotoneError(f"a part of table {name} is a foreign table, whose reading might fail on a row: name one without")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,27 +123,46 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     new one, without the frames in which rows stand.
     """
     done = refused = None
-    outcome = "failed"
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            done = work()
-            outcome = "done"
-    except DuotoneError as error:
-        refused = str(error)
-    except Exception as error:
-        outcome = "interrupted" if _interrupt(error) else "failed"
-    except KeyboardInterrupt:
-        outcome = "interrupted"
-    if outcome == "interrupted":  # out here, so that nothing is remembered as the context
+    failed = True
+    with _interrupts() as interrupts:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                done = work()
+                failed = False
+        except DuotoneError as error:
+            refused = str(error)
+        except KeyboardInterrupt:
+            interrupts.append("here")
+        except Exception:
+            pass
+    if interrupts:  # out here, so that nothing is remembered as the context
         raise KeyboardInterrupt
-    if outcome == "failed":
+    if failed:
         raise DuotoneError(refused or failure)
     return done
 
 
-def _interrupt(error: Exception) -> bool:
-    """Whether an error is what DuckDB makes of Ctrl-C; psycopg and Spark leave it what it is."""
-    return type(error).__name__ == "InterruptException" or type(error) is RuntimeError and str(error) == "Query interrupted"
+@contextmanager
+def _interrupts() -> Iterator[list[str]]:
+    """Takes note of each Ctrl-C that is to end the work: an engine that is busy may make any other error of it."""
+    noted: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield noted
+        return
+
+    def note(number: int, frame: Any) -> None:
+        try:
+            before(number, frame)
+        except KeyboardInterrupt:
+            noted.append("there")
+            raise
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _kind(dtype: Any, untyped: bool) -> Kind:
