@@ -29,6 +29,7 @@ NAMES = [name for name in COLUMNS if name != "u64"]
 
 def no_mismatch(tally: Tally, least: int) -> None:
     """Nothing is wrong, and so many pairs were looked at."""
+    print(tally.line())
     shown = "\n".join(said[:600] for said in tally.wrong[:12])
     assert not tally.wrong, f"{tally.line()}, the first of them:\n{shown}"
     assert tally.pairs >= least

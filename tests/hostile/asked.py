@@ -10,6 +10,7 @@ from typing import Any
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.asking import prepare_groups
 from duotone.engines import Source
+from duotone.prepared import Prepared
 from hostile.model import Value
 from hostile.questions import Question, Row
 
@@ -113,11 +114,12 @@ def _different(what: str, found: Mapping[Any, int], expected: Mapping[Any, int],
 def _keyed(source: Source, name: str) -> list[Mapping[Any, int] | str]:
     """Levels of the groups, of a count in each, and of a count of people."""
     found: list[Mapping[Any, int] | str] = []
-    for prepared in (
+    asked: list[Callable[[], Prepared]] = [
         lambda: prepare_groups(source, [name], PRIVACY),
         lambda: prepare(source, f"select {name}, count(*) > 2 group by {name}", PRIVACY),
         lambda: prepare(source, f"count(distinct {name}) > 2", PRIVACY, unit=name),
-    ):
+    ]
+    for prepared in asked:
         try:
             named, _, levels = prepared()._levels()
             found.append({key[0] if key else (): int(level) for key, level in zip(named, levels.tolist(), strict=True)})

@@ -48,7 +48,7 @@ def main(wanted: int, workers: int = 2) -> int:
             tally = done.result()
             for said in tally.wrong[:5]:
                 print(said[:1000], flush=True)
-            total.add(Tally(tally.pairs, tally.tables, tally.wrong[:5]))
+            total.add(tally)
             if total.pairs < wanted:
                 running.add(pool.submit(task, seed))
                 seed += 1

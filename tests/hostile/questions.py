@@ -28,8 +28,8 @@ class Row(NamedTuple):
 
 
 Rows = Sequence[Row]
-Truth = Callable[[Rows], bool]
-Test = Callable[[Value], bool | None]
+Truth = Callable[..., bool]
+Test = Callable[[Any], bool | None]
 SIGNS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq, "<>": operator.ne}
 ORDERED = (">", ">=", "<", "<=")
 
@@ -41,7 +41,7 @@ class Question:
     text: str
     truth: Truth
     options: Mapping[str, Any] = field(default_factory=dict)
-    level: Callable[[Rows], int] | None = None
+    level: Callable[..., int] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def tests(name: str, kind: str, constants: Sequence[Constant]) -> Iterator[tuple
         yield f"not {name} > {first.sql}", _not(against(first, ">"))
         yield f"({name} < {low.sql} or {name} > {high.sql} or {name} is null)", _outside(low.value, high.value)
     if kind == "boolean":
-        yield name, lambda v: v  # type: ignore[return-value]
-        yield f"not {name}", _not(lambda v: v)  # type: ignore[arg-type, return-value]
+        yield name, lambda v: v
+        yield f"not {name}", _not(lambda v: v)
     if kind in ("date", "time"):
         for i, part in enumerate(("year", "month", "day")):
             for at in {"year": (1, 2000, 9999, 10000, 0, -5), "month": (2, 12), "day": (1, 29)}[part]:
@@ -313,10 +313,10 @@ def _reduced(name: str, bounds: Bounds) -> Iterator[Question]:
             yield Question(f"avg({name}) > {number(limit)}",
                            lambda rows, t=limit, of=values: bool(vs := of(rows)) and sum(vs, Fraction(0)) / len(vs) > t,
                            options)  # fmt: skip
-    options = {"unit": "person", "max_rows": 2, "bounds": {name: bounds.declared()}}
+    twice: dict[str, Any] = {"unit": "person", "max_rows": 2, "bounds": {name: bounds.declared()}}
     if bounds.low <= 0 <= bounds.high:
         yield Question(
-            f"sum({name}) > 12", lambda rows: sum((total(vs, 2) or 0) for vs in by_person(rows).values()) > 12, options
+            f"sum({name}) > 12", lambda rows: sum((total(vs, 2) or 0) for vs in by_person(rows).values()) > 12, twice
         )
 
 
