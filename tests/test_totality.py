@@ -6,21 +6,25 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import postgres_server
+import spark_cluster
 from duotone import DuotoneError, prepare
 from duotone.cli import main
 from duotone.engines import open_source
-from hostile import csvs, extras, pairs, sources
+from hostile import by_spark, csvs, extras, pairs, sources
 from hostile.asked import PRIVACY, Tally, levels
 from hostile.columns import COLUMNS, LONG
 from hostile.questions import Question
+from hostile.worlds import woven
 
 yes = Mock(return_value=True)
 """For questions whose truth is not asked here."""
@@ -92,6 +96,20 @@ def test_postgres() -> None:
 
     with postgres_server.server() as url:
         no_mismatch(postgres.ask(url, 1, 2), 5_000)
+
+
+def test_parquet_by_spark(tmp_path: Path) -> None:
+    if spark_cluster.missing() is not None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            f"{spark_cluster.missing()} is not installed, and this test needs it"
+        )
+    names = ["i8", "i64", "f64", "f32", "d_9_2", "d_38_10", "flag", "day", "t_us", "text"]
+    columns, draw = sources.storable("parquet by pyarrow", names, tmp_path), random.Random(4)
+    nans = [None, 0, 2]  # so that its statistics are about few values
+    world = woven(draw, nans, 4, 60)
+    path = by_spark.written(world.table(list(columns.values())), tmp_path, spark_cluster.environment())
+    written = sources.Written(path, sources.stored(pq.read_table(path), columns), {})
+    no_mismatch(pairs.of_world(world, written, "parquet by Spark", draw, 4), 1_500)
 
 
 @pytest.mark.parametrize("writer", ["arrow", "polars", "parquet by pyarrow", "duckdb"])

@@ -163,9 +163,9 @@ def _groups(lines: Sequence[bytes], reading: As, known: dict[bytes | None, objec
 def _asked(reading: As, draw: random.Random, each: int) -> list[Question]:
     bounds = [(b, [Fraction(5), Fraction(8)]) for b in (NARROW, WIDE, EIGHTHS)] if reading.kind == "float" else []
     found = every("x", reading.kind, reading.constants, bounds, draw, 12 * each)
-    plain = [q for q in found if reading.kind == "text" or not NOT_SO.search(q.text)]
+    plain = [q for q in found if "side" not in q.text and (reading.kind == "text" or not NOT_SO.search(q.text))]
     return draw.sample(plain, min(each, len(plain)))
 
 
-NOT_SO = re.compile(r"null|count\(x\)|where x\)|where not x\)|_(or|and)\(x\)|avg\(x\) (>|<=|>=) (1/3|1/2|3/5)|\(not x\)|side")
+NOT_SO = re.compile(r"null|count\(x\)|where x\)|where not x\)|_(or|and)\(x\)|avg\(x\) (>|<=|>=) (1/3|1/2|3/5)|\(not x\)")
 """What does not say that a field is anything but text."""

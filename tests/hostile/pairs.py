@@ -69,17 +69,23 @@ def grouped(writer: str, names: Sequence[str], seed: int, folder: Path, *, each:
             few: int | None = None, rows: int = 1) -> Tally:  # fmt: skip
     """A world of one writer, asked `each` questions about every column; with `few` hostile values, so that what the
     source knows about all its values is about few of them. With more than one row a person, persons are asked about."""
-    draw, tally = random.Random(seed), Tally()
+    draw = random.Random(seed)
     columns = sources.storable(writer, names, folder)
     if not columns:
-        return tally
+        return Tally()
     hostile = places(columns) if few is None else draw.sample(places(columns), few)
     world = woven(draw, hostile, quiet, couples, rows)
     written = sources.WRITERS[writer](world.table(list(columns.values())), columns, folder)
+    return of_world(world, written, f"{writer}, seed {seed}", draw, each, rows)
+
+
+def of_world(world: World, written: sources.Written, what: str, draw: random.Random, each: int, rows: int = 1) -> Tally:
+    """A world as it was written, every column of it asked some questions."""
+    tally = Tally()
     with sources.opened(written) as source:
         tally.tables += 1
         for name, (column, raw) in written.stored.items():
-            where = f"{writer}, seed {seed}, column {name}"
+            where = f"{what}, column {name}"
             kinds(source, {name: column}, tally, where)
             groups = regrouped(world, column, raw)
             for question in asked(column, groups, draw, each, rows):
