@@ -27,17 +27,20 @@ from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
 from duotone.engines import Source, embedded, open_source
 from duotone.engines.found import MOST_ENDS
 from duotone.engines.plan import LONGEST
+from duotone.engines.postgres import _arrow
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")
 """At this budget a group of three people is shown but for one time in 10^6."""
 NAN = float("nan")
+QUESTIONS = ["count(*) filter (where x is null) > 500", "not count(x) > 500", "not sum(x) > 50000", "avg(x) < 190"]
+OPTIONS: list[dict[str, Any]] = [{}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"row_group_size": 2}]
 EXTREMES = [0, 1, -1, 2**63 - 1, 1 - 2**63, -(2**63), 2**62]
 
 
-def values(table: Any, *columns: str, name: str | None = None) -> list[tuple[Any, ...]]:
+def values(table: Any, *columns: str, of: str | None = None) -> list[tuple[Any, ...]]:
     """What the plan sees, row by row: no question of Duotone's is between."""
-    with open_source(table, name=name) as source:
+    with open_source(table, name=of) as source:
         read = source.only(columns)
         rows = read.run(read.table.select(*columns)).to_pylist()
     return [tuple(row[column] for column in columns) for row in rows]
@@ -65,18 +68,16 @@ WRITERS: dict[str, Callable[[list[float], Path], None]] = {
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_nan_is_null_whatever_the_other_rows_of_a_file_are(writer: str, tmp_path: Path) -> None:
-    questions = ["count(*) filter (where x is null) > 500", "not count(x) > 500", "not sum(x) > 50000", "avg(x) < 190"]
     for i, others in enumerate(([5.0] * 40, [5.0] * 40 + [150.0], [-0.0] * 40, [1.5] * 40 + [1e300])):
         path = tmp_path / f"{i}.parquet"
         WRITERS[writer]([*others, *[NAN] * 1000], path)
         assert column(path) == [*others, *[None] * 1000]
-        assert answers(path, questions, bounds={"x": (0, 200)}) == [True] * 4
+        assert answers(path, QUESTIONS, bounds={"x": (0, 200)}) == [True] * 4
 
 
 def test_each_of_the_three_guards_against_statistics_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [5.0] * 40 + [150.0] + [NAN] * 1000}), path)
-    question = ["not count(x) > 500"]
     bare = "case when isnan({0}) then null else {0} end"
     optimisers, reader, number = embedded.LOCKED["disabled_optimizers"], embedded.PARQUET, embedded.of_type
 
@@ -88,7 +89,8 @@ def test_each_of_the_three_guards_against_statistics_is_enough(tmp_path: Path, m
         monkeypatch.setitem(embedded.LOCKED, "disabled_optimizers", optimisers if kept == "optimisers" else "''")
         monkeypatch.setattr(embedded, "PARQUET", reader if kept == "reader" else "can_have_nan = false")
         monkeypatch.setattr(embedded, "of_type", number if kept == "number" else unguarded)
-        assert answers(path, question) == [kept is not None]  # without any of them the answer is wrong
+        right = answers(path, QUESTIONS, bounds={"x": (0, 200)})
+        assert all(right) == (kept is not None), kept  # without any of them some answer is wrong
 
 
 def test_minus_zero_is_zero() -> None:
@@ -99,7 +101,7 @@ def test_minus_zero_is_zero() -> None:
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "dictionary"])
-def test_times_of_every_unit_are_read_or_null(unit: str, kind: str, tmp_path: Path) -> None:
+def test_times_of_every_unit_are_read_or_null(unit: Any, kind: str, tmp_path: Path) -> None:
     if (kind == "parquet" and unit == "s") or (kind == "polars" and unit == "s"):
         pytest.skip("there is no such unit")
     array = pa.array(EXTREMES, pa.int64()).view(pa.timestamp(unit))
@@ -116,7 +118,7 @@ def test_times_of_every_unit_are_read_or_null(unit: str, kind: str, tmp_path: Pa
     seconds = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[unit]
     known = [np.datetime64(v * (10**6 // seconds) if seconds < 10**9 else v // 1000, "us").item() for v in (0, 1, -1)]
     later = [None, None, None, None] if unit != "ns" else [None, None, None, np.datetime64(2**62 // 1000, "us").item()]
-    table = frames[kind]()
+    table = frames[kind]()  # type: ignore[no-untyped-call]
     assert column(table) == known + later
     assert values(table, "s", "x") == [("a", x) for x in known + later]  # the same beside another column
 
@@ -129,7 +131,7 @@ def test_text_that_is_not_utf_8_is_read_alike_everywhere(tmp_path: Path) -> None
         bytes_ = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}[text]
         array = pa.array(raw, bytes_).view(text)
         assert column(pa.table({"x": array})) == read
-        for j, options in enumerate(({}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"row_group_size": 2})):
+        for j, options in enumerate(OPTIONS):
             path = tmp_path / f"{i}{j}.parquet"
             pq.write_table(pa.table({"x": array, "t": time}), path, **options)
             assert column(path) == read
@@ -178,7 +180,10 @@ class Hostile:
     def __getattribute__(self, name: str) -> Any:
         raise ValueError("touched")
 
-    __str__ = __eq__ = __bool__ = __len__ = __array__ = __hash__ = lambda self, *_: 1 / 0  # type: ignore[assignment,return-value]
+    def __str__(self) -> str:
+        raise ValueError("printed")
+
+    __repr__ = __str__
 
 
 def test_columns_that_are_not_asked_about_are_never_touched() -> None:
@@ -208,8 +213,8 @@ def test_types_of_pandas_that_hold_nothing_but_their_own() -> None:
             "f": pd.array([1.5, None, NAN], dtype="Float64"), "s": ["a", None, "é"], "c": pd.Categorical(["y", None, "x"]),
             "n": pd.Categorical([2, 1, None]), "a": pd.array(["a", None, "b"], dtype=pd.ArrowDtype(pa.string())),
             "t": pd.to_datetime(["2020-01-01", None, "2020-01-02"]), "u": np.array([1, 2, 3], np.uint64),
-            "z": pd.date_range("2020", periods=3, tz="UTC"), "p": pd.period_range("2020", periods=3), "d": np.array([1, 2, 3], "m8[s]"),
-            "q": pd.arrays.SparseArray([0, 0, 1]), "w": np.zeros(3, complex),
+            "z": pd.date_range("2020", periods=3, tz="UTC"), "p": pd.period_range("2020", periods=3),
+            "d": np.array([1, 2, 3], "m8[s]"), "q": pd.arrays.SparseArray([0, 0, 1]), "w": np.zeros(3, complex),
         }
     )  # fmt: skip
     assert values(frame, "b", "i", "s", "c", "n", "a") == [
@@ -221,18 +226,23 @@ def test_types_of_pandas_that_hold_nothing_but_their_own() -> None:
         assert {name for name, kind in source.columns.items() if kind == "other"} == set("uzpdqw")
 
 
-def test_what_no_engine_keeps_is_refused_before_anything_is_read() -> None:
+def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit of 13 instead of 65,536: a table of so many levels takes long to make."""
+    monkeypatch.setattr("duotone.engines.found.MOST_ENDS", 13)
+    monkeypatch.setattr(Source, "run", None)
     rows = pa.table({"name": ["Bob"] * 2, "x": [5, 7]})
-    for question in ("sum(x) filter (where name = 'Bob') > 1000000", "mode(name) = 'Bob'"):
-        with pytest.raises(DuotoneError, match=rf"engines keep at most {MOST_ENDS}: give a larger epsilon or delta"):
-            prepare(rows, question, ApproxDP(0, "5e-7"), bounds={"x": (0, 10)})
-    prepare(rows, "count(*) filter (where name = 'Bob') > 1000000", ApproxDP(0, "5e-7")).close()  # a count needs no ends
+    for question in ("sum(x) filter (where name = 'Bob') > 1000000", "avg(x) > 3", "mode(name) = 'Bob'"):
+        with pytest.raises(DuotoneError, match="engines keep at most 13: give a larger epsilon or delta"):
+            prepare(rows, question, P, bounds={"x": (0, 10)})
+    prepare(rows, "count(*) filter (where name = 'Bob') > 1000000", P).close()  # a count needs no ends
+
+
+def test_the_engine_keeps_as_many_as_it_may_be_asked_for() -> None:
     assert duckdb.execute(f"select len(max(i, {MOST_ENDS + 2})) from range(5) t(i)").fetchone() == (5,)
 
 
 def test_a_key_too_long_to_be_shown_is_nobodys(tmp_path: Path) -> None:
     keys = ["é" * LONGEST] * 30 + ["x" * (LONGEST + 1)] * 30 + ["y" * 3_000_000] + ["z"] * 30
-    assert [len(key) for (key,) in select_groups(pa.table({"k": keys}), ["k"], ALL).answers] == [1, LONGEST][::1] or True
     shown = select_groups(pa.table({"k": keys}), ["k"], ALL).answers
     assert sorted(len(key) for (key,) in shown) == [1, LONGEST]
     people = pa.table({"u": [str(i) for i in range(40)] + ["u" * 5000] * 40, "k": ["a"] * 40 + ["b"] * 40})
@@ -291,6 +301,7 @@ def test_files_whose_names_look_like_patterns(tmp_path: Path) -> None:
     assert column(folder / "x?[a].parquet") == column(folder / "x?[a]'.csv") == ["x?[a]"]
 
 
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 def test_a_view_never_passes_as_a_table(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as raw:
         raw.execute("create schema other; create table other.visits as select 1 as x; create view visits as select 2 as x")
@@ -298,21 +309,21 @@ def test_a_view_never_passes_as_a_table(tmp_path: Path) -> None:
     file = tmp_path / "t.duckdb"
     with pytest.raises(DuotoneError, match="visits is a view"):
         open_source(file, name="visits")
-    assert column(file, name="other.visits") == [1]
-    assert column(file, name="a.b") == [3]
-    assert column(file, name="A.C") == [4]
+    assert column(file, of="other.visits") == [1]
+    assert column(file, of="a.b") == [3]
+    assert column(file, of="A.C") == [4]
     with pytest.raises(DuotoneError, match="has no table c"):
         open_source(file, name="c")
     own = ibis.duckdb.connect()
     own.con.execute(f"attach '{file}' as elsewhere (read_only); create table visits as select 5 as x")
-    assert column(own, name="visits") == column(own.table("visits")) == [5]
-    assert column(own, name="elsewhere.other.visits") == [1]
+    assert column(own, of="visits") == column(own.table("visits")) == [5]
+    assert column(own, of="elsewhere.other.visits") == [1]
     with pytest.raises(DuotoneError, match="visits is a view"):
         open_source(own, name="elsewhere.main.visits")
     own.con.execute("create temp view visits as select 6 as x")
     with pytest.raises(DuotoneError, match=r"visits may be .*: say which"):
         open_source(own, name="visits")
-    assert column(own, name="memory.main.visits") == [5]
+    assert column(own, of="memory.main.visits") == [5]
     own.con.execute("set default_collation = 'nocase'")
     with pytest.raises(DuotoneError, match="default_collation"):
         open_source(own, name="memory.main.visits")
@@ -348,12 +359,12 @@ from duotone.engines.source import Source
 
 n = 300_000
 rows = pa.table({"u": range(n), "x": [4711] * n, "s": [f"secret{i % 70000}" for i in range(n)]})
-real, delay = Source.run, float(sys.argv[1])
+delay = float(sys.argv[1])
 
 def slow(self, plan):
     threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
-    self.connection.con.execute("select 'secret', count(*) from range(10000000000) a(i) where i * i % 7 = 3").fetchall()
-    return real(self, plan)
+    while True:  # many short ones: DuckDB hears of a signal between two of its tasks
+        secret = self.connection.con.execute("select 'secret', count(*) from range(9000000) r(i) where i % 7 = 3").to_arrow_table()
 
 Source.run = slow
 asked = prepare(rows, "avg(x) > 3", ApproxDP(1, "1e-6"), bounds={"x": (0, 5000)})
@@ -418,10 +429,11 @@ def test_every_value_of_postgres_is_read_or_null(server: Any) -> None:
     connection.execute(
         """insert into odd values
         ('infinity', '-infinity', 'NaN', '-0', 'NaN', 'NaN', 'ab', 'sad', 1, '{1}', '1 day', default, now(), ''),
-        ('0044-03-15 BC', '294276-01-01', '-0', 'Infinity', 'Infinity', -1.25, 'ab  ', 'glad', 1, '{}', '1 day', default, now(), null),
+        ('0044-03-15 BC', '294276-01-01', '-0', 'Infinity', 'Infinity', -1.25, 'ab  ', 'glad', 1, '{}', '1 day',
+        default, now(), null),
         ('9999-12-31', '0001-01-01', 5e-324, 1e-45, 1e400, 0, null, null, null, null, null, default, null, E'a\\nb"c,')"""
     )
-    read = values(url, "d", "t", "f", "r", "n", "m", "c", "e", "g", "v", name="odd")
+    read = values(url, "d", "t", "f", "r", "n", "m", "c", "e", "g", "v", of="odd")
     infinite = float("inf")
     assert read[0] == (None, None, None, 0.0, None, None, "ab", "sad", 1, "")
     assert read[1] == (None, None, 0.0, infinite, infinite, decimal.Decimal("-1.25"), "ab", "glad", 1, None)
@@ -437,11 +449,8 @@ def test_a_huge_key_on_postgres_is_nobodys_and_long_lists_come_through(server: A
     connection.execute("create table keys as select case when i < 40 then 'a' else repeat('é', 3000000) end as k, i as x "
                        "from generate_series(0, 79) i")  # fmt: skip
     assert list(select_groups(url, ["k"], ALL, name="keys").answers) == [("a",)]
-    connection.execute("create table many as select i * 1000003 as x from generate_series(1, 200000) i")
-    small = ApproxDP("0.0001", "1e-6")
-    with prepare(url, "sum(x) > 5", small, name="many", bounds={"x": (0, 2**40)}) as asked:
-        assert 2**12 < len(asked.table.blue) <= MOST_ENDS
-        asked.release()
+    long = b"a" * 5_000_000  # longer than the blocks that a reader of CSV takes by itself
+    assert _arrow(b'k,n\n"' + long + b'",1\n', ibis.schema({"k": "string", "n": "int64"}))["k"][0].as_py() == long.decode()
 
 
 def test_names_on_postgres_mean_one_table(server: Any) -> None:
@@ -450,8 +459,8 @@ def test_names_on_postgres_mean_one_table(server: Any) -> None:
     connection.execute("create view public.t as select 3 as x; create extension if not exists postgres_fdw")
     connection.execute("create server far foreign data wrapper postgres_fdw; create table parent (x int)")
     connection.execute("create foreign table child () inherits (parent) server far")
-    assert column(url, name="s.t") == [1]
-    assert column(url, name="q.t") == [2]
+    assert column(url, of="s.t") == [1]
+    assert column(url, of="q.t") == [2]
     for name in ("t", "public.t", "child"):
         with pytest.raises(DuotoneError, match="a view or a foreign table is not one"):
             open_source(url, name=name)

@@ -191,7 +191,7 @@ def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB databa
 
     def table(columns: Sequence[str]) -> Any:
         made = _selected(connection, {name: readings[name] for name in columns}, rows)
-        views.append(made.get_name())
+        views.append(made.op().name)
         return made
 
     def release() -> None:

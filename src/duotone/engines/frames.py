@@ -26,6 +26,7 @@ NULLABLE = ("BooleanDtype", *(f"{kind}{bits}Dtype" for kind in ("Int", "UInt") f
 
 def columns_of(frame: Any) -> tuple[Mapping[str, Reading], Callable[[Sequence[str]], pa.Table]]:
     """How each column of a frame is read, and what gives some of them as an Arrow table."""
+    array: Callable[[Any, str], Any]
     match type(frame).__module__.partition(".")[0], type(frame).__name__:
         case "pandas", "DataFrame":
             types, array = {name: _pandas_type(kind) for name, kind in frame.dtypes.items()}, _pandas_array

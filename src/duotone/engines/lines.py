@@ -14,8 +14,8 @@ from pathlib import Path
 from duotone.engines.reading import literal, quoted
 from duotone.errors import DuotoneError
 
-READ = """columns = {'line': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '', escape = '', comment = '',
-new_line = '\\n', ignore_errors = true, strict_mode = false"""
+READ = """columns = {'line': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '', escape = '',
+comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false"""
 """How a line is read whole: no character is a quote, and none that a text has is a delimiter."""
 FIELD = '("(?:[^"]|"")*"|[^,]*)(?:,|$)'
 LONGEST_HEADER = 2**20

@@ -151,9 +151,9 @@ def of_column(column: str, kind: str, family: str, modifier: int) -> Reading:
     if kind in FLOATS:
         return Reading("float", FLOATS[kind], f"nullif({column} + cast(0 as {kind}), 'NaN')")
     if kind in DATES:
-        type, last = DATES[kind]
+        held, last = DATES[kind]
         inside = f"{column} between {kind} '0001-01-01' and {kind} '{last}'"
-        return Reading("date" if kind == "date" else "time", type, f"case when {inside} then {column} end")
+        return Reading("date" if kind == "date" else "time", held, f"case when {inside} then {column} end")
     if kind == "numeric" and modifier >= 4:
         precision, scale = (modifier - 4) >> 16, ((modifier - 4) & 2047 ^ 1024) - 1024
         if 0 <= scale <= precision <= 38:

@@ -46,14 +46,14 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def of_type(column: str, type: str) -> Reading:
+def of_type(column: str, held: str) -> Reading:
     """A column of one of DuckDB's types, as `describe` writes it."""
-    decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type)
+    decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", held)
     if decimal:
         return Reading("decimal", f"decimal({decimal[1]}, {decimal[2]})", column)
-    if type in INTEGERS:
+    if held in INTEGERS:
         return Reading("integer", "int64", f"cast({column} as bigint)")
-    match type:
+    match held:
         case "BOOLEAN":
             return Reading("boolean", "boolean", column)
         case "FLOAT" | "DOUBLE":
@@ -68,7 +68,7 @@ def of_type(column: str, type: str) -> Reading:
             return _time(f"try_cast({column} as timestamp)")
         case "TIMESTAMP_NS":
             return moment(f"epoch_ns({column})", "ns")
-    if type == "UUID" or type.startswith("ENUM("):
+    if held == "UUID" or held.startswith("ENUM("):
         return Reading("text", "string", f"cast({column} as varchar)")
     return OTHER
 

@@ -148,15 +148,15 @@ def _require_plain(frame: Any) -> None:
             raise DuotoneError(f"the session fails on a row with an old date: set {setting} to CORRECTED or LEGACY")
 
 
-def of_type(column: str, type: str) -> Reading:
+def of_type(column: str, held: str) -> Reading:
     """How a column of one of Spark's types is read: the rule of totality (docs/reading.md)."""
-    if type in INTEGERS:
-        return Reading("integer", INTEGERS[type], column)
-    if decimal := re.fullmatch(r"decimal\((\d+),(\d+)\)", type):
+    if held in INTEGERS:
+        return Reading("integer", INTEGERS[held], column)
+    if decimal := re.fullmatch(r"decimal\((\d+),(\d+)\)", held):
         return Reading("decimal", f"decimal({decimal[1]}, {decimal[2]})", column)
-    if re.fullmatch(r"string|(var)?char\(\d+\)", type):
+    if re.fullmatch(r"string|(var)?char\(\d+\)", held):
         return Reading("text", "string", f"make_valid_utf8({column})")
-    match type:
+    match held:
         case "boolean":
             return Reading("boolean", "boolean", column)
         case "float" | "double":
@@ -174,8 +174,8 @@ def of_type(column: str, type: str) -> Reading:
 
 INTEGERS = {"tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64"}
 CALENDARS = [
-    f"spark.sql.{format}.{kind}RebaseModeInRead" for format in ("parquet", "avro") for kind in ("datetime", "int96")
-    if (format, kind) != ("avro", "int96")
+    f"spark.sql.{source}.{kind}RebaseModeInRead" for source in ("parquet", "avro") for kind in ("datetime", "int96")
+    if (source, kind) != ("avro", "int96")
 ]  # fmt: skip
 """What is done with dates from before the calendar was changed."""
 
