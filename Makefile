@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: setup demo test bench clean
+.PHONY: setup demo test exhaustive bench clean
 
 setup: $(READY)
 
@@ -23,6 +23,10 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+exhaustive: setup
+	$(BIN)/python tests/hostile/exhaustive.py 10000000
+	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest tests -k accountant
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -686,5 +686,5 @@ def test_the_plan_has_one_shape_whatever_the_rows() -> None:
             (m,) = prepared.measures
             make = _one_pass if embedded else _plan
             sql = str(ibis.to_sql(make(who.table([m.recipe]), [], {f"m0{n}": w for n, w in m.wants.items()}, who)))
-            shapes.add((embedded, re.sub(r"ibis_\w+|-?\b\d+\b", "N", re.sub(r"\s+", "", sql))))
+            shapes.add((embedded, re.sub(r"duotone_\w+|-?\b\d+\b", "N", re.sub(r"\s+", "", sql))))
     assert len(shapes) == 2

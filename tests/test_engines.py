@@ -20,7 +20,7 @@ import spark_cluster
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.cli import main
 from duotone.engines import Source, open_source
-from duotone.engines.postgres import _column
+from duotone.engines.postgres import of_column
 from duotone.trial import CASES
 
 P = ApproxDP(1, "1e-6")
@@ -186,7 +186,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         assert found[()] == [0.0, 0.0, 0.0]
         with pytest.raises(DuotoneError, match="j"):
             prepare(wide, "count(*) filter (where j = 'x') > 1", P)
-    assert _column("x", "numeric", "b", ((12 << 16) | 2) + 4) == ("decimal(12, 2)", "x")
+    assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"
 
 
 def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_other_engines_are_tried_first() -> None:
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
     known = open_source(own, name="t")
-    unknown = Source(known.table, own, "t", embedded=False, proven=False)  # as if nobody knew this engine
+    unknown = Source(known.rows, own, "t", embedded=False, proven=False)  # as if nobody knew this engine
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20

@@ -177,7 +177,7 @@ def test_bad_sources(tmp_path: Path) -> None:
         open_source(tmp_path / "good.duckdb", name="w")
     source = open_source(table([(1, "a")]))
     with pytest.raises(DuotoneError, match="might quote rows") as hidden:
-        source.run(source.table.mutate(x=source.table.key.cast("int64")))
+        source.run(source.rows.mutate(x=source.rows.key.cast("int64")))
     assert hidden.value.__cause__ is hidden.value.__context__ is None
 
 

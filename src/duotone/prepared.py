@@ -15,7 +15,9 @@ from duotone.account import Receipt
 from duotone.budget import Sale
 from duotone.compiled import Compiled, compile_question
 from duotone.engines import Source
+from duotone.engines.found import require_reach
 from duotone.engines.plan import People, gather, kept
+from duotone.engines.reading import columns_in
 from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
 from duotone.ledger import Ledger
@@ -143,7 +145,7 @@ class Prepared:
         levels: Any = None
         try:
             if self.asked is None and self.coin.private and self.source.draws:
-                keys = quietly(lambda: kept(_people(self), self.coin), UNREADABLE)
+                keys = quietly(lambda: kept(_people(self, [self]), self.coin), UNREADABLE)
                 return self._reply(dict.fromkeys(sorted(keys), True))
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if self.by and self.listed is None:
@@ -218,6 +220,7 @@ def prepared_question(
     share = privacy.split(_parts(asked, asked.by, most, listed))
     table = line_table(balanced(share))
     compiled = compile_question(asked, declared, _reach(table))
+    require_reach(m.wants for m in compiled.measures)  # which no engine finds out before it has read rows
     return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, table, compiled)
 
 
@@ -238,7 +241,7 @@ def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array
     first = questions[0]
     if any(_seen(other) != _seen(first) for other in questions):
         raise DuotoneError("questions that are asked in one plan must be about the same people")
-    gathered = gather(_people(first), [(m.recipe, m.wants) for q in questions for m in q.measures])
+    gathered = gather(_people(first, questions), [(m.recipe, m.wants) for q in questions for m in q.measures])
     results = iter(gathered.found)
     keys, people, levels = gathered.keys, gathered.people, []
     for question in questions:
@@ -253,8 +256,8 @@ def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array
     return first.listed, np.append(people, 0)[order], levels
 
 
-def _people(prepared: Prepared) -> People:
-    return People(_narrowed(prepared), prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
+def _people(prepared: Prepared, questions: Sequence[Prepared]) -> People:
+    return People(_narrowed(prepared, questions), prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
 
 
 def _seen(prepared: Prepared) -> tuple[Any, ...]:
@@ -263,14 +266,17 @@ def _seen(prepared: Prepared) -> tuple[Any, ...]:
     return id(source.table), id(source.connection), prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
 
 
-def _narrowed(prepared: Prepared) -> Source:
-    """The table, with a short public list of groups only the rows that are in one of them."""
+def _narrowed(prepared: Prepared, questions: Sequence[Prepared]) -> Source:
+    """The table with only the columns, and of a short public list of groups only the rows, that are looked at."""
+    unit = () if prepared.declared.unit is None else (prepared.declared.unit,)
+    used = {column for question in questions for column in columns_in(question.asked)}
+    source = prepared.source.only([*sorted(used), *prepared.by, *unit])
     if not prepared.listed or len(prepared.listed) > LISTED:
-        return prepared.source
-    table = prepared.source.table
+        return source
+    table = source.table
     for i, column in enumerate(prepared.by):
         table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in prepared.listed})))
-    return replace(prepared.source, table=table)
+    return replace(source, table=table)
 
 
 def _parts(asked: Asked | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:

@@ -23,24 +23,30 @@ EXACT = 2**51
 
 
 def read(operand: Operand, table: Any) -> Any:
-    """A column in the reading that is asked for. What cannot be read so is null, and so is NaN."""
+    """A column in the reading that is asked for. What cannot be read so is null, and so is NaN; −0.0 is 0.0."""
     if operand.kind in ("float", "decimal"):
         column = _number(operand, table)
-        return ibis.ifelse(column.isnan(), ibis.null("float64"), column)
+        return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
     column = table[operand.column]
     if column.type().is_timestamp() and column.type().scale not in (None, 6):
         column = column.try_cast("timestamp(6)")  # a time out of range is null
     match operand.reading:
         case "try":
-            column = column.try_cast({"boolean": "boolean", "date": "date"}[operand.kind])
+            column = column.try_cast("boolean") if operand.kind == "boolean" else _day(column)
         case "lower" | "upper" | "length":
             column = getattr(column, operand.reading)()
         case "trim":
             column = column.strip()
         case "year" | "month" | "day":
-            dates = column.try_cast("date") if column.type().is_string() else column
+            dates = _day(column) if column.type().is_string() else column
             column = getattr(dates, operand.reading)()
     return column
+
+
+def _day(column: Any) -> Any:
+    """Text as a date; what is none is null, and so is what lies outside the years that constants can be in."""
+    date = column.try_cast("date")
+    return ibis.cases((date.between(datetime.date.min, datetime.date.max), date))
 
 
 def _number(operand: Operand, table: Any) -> Any:

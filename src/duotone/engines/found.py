@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,21 @@ class Gathered:
     keys: tuple[tuple[Any, ...], ...]
     people: Array
     found: tuple[Mapping[str, Found], ...]
+
+
+MOST_ENDS = 2**16
+"""People that are kept from each end, at most. DuckDB keeps fewer than 10^6, and finds out only once a value arrives; elsewhere
+they travel as one text, of up to 3 MB then, where Postgres ends at 1 GB; and levels are computed from each of them."""
+
+
+def require_reach(wants: Iterable[Mapping[str, Want]]) -> None:
+    """Refuse a budget whose answer needs more people from each end than an engine keeps, before anything is read or charged."""
+    reach = max((w.reach for wanted in wants for w in wanted.values() if not isinstance(w, Tally)), default=0)
+    if not reach <= MOST_ENDS:
+        raise DuotoneError(
+            f"at this budget the answer depends on the {reach} most influential people, and engines keep at most {MOST_ENDS}: "
+            "give a larger epsilon or delta"
+        )
 
 
 LISTS = ("_sum", "_largest", "_smallest", "_rivals")

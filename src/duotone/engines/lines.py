@@ -8,39 +8,34 @@ passed over, and so is a line that is not UTF-8.
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import ibis
-
+from duotone.engines.reading import literal, quoted
 from duotone.errors import DuotoneError
-from duotone.machine import literal_path
 
-READ = {"columns": {"line": "VARCHAR"}, "auto_detect": False, "header": True, "delim": "\x01", "quote": "", "escape": "",
-        "comment": "", "new_line": "\\n", "ignore_errors": True, "strict_mode": False}  # fmt: skip
+READ = """columns = {'line': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '', escape = '',
+comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false"""
 """How a line is read whole: no character is a quote, and none that a text has is a delimiter."""
 FIELD = '("(?:[^"]|"")*"|[^,]*)(?:,|$)'
 LONGEST_HEADER = 2**20
 
 
-@ibis.udf.scalar.builtin(name="regexp_extract_all", signature=(("string", "string", "int64"), "array<string>"))
-def _all_matches(text, pattern, group): ...  # type: ignore[no-untyped-def]
+def lines_of(path: str, names: Sequence[str], columns: Sequence[str]) -> str:
+    """The query of some columns of a file whose first line names them: no other field is looked at."""
+    place = {name: i for i, name in enumerate(names, start=1)}
+    chosen = [f"{_unquoted(f'fields[{place[name]}]')} as {quoted(name)}" for name in columns]
+    fields = (
+        f"case when contains(line, '\"') then regexp_extract_all(line, {literal(FIELD)}, 1) else string_split(line, ',') end"
+    )
+    lines = f"select {fields} as fields from read_csv({literal(path)}, {READ}) where line is not null"
+    return f"select {', '.join(chosen) or 'true as one'} from ({lines})"
 
 
-def lines_as_columns(connection: Any, path: Path) -> Any:
-    """The table of a file whose first line names the columns."""
-    names = header(path)
-    lines = connection.read_csv(literal_path(path), **READ)
-    line = lines.filter(lines.line.notnull()).line
-    fields = ibis.ifelse(line.contains('"'), _all_matches(line, FIELD, 1), line.split(","))
-    table = line.as_table().select(fields=fields)
-    return table.select(**{name: _unquoted(table.fields[i]) for i, name in enumerate(names)})
-
-
-def _unquoted(field: Any) -> Any:
-    quoted = field.startswith('"') & field.endswith('"') & (field.length() >= 2)
-    inner = field.substr(1, field.length() - 2).replace('""', '"')
-    return ibis.ifelse(quoted, inner, field).nullif("")
+def _unquoted(field: str) -> str:
+    quotes = f"starts_with({field}, '\"') and ends_with({field}, '\"') and length({field}) >= 2"
+    inner = f"replace(substring({field}, 2, length({field}) - 2), '\"\"', '\"')"
+    return f"nullif(case when {quotes} then {inner} else {field} end, '')"
 
 
 def header(path: Path) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from duotone.engines.embedded import of_duckdb, open_local
 from duotone.engines.postgres import of_database, open_postgres
-from duotone.engines.source import Source, of_duckdb, open_local, quietly
+from duotone.engines.source import Source, quietly
 from duotone.engines.spark import of_frame, of_session, open_spark
 from duotone.errors import DuotoneError
 
@@ -17,7 +18,7 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
     A CSV file is read line by line, and as text throughout: see `engines.lines`.
     """
     source = _opened(table, name)
-    names = [column.lower() for column in source.table.columns]
+    names = [column.lower() for column in source.columns]
     if len(set(names)) != len(names):
         source.close()
         raise DuotoneError("two columns of the table have the same name but for upper and lower case: rename one")
@@ -51,19 +52,20 @@ def _of_ibis(given: Any, name: str | None) -> Source:
     import ibis.expr.operations as ops
     from ibis.expr.types import Table
 
-    backend = given
+    backend, within = given, ()
     if isinstance(given, Table):
         node = given.op()
         if not isinstance(node, ops.DatabaseTable):
             raise DuotoneError("that is an Ibis query, not a table: give the table, and put conditions into the question")
-        backend, name = node.source, ".".join(filter(None, (node.namespace.database, node.name)))
+        place = node.namespace
+        backend, name, within = node.source, node.name, tuple(filter(None, (place.catalog, place.database)))
     match getattr(backend, "name", None):
         case "duckdb":
-            return of_duckdb(backend, name)
+            return of_duckdb(backend, name, within=within)
         case "postgres":
-            return of_database(backend, name)
+            return of_database(backend, name, within[-1] if within else "")
         case "pyspark":
-            return of_session(backend._session, name)
+            return of_session(backend._session, ".".join((*within, name)) if name else None)
     if name is None:
         raise DuotoneError("a database may hold many tables: say which (name)")
     table = given if isinstance(given, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")

@@ -31,8 +31,8 @@ class People:
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
         """
-        rows = self.source.table
-        named = [rows[column].notnull() for column in (*self.by, *([self.unit] if self.unit else []))]
+        rows = self.source.rows
+        named = [_nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
         conditions = named + ([holds(self.where, rows)] if self.where not in (None, ALWAYS) else [])
         rows = rows.filter(conditions) if conditions else rows
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
@@ -53,6 +53,15 @@ class People:
         ordered = people.mutate(order_=_md5(text))
         window = ibis.window(group_by="unit", order_by=["order_", *keys])
         return ordered.mutate(rank_=ibis.row_number().over(window)).filter(lambda t: t.rank_ < self.most)
+
+
+LONGEST = 1024
+"""The characters that a key or a unit may have."""
+
+
+def _nameable(column: Any) -> Any:
+    """Whether a value can name a person or a group: not null, and no text so long that it would not travel or be printed."""
+    return column.length() <= LONGEST if column.type().is_string() else column.notnull()
 
 
 @ibis.udf.scalar.builtin(name="md5", signature=(("string",), "string"))

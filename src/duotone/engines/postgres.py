@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from duotone.engines.reading import OTHER, Columns, Reading, quoted
 from duotone.engines.source import Source, closed_on_error, quietly
 from duotone.errors import DuotoneError, MissingExtra
 
@@ -14,22 +15,34 @@ UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or da
 LOST = "the connection to the Postgres server was lost"
 SETTINGS = {"search_path": "pg_catalog", "datestyle": "ISO, YMD", "timezone": "UTC", "standard_conforming_strings": "on"}
 """What the meaning or the printed form of a value could depend on, said in full."""
-PLAIN = {
-    "bool": "boolean", "int2": "int16", "int4": "int32", "int8": "int64", "float4": "float32", "float8": "float64",
-    "date": "date", "timestamp": "timestamp",
-}  # fmt: skip
+PLAIN = {"bool": "boolean", "int2": "int16", "int4": "int32", "int8": "int64"}
+FLOATS = {"float4": "float32", "float8": "float64"}
+DATES = {"date": ("date", "9999-12-31"), "timestamp": ("timestamp", "9999-12-31 23:59:59.999999")}
 TEXTS = ("text", "varchar", "bpchar", "name", "uuid")
+RELATION = """
+select r.oid, n.nspname, r.relname, r.relkind
+from pg_catalog.pg_class r join pg_catalog.pg_namespace n on n.oid = r.relnamespace
+where r.relkind in ('r', 'p', 'v', 'm', 'f')
+and (r.relname = %(name)s and (n.nspname = %(schema)s or %(schema)s = '' and pg_catalog.pg_table_is_visible(r.oid))
+or %(schema)s = '' and n.nspname || '.' || r.relname = %(name)s)
+"""
+"""What a name can mean: a table that is visible by it, or a schema, a dot and a table."""
+PARTS = """
+with recursive part(oid) as (select %s::pg_catalog.oid union select i.inhrelid from pg_catalog.pg_inherits i join part on
+part.oid = i.inhparent) select count(*) from part join pg_catalog.pg_class r using (oid) where r.relkind not in ('r', 'p')
+"""
 COLUMNS = """
-select a.attname, t.typname, t.typtype, a.atttypmod, coalesce(c.collisdeterministic, true), n.nspname
-from pg_catalog.pg_class r
-join pg_catalog.pg_namespace n on n.oid = r.relnamespace
-join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+select a.attname, t.typname, t.typtype, a.atttypmod, coalesce(c.collisdeterministic, true), t.typnamespace, a.attgenerated
+from pg_catalog.pg_attribute a
 join pg_catalog.pg_type t on t.oid = a.atttypid
 left join pg_catalog.pg_collation c on c.oid = a.attcollation
-where r.relname = %s and r.relkind in ('r', 'p')
-and (n.nspname = %s or %s = '' and pg_catalog.pg_table_is_visible(r.oid))
+where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
+BUILT_IN = 11
+"""The schema pg_catalog, by its number: a type of the same name elsewhere is another one."""
+BLOCK = 2**30
+"""No line that comes back is as long: keys, and lists of ends, are limited."""
 
 
 class Postgres:
@@ -78,51 +91,78 @@ def open_postgres(url: str, name: str | None) -> Source:
         return replace(of_database(ibis.postgres.from_connection(connection), name), release=connection.close)
 
 
-def of_database(backend: Any, name: str | None) -> Source:
+def of_database(backend: Any, name: str | None, schema: str = "") -> Source:
     """A table of a database that Ibis is connected to."""
     if name is None:
-        raise DuotoneError("a Postgres database may hold many tables: say which (--table)")
-    schema, _, table = name.rpartition(".")
-    found = quietly(lambda: backend.con.execute(COLUMNS, (table, schema, schema)).fetchall(), UNREACHABLE)
-    if not found:
-        raise DuotoneError(f"the database has no table {name} (a view is not one), or this user may not see it")
-    return Source(_read_as(found, table, backend), Postgres(backend), name, embedded=False)
+        raise DuotoneError("a Postgres database may hold many tables: say which (name)")
+    relation = _relation(backend.con, name, schema)
+    columns = quietly(lambda: backend.con.execute(COLUMNS, relation[:1]).fetchall(), UNREACHABLE)
+    readings = dict(map(_reading, columns))
+    place = ".".join(map(quoted, relation[1:]))
+
+    def table(chosen: Sequence[str]) -> Any:
+        """The columns in types whose values are equal and ordered as they are everywhere: text by its bytes."""
+        import ibis
+        import ibis.expr.operations as ops
+
+        read = ", ".join(f"{readings[name].sql} as {quoted(name)}" for name in chosen) or "true as one"
+        types = {name: readings[name].type for name in chosen} or {"one": "boolean"}
+        return ops.SQLQueryResult(f"select {read} from {place}", ibis.schema(types), backend).to_expr()
+
+    kinds = {name: how.kind for name, how in readings.items()}
+    return Source(None, Postgres(backend), name, embedded=False, reading=Columns(kinds, table))
 
 
-def _read_as(columns: Sequence[Any], table: str, backend: Any) -> Any:
-    """The table with its columns in types whose values are equal and ordered as they are everywhere: text by its bytes."""
-    import ibis
-    import ibis.expr.operations as ops
+def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str]:
+    """The one table that a name means, by its number and its full name."""
+    query = "select pg_catalog.getdatabaseencoding()"
+    ((encoding,),) = quietly(lambda: connection.execute(query).fetchall(), UNREACHABLE)
+    if encoding != "UTF8":
+        raise DuotoneError("the database does not keep text as UTF-8, so that some of it may have no translation: convert it")
+    asked = {"name": name, "schema": schema}
+    fits = quietly(lambda: connection.execute(RELATION, asked).fetchall(), UNREACHABLE)
+    if len(fits) > 1:
+        raise DuotoneError(f"{name} may be {' or '.join(f'{place}.{table}' for _, place, table, _ in fits)}: rename one")
+    if not fits or fits[0][3] not in ("r", "p"):
+        raise DuotoneError(
+            f"the database has no table {name} (a view or a foreign table is not one), or this user may not see it"
+        )
+    ((foreign,),) = quietly(lambda: connection.execute(PARTS, fits[0][:1]).fetchall(), UNREACHABLE)
+    if foreign:
+        raise DuotoneError(f"a part of table {name} is a foreign table, whose reading might fail on a row: name one without")
+    number, place, table, _ = fits[0]
+    return number, place, table
 
-    kinds, read = {}, []
-    for column, kind, family, modifier, deterministic, _ in columns:
-        if not deterministic:
-            raise DuotoneError(f"column {column} compares text by a collation under which different texts are equal: change it")
-        kinds[column], how = _column(_quoted(column), kind, family, modifier)
-        read.append(f"{how} as {_quoted(column)}")
-    query = f"select {', '.join(read)} from {_quoted(columns[0][-1])}.{_quoted(table)}"
-    return ops.SQLQueryResult(query, ibis.schema(kinds), backend).to_expr()
+
+def _reading(column: Sequence[Any]) -> tuple[str, Reading]:
+    name, kind, family, modifier, deterministic, home, generated = column
+    if not deterministic:
+        raise DuotoneError(f"column {name} compares text by a collation under which different texts are equal: change it")
+    ours = (home == BUILT_IN or family == "e") and generated != "v"
+    return name, of_column(quoted(name), kind, family, modifier) if ours else OTHER
 
 
-def _column(column: str, kind: str, family: str, modifier: int) -> tuple[str, str]:
-    """A column's type and how it is read. A `numeric` without limits can be larger than any float, which would be an error."""
+def of_column(column: str, kind: str, family: str, modifier: int) -> Reading:
+    """How a column is read. A `numeric` without limits can be larger than any float, which would be an error."""
+    if family == "e" or kind in TEXTS:
+        return Reading("text", "string", f'cast({column} as text) collate "C"')
     if kind in PLAIN:
-        return PLAIN[kind], column
-    if kind in TEXTS or family == "e":
-        return "string", f'cast({column} as text) collate "C"'
+        return Reading("boolean" if kind == "bool" else "integer", PLAIN[kind], column)
+    if kind in FLOATS:
+        return Reading("float", FLOATS[kind], f"nullif({column} + cast(0 as {kind}), 'NaN')")
+    if kind in DATES:
+        held, last = DATES[kind]
+        inside = f"{column} between {kind} '0001-01-01' and {kind} '{last}'"
+        return Reading("date" if kind == "date" else "time", held, f"case when {inside} then {column} end")
     if kind == "numeric" and modifier >= 4:
         precision, scale = (modifier - 4) >> 16, ((modifier - 4) & 2047 ^ 1024) - 1024
         if 0 <= scale <= precision <= 38:
-            return f"decimal({precision}, {scale})", column
+            return Reading("decimal", f"decimal({precision}, {scale})", f"nullif({column}, 'NaN')")
     if kind == "numeric":
         ends = f"when {column} > 1e300 then 'Infinity' when {column} < -1e300 then '-Infinity'"
         inside = f"when abs({column}) < 1e-300 then 0 else cast({column} as float8)"
-        return "float64", f"case when {column} = 'NaN' then null {ends} {inside} end"
-    return "binary", "cast(null as bytea)"  # nothing can be asked about it
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        return Reading("float", "float64", f"case when {column} = 'NaN' then null {ends} {inside} end")
+    return OTHER
 
 
 def _arrow(data: bytes, schema: Any) -> Any:
@@ -133,7 +173,9 @@ def _arrow(data: bytes, schema: Any) -> Any:
     options = csv.ConvertOptions(
         column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
-    return csv.read_csv(io.BytesIO(data), parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=options)
+    block = csv.ReadOptions(block_size=min(len(data) + 1, BLOCK))
+    parse = csv.ParseOptions(newlines_in_values=True)
+    return csv.read_csv(io.BytesIO(data), read_options=block, parse_options=parse, convert_options=options)
 
 
 def _psycopg() -> Any:

@@ -1,29 +1,31 @@
-"""A table and its engine; and tables in files and data frames, read by DuckDB inside the process."""
+"""A table and its engine, and how engines are spoken to: quietly."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
-from duotone.engines.lines import lines_as_columns
+from duotone.engines.reading import Columns
 from duotone.errors import DuotoneError
-from duotone.machine import literal_path
 from duotone.sql.condition import Kind
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
-UNNAMED = "a DuckDB file may hold many tables: say which (--table)"
+FORKED = "the table was opened by another process: open it in this one"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table and the engine that answers plans about it. Plans are Ibis expressions over `table`."""
+    """A table and the engine that answers plans about it. Plans are Ibis expressions over `rows`."""
 
     table: Any = field(repr=False)
+    """An Ibis table; None where only `reading` can make one."""
     connection: Any = field(repr=False)
     name: str
     untyped: bool = False
@@ -36,6 +38,9 @@ class Source:
     """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
     release: Callable[[], Any] = field(default=lambda: None, repr=False)
     """Lets go of what was opened for this table, and of nothing that was there before."""
+    reading: Columns | None = field(default=None, repr=False)
+    """How columns are read by the rule of totality (docs/reading.md)."""
+    process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:
         """Let go of what was opened for this table; after that, it can no longer be asked about."""
@@ -55,7 +60,25 @@ class Source:
     @cached_property
     def columns(self) -> Mapping[str, Kind]:
         """What each column holds."""
+        if self.reading is not None:
+            return self.reading.kinds
         return {name: _kind(dtype, self.untyped) for name, dtype in self.table.schema().items()}
+
+    @cached_property
+    def rows(self) -> Any:
+        """The table with all of its columns that can be asked about."""
+        return self.only([name for name, kind in self.columns.items() if kind != "other"]).table
+
+    def only(self, columns: Iterable[str]) -> Self:
+        """The same table with these columns alone: no other is looked at or converted.
+
+        Guarantee: what a value is read as depends on nothing but itself and its column's declared type.
+        """
+        if self.table is not None or self.reading is None:
+            return self
+        chosen, reading = list(dict.fromkeys(columns)), self.reading
+        self._require_own()
+        return replace(self, table=quietly(lambda: reading.table(chosen), UNREADABLE))
 
     def require(self, columns: Sequence[str]) -> None:
         """Refuse columns that the table does not have, before anything is read."""
@@ -74,36 +97,13 @@ class Source:
 
         Guarantee: no message of the engine is shown, since it may quote rows.
         """
+        self._require_own()
         return quietly(lambda: self.connection.to_pyarrow(plan), UNREADABLE)
 
-
-def open_local(table: Any, name: str | None) -> Source:
-    """A table in a file or a data frame, read by DuckDB inside the process."""
-    import ibis
-
-    if not isinstance(table, str | Path):
-        refusal = "that is not a table: give a file or a data frame"
-        rows = quietly(lambda: ibis.memtable(_declared(table)), refusal)
-        connection = ibis.duckdb.connect()
-        return Source(rows, connection, "the table", named=False, release=connection.disconnect)
-    path = Path(table)
-    if not path.is_file():
-        raise DuotoneError(f"there is no file {path}")
-    if path.suffix in (".duckdb", ".db"):
-        if name is None:
-            raise DuotoneError(UNNAMED)
-        connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), f"{path} is not a DuckDB file, or is in use")
-        with closed_on_error(connection.disconnect):
-            return replace(of_duckdb(connection, name, str(path)), release=connection.disconnect)
-    if path.suffix not in (".csv", ".parquet"):
-        raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
-    connection = ibis.duckdb.connect()
-    with closed_on_error(connection.disconnect):
-        if path.suffix == ".csv":
-            rows = quietly(lambda: lines_as_columns(connection, path), f"{path} cannot be read as a CSV file")
-        else:
-            rows = quietly(lambda: connection.read_parquet(literal_path(path)), f"{path} is not a Parquet file")
-    return Source(rows, connection, path.name, untyped=path.suffix == ".csv", release=connection.disconnect)
+    def _require_own(self) -> None:
+        """After a fork the engine's threads are gone, or its connection is another process's too."""
+        if os.getpid() != self.process:
+            raise DuotoneError(FORKED)
 
 
 @contextmanager
@@ -116,61 +116,53 @@ def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
         raise
 
 
-def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB database") -> Source:
-    """A table of a DuckDB database that Ibis is connected to."""
-    if name is None:
-        raise DuotoneError(UNNAMED)
-    table = quietly(lambda: connection.table(name), f"{place} has no table {name}")
-    query = "select sql from duckdb_tables() where table_name = ?"
-    made = quietly(lambda: connection.con.execute(query, [name]).fetchall(), UNREADABLE)
-    if not made:
-        raise DuotoneError(f"{name} is a view, whose query might fail on a row or look at others: name a table")
-    if any(word in (sql or "").lower() for (sql,) in made for word in (" collate ", " generated ")):
-        raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
-    return Source(table, connection, name)
-
-
-def _declared(table: Any) -> Any:
-    """A pandas frame with its columns of objects as text: what Arrow would take them for depends on the rows."""
-    if not hasattr(table, "dtypes") or not hasattr(table, "iloc"):
-        return table
-    held = {column: getattr(getattr(dtype, "categories", None), "dtype", dtype) for column, dtype in table.dtypes.items()}
-    objects = [column for column, dtype in held.items() if str(dtype) == "object"]
-    texts = {column: [_text(value) for value in table[column].tolist()] for column in objects}
-    return table.assign(**{str(column): _strings(values, table.index) for column, values in texts.items()})
-
-
-def _text(value: Any) -> str | None:
-    """An object as text, whatever it is; None and NaN are null."""
-    if value is None or value != value:
-        return None
-    return str(value).encode("utf-8", "replace").decode()
-
-
-def _strings(values: list[str | None], index: Any) -> Any:
-    import pandas as pd
-
-    return pd.Series(values, index=index, dtype="string")
-
-
 def quietly(work: Callable[[], Any], failure: str) -> Any:
     """Do some work of the engine; if it fails, say only that it did.
 
-    Guarantee: the error that is raised has no trace of the engine's, which might quote rows.
+    Guarantee: the error that is raised has no trace of the engine's, which might quote rows; and an interrupt stays one, but a
+    new one, without the frames in which rows stand.
     """
     done = refused = None
     failed = True
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            done = work()
-            failed = False
-    except DuotoneError as error:
-        refused = str(error)
-    except Exception:
-        pass
-    if failed:  # out here, so that nothing is remembered as the context
+    with _interrupts() as interrupts:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                done = work()
+                failed = False
+        except DuotoneError as error:
+            refused = str(error)
+        except KeyboardInterrupt:
+            interrupts.append("here")
+        except Exception:
+            pass
+    if interrupts:  # out here, so that nothing is remembered as the context
+        raise KeyboardInterrupt
+    if failed:
         raise DuotoneError(refused or failure)
     return done
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[str]]:
+    """Takes note of each Ctrl-C that is to end the work: an engine that is busy may make any other error of it."""
+    noted: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield noted
+        return
+
+    def note(number: int, frame: Any) -> None:
+        try:
+            before(number, frame)
+        except KeyboardInterrupt:
+            noted.append("there")
+            raise
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _kind(dtype: Any, untyped: bool) -> Kind:

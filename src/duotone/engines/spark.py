@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from duotone.engines.reading import OTHER, Columns, Reading
 from duotone.engines.source import Source, quietly
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.release import Coin
@@ -86,7 +88,7 @@ def open_spark(url: str, name: str | None) -> Source:
     from pyspark.sql import SparkSession
 
     if name is None:
-        raise DuotoneError("a Spark cluster may hold many tables: say which (--table), by name or by the path of Parquet files")
+        raise DuotoneError("a Spark cluster may hold many tables: say which (name), by name or by the path of Parquet files")
     rest = url.removeprefix("spark://")
     builder = SparkSession.builder.master(rest if rest.startswith("local") else url).appName("duotone")
     if "PYSPARK_PYTHON" not in os.environ:
@@ -107,7 +109,32 @@ def of_session(session: Any, name: str | None) -> Source:
 def of_frame(frame: Any, name: str | None = None) -> Source:
     """A Spark data frame. Its rows must be the same each time it is computed."""
     import ibis
+    import ibis.expr.operations as ops
 
+    session = frame.sparkSession
+    _require_plain(frame)
+    backend = quietly(lambda: ibis.pyspark.connect(session), UNREACHABLE)
+    readings = {column.name: of_type(_quoted(column.name), column.dataType.simpleString()) for column in frame.schema.fields}
+    views: list[str] = []
+
+    def table(columns: Sequence[str]) -> Any:
+        read = [f"{readings[name].sql} as {_quoted(name)}" for name in columns] or ["true as one"]
+        types = {name: readings[name].type for name in columns} or {"one": "boolean"}
+        views.append(ibis.util.gen_name("duotone"))
+        frame.selectExpr(*read).createOrReplaceTempView(views[-1])
+        return ops.DatabaseTable(views[-1], ibis.schema(types), backend, ops.Namespace()).to_expr()
+
+    def release() -> None:
+        while views:
+            session.catalog.dropTempView(views.pop())
+
+    kinds = {name: how.kind for name, how in readings.items()}
+    called, reading = name or "the table", Columns(kinds, table)
+    return Source(None, Spark(session, backend), called, named=name is not None, embedded=False, reading=reading, release=release)
+
+
+def _require_plain(frame: Any) -> None:
+    """Refuse what would compare otherwise, or fail on some rows and not on others."""
     session = frame.sparkSession
     for column in frame.schema.fields:
         if getattr(column.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
@@ -116,12 +143,45 @@ def of_frame(frame: Any, name: str | None = None) -> Source:
         raise DuotoneError("the data frame draws at random, so its rows differ each time: write it out first")
     if session.conf.get("spark.sql.parser.escapedStringLiterals", "false") != "false":
         raise DuotoneError("the session reads text in SQL by old rules: set spark.sql.parser.escapedStringLiterals to false")
-    backend = quietly(lambda: ibis.pyspark.connect(session), UNREACHABLE)
-    view = ibis.util.gen_name("duotone")
-    frame.createOrReplaceTempView(view)
-    table = quietly(lambda: backend.table(view), "a column of the table has a type that cannot be read: leave it out")
-    called, release = name or "the table", lambda: session.catalog.dropTempView(view)
-    return Source(table, Spark(session, backend), called, named=name is not None, embedded=False, release=release)
+    for setting in CALENDARS:
+        if str(session.conf.get(setting, "CORRECTED")).upper() == "EXCEPTION":
+            raise DuotoneError(f"the session fails on a row with an old date: set {setting} to CORRECTED or LEGACY")
+
+
+def of_type(column: str, held: str) -> Reading:
+    """How a column of one of Spark's types is read: the rule of totality (docs/reading.md)."""
+    if held in INTEGERS:
+        return Reading("integer", INTEGERS[held], column)
+    if decimal := re.fullmatch(r"decimal\((\d+),(\d+)\)", held):
+        return Reading("decimal", f"decimal({decimal[1]}, {decimal[2]})", column)
+    if re.fullmatch(r"string|(var)?char\(\d+\)", held):
+        return Reading("text", "string", f"make_valid_utf8({column})")
+    match held:
+        case "boolean":
+            return Reading("boolean", "boolean", column)
+        case "float" | "double":
+            value = f"(cast({column} as double) + 0.0D)"
+            return Reading("float", "float64", f"case when isnan({value}) then null else {value} end")
+        case "date":
+            inside = f"{column} between date'0001-01-01' and date'9999-12-31'"
+            return Reading("date", "date", f"case when {inside} then {column} end")
+        case "timestamp_ntz":
+            last = "timestamp_ntz'9999-12-31 23:59:59.999999'"
+            inside = f"{column} between timestamp_ntz'0001-01-01 00:00:00' and {last}"
+            return Reading("time", "timestamp(6)", f"case when {inside} then {column} end")
+    return OTHER
+
+
+INTEGERS = {"tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64"}
+CALENDARS = [
+    f"spark.sql.{source}.{kind}RebaseModeInRead" for source in ("parquet", "avro") for kind in ("datetime", "int96")
+    if (source, kind) != ("avro", "int96")
+]  # fmt: skip
+"""What is done with dates from before the calendar was changed."""
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _pyspark() -> None:

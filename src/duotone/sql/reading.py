@@ -118,7 +118,9 @@ def read_operand(node: exp.Expression, columns: Mapping[str, Kind]) -> Operand:
     if isinstance(node, exp.Column):
         name = column_name(node, columns)
         if columns[name] == "other":
-            raise DuotoneError(f"column {name} holds neither numbers, text, Booleans nor dates, and cannot be asked about")
+            raise DuotoneError(
+                f"column {name} holds neither numbers, text, Booleans nor dates, and cannot be asked about: convert it"
+            )
         return Operand(name, columns[name])
     reading: tuple[str, Kind] | None = READINGS.get(type(node))
     inner = node.this

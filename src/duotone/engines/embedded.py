@@ -1,0 +1,253 @@
+"""DuckDB inside the process, locked down: for files and data frames, and for tables of DuckDB databases."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from duotone.engines.frames import columns_of, of_arrow, plain_type, wide
+from duotone.engines.lines import header, lines_of
+from duotone.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted
+from duotone.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.errors import DuotoneError
+from duotone.machine import literal_path
+from duotone.sql.condition import Kind
+
+UNNAMED = "a DuckDB file may hold many tables: say which (name)"
+BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
+         "partial_aggregate_pushdown", "scalar_fn_pushdown", "type_pushdown", "late_materialization")  # fmt: skip
+"""The optimisers that use what a file says about its other rows: the least and the largest value, which leave out NaN."""
+LOCKED = {
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "enable_external_file_cache": "false",
+    "enable_progress_bar": "false",
+    "disabled_optimizers": literal(",".join(BLIND)),
+}
+"""What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
+PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
+_NUMBERS = itertools.count()
+
+
+def open_local(table: Any, name: str | None) -> Source:
+    """A table in a file or a data frame, read by DuckDB inside the process."""
+    if not isinstance(table, str | Path):
+        return _of_frame(table)
+    path = Path(table)
+    if not path.is_file():
+        raise DuotoneError(f"there is no file {path}")
+    match path.suffix:
+        case ".duckdb" | ".db":
+            if name is None:
+                raise DuotoneError(UNNAMED)
+            connection, close = connected(path, database=True)
+            with closed_on_error(close):
+                return replace(of_duckdb(connection, name, str(path)), release=close)
+        case ".csv":
+            return _of_lines(path)
+        case ".parquet":
+            return _of_parquet(path)
+    raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
+
+
+def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any, Callable[[], None]]:
+    """A connection of Ibis to DuckDB, and what closes it.
+
+    Guarantee: it reads the file that is named and no other, writes nothing but temporary files in a folder of its own, which
+    is removed when it is closed, loads no extension, and none of this can be changed any more.
+    """
+    import ibis
+
+    if database:
+        failure = f"{path} is not a DuckDB file, or is in use"
+        connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), failure)
+    else:
+        connection = ibis.duckdb.connect()
+    folder = tempfile.mkdtemp(prefix="duotone-")
+
+    def close() -> None:
+        connection.disconnect()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    files = [] if path is None or database else [str(path.resolve()), literal_path(path.resolve())]
+    settings = LOCKED | {
+        "temp_directory": literal(folder),
+        "allowed_paths": f"[{', '.join(map(literal, files))}]",
+        "enable_external_access": "false",
+        "lock_configuration": "true",
+    }
+    with closed_on_error(close):
+        for setting, value in settings.items():
+            connection.con.execute(f"set {setting} = {value}")
+    return connection, close
+
+
+def _of_frame(frame: Any) -> Source:
+    readings, some = columns_of(frame)
+    connection, close = connected()
+
+    def table(columns: Sequence[str]) -> Any:
+        name = _fresh()
+        connection.con.register(name, quietly(lambda: some(columns), UNREADABLE))
+        return _selected(connection, {name: readings[name] for name in columns}, name)
+
+    kinds = {name: how.kind for name, how in readings.items()}
+    return Source(None, connection, "the table", named=False, reading=Columns(kinds, table), release=close)
+
+
+def _of_lines(path: Path) -> Source:
+    names = header(path)
+    connection, close = connected(path)
+
+    def table(columns: Sequence[str]) -> Any:
+        query = lines_of(literal_path(path.resolve()), names, columns)
+        return view(connection, query, dict.fromkeys(columns, "string"))
+
+    kinds: Mapping[str, Kind] = dict.fromkeys(names, "untyped")
+    with closed_on_error(close):
+        quietly(lambda: table(names[:1]), f"{path} cannot be read as a CSV file")
+    return Source(None, connection, path.name, untyped=True, reading=Columns(kinds, table), release=close)
+
+
+def _of_parquet(path: Path) -> Source:
+    """DuckDB's own reader, but for times in milliseconds: one out of range would be an error there, so that a question about
+    such a column has the file read as Arrow, which leaves them numbers. The file's schema alone decides."""
+    failure = f"{path} is not a Parquet file"
+    connection, close = connected(path)
+    rows = f"read_parquet({literal(literal_path(path.resolve()))}, {PARQUET})"
+    with closed_on_error(close):
+        native = quietly(lambda: _described(connection, f"select * from {rows}"), failure)
+        coarse, plain = quietly(lambda: _in_milliseconds(path), failure)
+    if coarse:  # a column is asked about only if both readers take it for the same
+        native = {name: how if plain[name].kind == how.kind else OTHER for name, how in native.items()}
+
+    def table(columns: Sequence[str]) -> Any:
+        if not coarse & set(columns):
+            return _selected(connection, {name: native[name] for name in columns}, rows)
+        name = _fresh()
+        connection.con.register(name, _as_arrow(path, columns))
+        return _selected(connection, {name: plain[name] for name in columns}, name)
+
+    kinds = {name: how.kind for name, how in native.items()}
+    return Source(None, connection, path.name, reading=Columns(kinds, table), release=close)
+
+
+def _described(connection: Any, query: str) -> dict[str, Reading]:
+    """How the columns of a query are read, by their types."""
+    return {name: of_type(quoted(name), kind) for name, kind, *_ in connection.con.execute(f"describe {query}").fetchall()}
+
+
+def _in_milliseconds(path: Path) -> tuple[set[str], dict[str, Reading]]:
+    """The columns of a Parquet file that hold times in milliseconds, and how Arrow's columns are read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    types = dict(zip(schema.names, schema.types, strict=True))
+    coarse = {name for name, kind in types.items() if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms") and not kind.tz}
+    return coarse, {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
+
+
+def _as_arrow(path: Path, columns: Sequence[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    plain = pa.schema([(name, wide(plain_type(schema.field(name).type))) for name in columns])
+    options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
+    return ds.dataset(path, schema=plain, format=ds.ParquetFileFormat(read_options=options))
+
+
+def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB database", within: Sequence[str] = ()) -> Source:
+    """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, where they are known."""
+    if name is None:
+        raise DuotoneError(UNNAMED)
+    known = quietly(lambda: connection.con.execute(RELATIONS).fetchall(), UNREADABLE)
+    wanted = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]
+    fits = [relation for relation in known if any(_called(relation, names) for names in wanted)]
+    if not fits:
+        raise DuotoneError(f"{place} has no table {name}")
+    if len(fits) > 1:
+        raise DuotoneError(f"{name} may be {' or '.join('.'.join(place[:3]) for place in fits)}: say which")
+    (*parts, kind, sql, _) = fits[0]
+    if kind != "duckdb":
+        raise DuotoneError(f"{name} is a view or another system's table, whose reading might fail on a row: name a table")
+    if any(word in sql.lower() for word in (" collate ", " generated ")):
+        raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
+    _require_plain_settings(connection)
+    rows = ".".join(map(quoted, parts))
+    readings = quietly(lambda: _described(connection, f"select * from {rows}"), UNREADABLE)
+    views: list[str] = []
+
+    def table(columns: Sequence[str]) -> Any:
+        made = _selected(connection, {name: readings[name] for name in columns}, rows)
+        views.append(made.op().name)
+        return made
+
+    def release() -> None:
+        while views:
+            connection.con.execute(f"drop view if exists temp.main.{quoted(views.pop())}")
+
+    kinds = {name: how.kind for name, how in readings.items()}
+    return Source(None, connection, name, reading=Columns(kinds, table), release=release)
+
+
+RELATIONS = """
+select t.database_name, t.schema_name, t.table_name, d.type, t.sql,
+    t.database_name in (current_database(), 'temp') and t.schema_name in (current_schema(), 'main')
+from duckdb_tables() t join duckdb_databases() d using (database_oid) where not t.internal
+union all
+select database_name, schema_name, view_name, 'view', '',
+    database_name in (current_database(), 'temp') and schema_name in (current_schema(), 'main')
+from duckdb_views() where not internal
+"""
+"""Every table and view; the last column tells whether it can be meant by its name alone."""
+
+
+def _called(relation: Sequence[Any], names: Sequence[str]) -> bool:
+    """Whether a table can be meant by these names: its own, after its schema, after its database. Case does not matter."""
+    own = [part.lower() for part in relation[:3]]
+    asked = [part.lower() for part in names]
+    if len(asked) == 1:
+        return own[2] == asked[0] and bool(relation[5])
+    return len(asked) <= 3 and own[3 - len(asked) :] == asked
+
+
+def _require_plain_settings(connection: Any) -> None:
+    """A connection that was handed over is left as it is: settings by which it would compare otherwise are refused."""
+    query = "select current_setting('default_collation'), current_setting('integer_division')"
+    ((collation, whole),) = quietly(lambda: connection.con.execute(query).fetchall(), UNREADABLE)
+    if collation or whole:
+        raise DuotoneError("the DuckDB connection has a default_collation or integer_division set: reset them")
+
+
+def _selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
+    """A table of columns as they are read. A constant column is there even where none is asked about."""
+    columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
+    types = {name: how.type for name, how in readings.items()}
+    return view(connection, f"select {', '.join(columns) or 'true as one'} from {rows}", types or {"one": "boolean"})
+
+
+def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
+    """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
+    import ibis
+    import ibis.expr.operations as ops
+
+    name = _fresh()
+    connection.con.execute(f"create temp view {quoted(name)} as {query}")
+    place = ops.Namespace(catalog="temp", database="main")
+    return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
+
+
+def _fresh() -> str:
+    return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"

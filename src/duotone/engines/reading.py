@@ -1,0 +1,123 @@
+"""The rule of totality for the embedded engine: what a stored value of each type becomes (docs/reading.md).
+
+Guarantee: every expression here has a value or null for every value that its type can store, decided by that value alone. None
+can be simplified from what is known about other rows: `try` hides a number from the statistics that an optimiser keeps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import Any
+
+from duotone.sql.condition import Kind, Operand
+
+DAYS = -719_162, 2_932_896
+"""The first and the last day of the years 1 to 9999, counted from 1970."""
+FINER = {"s": 1_000_000, "ms": 1000, "us": 1}
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a column is read: what it holds, the type that Ibis is given, and the expression that gives it."""
+
+    kind: Kind
+    type: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table hold, and how a table of some of them is made: no other column is touched."""
+
+    kinds: Mapping[str, Kind]
+    table: Callable[[Sequence[str]], Any]
+
+
+def quoted(name: str) -> str:
+    """A name in SQL, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL, whatever is in it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def of_type(column: str, held: str) -> Reading:
+    """A column of one of DuckDB's types, as `describe` writes it."""
+    decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", held)
+    if decimal:
+        return Reading("decimal", f"decimal({decimal[1]}, {decimal[2]})", column)
+    if held in INTEGERS:
+        return Reading("integer", "int64", f"cast({column} as bigint)")
+    match held:
+        case "BOOLEAN":
+            return Reading("boolean", "boolean", column)
+        case "FLOAT" | "DOUBLE":
+            return number(column)
+        case "VARCHAR":
+            return Reading("text", "string", column)
+        case "DATE":
+            return date(column)
+        case "TIMESTAMP":
+            return _time(column)
+        case "TIMESTAMP_S" | "TIMESTAMP_MS":
+            return _time(f"try_cast({column} as timestamp)")
+        case "TIMESTAMP_NS":
+            return moment(f"epoch_ns({column})", "ns")
+    if held == "UUID" or held.startswith("ENUM("):
+        return Reading("text", "string", f"cast({column} as varchar)")
+    return OTHER
+
+
+OTHER = Reading("other", "null", "null")
+
+
+def number(column: str) -> Reading:
+    """A float: NaN is null, and −0.0 is 0.0."""
+    value = f"try(cast({column} as double) + cast(0 as double))"
+    return Reading("float", "float64", f"case when isnan({value}) then null else {value} end")
+
+
+def text(column: str) -> Reading:
+    """Bytes as text: each byte that is not part of a UTF-8 character is a question mark."""
+    return Reading("text", "string", f"decode({column}, 'replace')")
+
+
+def date(column: str) -> Reading:
+    """A date outside the years 1 to 9999 is null, and so is an infinite one."""
+    return Reading("date", "date", f"case when {column} between date '0001-01-01' and date '9999-12-31' then {column} end")
+
+
+def _time(column: str) -> Reading:
+    first, last = "timestamp '0001-01-01 00:00:00'", "timestamp '9999-12-31 23:59:59.999999'"
+    return Reading("time", "timestamp(6)", f"case when {column} between {first} and {last} then {column} end")
+
+
+def moment(column: str, unit: str) -> Reading:
+    """A time that is stored as a number of seconds or parts of seconds since 1970: rounded down to microseconds."""
+    if unit == "ns":  # all lie in the years 1677 to 2262; the outermost stand for infinite ones, and in pandas for none
+        micros = f"{column} // 1000 - case when {column} % 1000 < 0 then 1 else 0 end"
+        inside = f"between {2 - 2**63} and {2**63 - 2}"
+        return Reading("time", "timestamp(6)", f"case when {column} {inside} then make_timestamp({micros}) end")
+    scale = FINER[unit]
+    first, last = DAYS[0] * 86_400_000_000 // scale, ((DAYS[1] + 1) * 86_400_000_000 - 1) // scale
+    inside = f"make_timestamp({column} * {scale})"
+    return Reading("time", "timestamp(6)", f"case when {column} between {first} and {last} then {inside} end")
+
+
+def day(column: str) -> Reading:
+    """A date that is stored as a number of milliseconds since 1970: rounded down to days."""
+    return Reading("date", "date", f"cast({moment(column, 'ms').sql} as date)")
+
+
+def columns_in(part: Any) -> set[str]:
+    """The columns that a question, or a part of it, asks about."""
+    if isinstance(part, Operand):
+        return {part.column}
+    if isinstance(part, tuple):
+        return {column for inner in part for column in columns_in(inner)}
+    return {column for inner in vars(part).values() for column in columns_in(inner)} if is_dataclass(part) else set()
