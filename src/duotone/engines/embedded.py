@@ -67,11 +67,7 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
     """
     import ibis
 
-    if database:
-        failure = f"{path} is not a DuckDB file, or is in use"
-        connection = quietly(lambda: ibis.duckdb.connect(path, read_only=True), failure)
-    else:
-        connection = ibis.duckdb.connect()
+    connection = ibis.duckdb.connect()
     folder = tempfile.mkdtemp(prefix="duotone-")
 
     def close() -> None:
@@ -86,9 +82,17 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
         "lock_configuration": "true",
     }
     with closed_on_error(close):
+        if path is not None and database:  # attached, so that the same file may be opened twice, each time locked
+            quietly(lambda: _attach(connection, path), f"{path} is not a DuckDB file, or is in use")
         for setting, value in settings.items():
             connection.con.execute(f"set {setting} = {value}")
     return connection, close
+
+
+def _attach(connection: Any, path: Path) -> None:
+    name = quoted("file" if path.stem.lower() in ("memory", "system", "temp") else path.stem)
+    connection.con.execute(f"attach {literal(str(path.resolve()))} as {name} (type duckdb, read_only)")
+    connection.con.execute(f"use {name}")
 
 
 def _of_frame(frame: Any) -> Source:

@@ -130,7 +130,9 @@ def of_frame(frame: Any, name: str | None = None) -> Source:
 
     kinds = {name: how.kind for name, how in readings.items()}
     called, reading = name or "the table", Columns(kinds, table)
-    return Source(None, Spark(session, backend), called, named=name is not None, embedded=False, reading=reading, release=release)
+    return Source(
+        None, Spark(session, backend), called, named=name is not None, embedded=False, reading=reading, release=release
+    )
 
 
 def _require_plain(frame: Any) -> None:
