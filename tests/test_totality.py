@@ -21,10 +21,11 @@ from duotone import DuotoneError, prepare
 from duotone.cli import main
 from duotone.engines import open_source
 from hostile import by_spark, csvs, extras, pairs, sources
-from hostile.asked import PRIVACY, Tally, levels
-from hostile.columns import COLUMNS, LONG
+from hostile.asked import PRIVACY, Refused, Tally, levels, wrong_levels
+from hostile.columns import COLUMNS, LONG, NANS64, double
+from hostile.model import read
 from hostile.questions import Question
-from hostile.worlds import woven
+from hostile.worlds import places, woven
 
 yes = Mock(return_value=True)
 """For questions whose truth is not asked here."""
@@ -44,8 +45,8 @@ def test_a_hundred_thousand_pairs(part: int, tmp_path: Path) -> None:
     """Every column type with every hostile value, in worlds of hundreds of small tables."""
     tally = Tally()
     for i, name in enumerate(NAMES[part::4]):
-        tally.add(pairs.grouped("arrow", [name], 100 * part + i, tmp_path, each=4, couples=450))
-    no_mismatch(tally, 26_000)
+        tally.add(pairs.grouped("arrow", [name], 100 * part + i, tmp_path, each=3, couples=450))
+    no_mismatch(tally, 24_000)
 
 
 @pytest.mark.parametrize("writer", sources.WRITERS)
@@ -66,6 +67,34 @@ def test_tables_alone(writer: str, tmp_path: Path) -> None:
     no_mismatch(tally, 9)
 
 
+@pytest.mark.parametrize("writer", [name for name in sources.WRITERS if name.startswith("parquet")])
+def test_nan_beside_statistics(writer: str, tmp_path: Path) -> None:
+    """One finite value and thirty NaN, of which a file's statistics say nothing; and one row more."""
+    column, bounds = COLUMNS["f64"], {"bounds": {"f64": ("0", "8", "1")}}
+    base = [double(5.0), *NANS64 * 4, *NANS64[:2]]
+    questions = [
+        "count(*) filter (where f64 is null) > {}",
+        "count(f64) <= {}",
+        "sum(f64) > {}",
+        "count(*) filter (where not f64 <= 4) > {}",
+    ]
+    for more in (double(150.0), NANS64[1]):
+        values: list[Any] = [read(column, v) for v in (*base, more)]
+        clipped = [min(max(v, 0), 8) for v in values if v is not None]
+        true = [values.count(None), len(clipped), sum(clipped), sum(v > 4 for v in values if v is not None)]
+        written = sources.WRITERS[writer](pairs.plain_table(column, [*base, more]), {"f64": column}, tmp_path)
+        with sources.opened(written) as source:
+            for shape, exact in zip(questions, true, strict=True):
+                for limit in (int(exact) - 1, int(exact)):
+                    found = levels(source, Question(shape.format(limit), yes, bounds), None)
+                    assert not isinstance(found, str), found
+                    assert (found[None] >= 0) == ((exact <= limit) if "<=" in shape[:20] else exact > limit), (
+                        shape,
+                        limit,
+                        more,
+                    )
+
+
 @pytest.mark.parametrize("rows", [2, 3])
 def test_people_with_several_rows(rows: int, tmp_path: Path) -> None:
     tally = Tally()
@@ -81,6 +110,30 @@ def test_hostile_keys(writer: str, tmp_path: Path) -> None:
     for seed in range(2):
         tally.add(pairs.keyed(writer, ["text", "i64", *NAMES[seed::5]], seed, tmp_path))
     no_mismatch(tally, 40)
+
+
+@pytest.mark.parametrize("name", ["f64", "text", "i64"])
+def test_listed_groups(name: str, tmp_path: Path) -> None:
+    """Groups of a public list, those that nobody is in among them; a short list and one that is too long to look only there."""
+    draw = random.Random(6)
+    columns = sources.storable("arrow", [name], tmp_path)
+    world = woven(draw, places(columns), 1, 30)
+    written = sources.WRITERS["arrow"](world.table(list(columns.values())), columns, tmp_path)
+    column, raw = written.stored[name]
+    groups = dict(enumerate(pairs.regrouped(world, column, raw)))
+    tally = Tally()
+    with sources.opened(written) as source:
+        for question in pairs.asked(column, list(groups.values()), draw, 4, 1):
+            for more in (0, 1200):
+                listed = {**groups, **{key: [] for key in range(len(groups), len(groups) + more)}}
+                found = levels(source, question, "gid", groups=[[key] for key in listed])
+                if not isinstance(found, Refused):
+                    wrong = (
+                        [found] if isinstance(found, str) else wrong_levels(found, listed, question, world.edges, nobody=True)
+                    )
+                    tally.wrong += [f"{question.text}: {said}" for said in wrong]
+                    tally.pairs += len(world.edges)
+    no_mismatch(tally, 400)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 8])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,12 @@ OTHERS = [
     Column("dict", "text", pa.dictionary(pa.int32(), pa.string()), WORDS, (*TEXTS[::3], *BROKEN[::3])),
     Column("dictnull", "text", pa.dictionary(pa.int16(), pa.string()), WORDS, (*TEXTS[1::3], *BROKEN[1::3])),
 ]
-COLUMNS = {column.name: column for column in [*NUMERIC, *OTHERS]}
+ENCODED = [
+    replace(column, name=f"runs_{column.name}", arrow=pa.run_end_encoded(pa.int32(), column.arrow))
+    for column in [*NUMERIC, *OTHERS]
+    if column.name in ("i64", "f64", "text", "t_ms")
+]
+COLUMNS = {column.name: column for column in [*NUMERIC, *OTHERS, *ENCODED]}
 
 
 def array(column: Column, values: Sequence[Raw]) -> pa.Array:
@@ -158,6 +163,10 @@ def array(column: Column, values: Sequence[Raw]) -> pa.Array:
     kind = column.arrow
     if pa.types.is_dictionary(kind):
         return _dictionary(column, values)
+    if pa.types.is_run_end_encoded(kind):
+        ends = [i + 1 for i in range(len(values)) if i + 1 == len(values) or values[i] != values[i + 1]]
+        runs = array(replace(column, arrow=kind.value_type), [values[end - 1] for end in ends])
+        return pa.RunEndEncodedArray.from_arrays(pa.array(ends, pa.int32()), runs)
     if column.kind == "text":
         return _texts(values, kind)
     if pa.types.is_boolean(kind):

@@ -119,8 +119,8 @@ def length(text: bytes) -> int:
 
 
 def trimmed(text: bytes) -> bytes:
-    """Without spaces at its ends."""
-    return text.strip(b" ")
+    """Without blanks, tabs, line ends, form feeds at its ends."""
+    return text.strip(b" \t\n\r\v\f")
 
 
 def matches(text: bytes, pattern: str) -> bool:

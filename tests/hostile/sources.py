@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,10 @@ def raws(column: pa.ChunkedArray) -> list[Raw]:
 
 def _raws(values: pa.Array) -> list[Raw]:
     kind = values.type
+    if pa.types.is_run_end_encoded(kind):
+        runs, ends = _raws(values.values), values.run_ends.to_pylist()
+        places = [bisect.bisect_right(ends, values.offset + i) for i in range(len(values))]
+        return [runs[place] for place in places]
     if pa.types.is_dictionary(kind):
         places, entries = values.indices.to_pylist(), _raws(values.dictionary)
         return [None if place is None else entries[place] for place in places]
@@ -58,8 +63,12 @@ def _raws(values: pa.Array) -> list[Raw]:
 
 def stored(table: pa.Table, columns: Mapping[str, Column]) -> Stored:
     """The hostile columns of an Arrow table as they are there, whatever a writer made of them."""
-    kinds = {n: table.schema.field(n).type for n in table.column_names if n in columns}
+    kinds = {n: _values_of(table.schema.field(n).type) for n in table.column_names if n in columns}
     return {n: (replace(columns[n], arrow=kind, kind=kind_of(kind)), raws(table[n])) for n, kind in kinds.items()}
+
+
+def _values_of(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_run_end_encoded(kind) else kind
 
 
 def _number(folder: Path, suffix: str) -> Path:
