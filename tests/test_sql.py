@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import duotone
@@ -148,3 +149,11 @@ def test_a_question_about_another_table_is_refused(tmp_path: Path) -> None:
             assert prepared.normal in ("SELECT COUNT(*) > 1", "SELECT COUNT(vote) > 1")
     with pytest.raises(DuotoneError, match=r"the question is about peru, and the table is chile\.csv"):
         prepare(tmp_path / "chile.csv", "select count(*) > 1 from peru", ApproxDP(1))
+
+
+@pytest.mark.parametrize("sql", ["v not like 'Y%'", "not v like 'Y%'", "v !~~ 'Y%'", "not (v ~~ 'Y%')"])
+def test_not_like(sql: str) -> None:
+    """Every way to write it, by three-valued logic: a null is neither."""
+    rows = pa.table({"v": ["Yes", "no", None, "Y", ""]})
+    with prepare(rows, f"count(*) filter (where {sql}) > 1", ApproxDP(1, "1e-6")) as asked:
+        assert asked._levels()[2].tolist() == [0]  # two of five

@@ -13,7 +13,7 @@ from typing import Any
 
 from duotone.engines.frames import columns_of, of_arrow, plain_type, wide
 from duotone.engines.lines import header, lines_of
-from duotone.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted
+from duotone.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted, text
 from duotone.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.errors import DuotoneError
 from duotone.machine import literal_path
@@ -190,7 +190,8 @@ def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB databa
         raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
     _require_plain_settings(connection)
     rows = ".".join(map(quoted, parts))
-    readings = quietly(lambda: _described(connection, f"select * from {rows}"), UNREADABLE)
+    stored = quietly(lambda: _described(connection, f"select * from {rows}"), UNREADABLE)
+    readings = {name: text(f"encode({how.sql})") if how.kind == "text" else how for name, how in stored.items()}
     views: list[str] = []
 
     def table(columns: Sequence[str]) -> Any:

@@ -22,7 +22,7 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Max: _THIS, exp.Quantile: ("this", "quantile"), exp.PercentileDisc: ("this", "expression"), exp.LogicalOr: _THIS,
     exp.LogicalAnd: _THIS, exp.Trim: _THIS, exp.Lower: _THIS, exp.Upper: _THIS, exp.Length: _THIS, exp.Year: _THIS,
     exp.Month: _THIS, exp.Day: _THIS, exp.Between: ("this", "low", "high"), exp.In: ("this", "expressions", "query"),
-    exp.Like: ("this", "expression"), exp.Star: (), exp.Distinct: ("expressions",),
+    exp.Like: ("this", "expression", "negate"), exp.Star: (), exp.Distinct: ("expressions",),
 }  # fmt: skip
 """The parts of SQL's expressions that are read."""
 CLAUSES = {"joins": "join", "having": "having", "order": "order by", "limit": "limit", "distinct": "distinct", "with_": "with",
