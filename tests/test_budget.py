@@ -183,12 +183,12 @@ def test_sums_of_entries_of_the_first_version() -> None:
     """By hand: answers, Σε, Πe^ε, Σδ and Σε², of definitions given both ways, and of a product too long to write out."""
     third, double = ApproxDP("1/3", "1e-9"), ApproxDP(ratio=2, delta="1e-7")
     sums = exactly([(third, 3), (double, 5)])
-    assert (sums.answers, sums.epsilon, sums.exp_epsilon, sums.delta) == (8, 1, 32, Fraction(503, 10**9))
+    assert (sums.answers, sums.epsilon, sums.exp_epsilon, sums.delta) == (8, Fraction(1), Fraction(32), Fraction(503, 10**9))
     assert float(sums.squares) == pytest.approx(1 / 3 + 5 * math.log(2) ** 2, rel=1e-12)
     assert sums.squares >= Fraction(1, 3) + 5 * Fraction("0.480453013918201424667")  # ln(2)^2, rounded down
     long = ApproxDP(ratio=Fraction(3**1000, 3**1000 - 1))
     kept, moved = exactly([(long, 600)]), exactly([(long, 700)])  # 1585 bits each: 2^20 bits end between the two
-    assert (kept.epsilon, kept.exp_epsilon) == (0, long.ratio**600)
+    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), long.ratio**600)
     assert moved.exp_epsilon == 1
     assert 700 * (long.ratio - 1) / long.ratio <= moved.epsilon
     assert moved.epsilon <= 700 * (long.ratio - 1) * (1 + Fraction(1, 2**500))  # 1 − 1/x ≤ ln x ≤ x − 1

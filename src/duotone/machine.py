@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -58,6 +60,22 @@ def _piece(
     if told is not None:
         told(stop - start)
     return result
+
+
+_OPEN: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def keep_in_child(connection: Any) -> None:
+    """A connection that a forked child must never finalise, at its exit either: what is behind it is its parent's."""
+    _OPEN.add(connection)
+
+
+def _keep() -> None:
+    for connection in list(_OPEN):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+os.register_at_fork(after_in_child=_keep)
 
 
 def free_memory() -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +18,10 @@ from duotone.engines.lines import header, lines_of
 from duotone.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted, text
 from duotone.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.errors import DuotoneError
-from duotone.machine import literal_path
+from duotone.machine import keep_in_child, literal_path
 from duotone.sql.condition import Kind
 
+TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
 UNNAMED = "a DuckDB file may hold many tables: say which (name)"
 BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
          "partial_aggregate_pushdown", "scalar_fn_pushdown", "type_pushdown", "late_materialization")  # fmt: skip
@@ -68,6 +71,7 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
     import ibis
 
     connection = ibis.duckdb.connect()
+    keep_in_child(connection)
     folder = tempfile.mkdtemp(prefix="duotone-")
 
     def close() -> None:
@@ -102,7 +106,9 @@ def _of_frame(frame: Any) -> Source:
     def table(columns: Sequence[str]) -> Any:
         name = _fresh()
         connection.con.register(name, quietly(lambda: some(columns), UNREADABLE))
-        return _selected(connection, {name: readings[name] for name in columns}, name)
+        made = _selected(connection, {name: readings[name] for name in columns}, name)
+        weakref.finalize(made.op(), _forget, connection, made.op().name, name)
+        return made
 
     kinds = {name: how.kind for name, how in readings.items()}
     return Source(None, connection, "the table", named=False, reading=Columns(kinds, table), release=close)
@@ -129,10 +135,12 @@ def _of_parquet(path: Path) -> Source:
     connection, close = connected(path)
     rows = f"read_parquet({literal(literal_path(path.resolve()))}, {PARQUET})"
     with closed_on_error(close):
-        native = quietly(lambda: _described(connection, f"select * from {rows}"), failure)
         coarse, plain = quietly(lambda: _in_milliseconds(path), failure)
-    if coarse:  # a column is asked about only if both readers take it for the same
-        native = {name: how if plain[name].kind == how.kind else OTHER for name, how in native.items()}
+        if len({name.lower() for name in plain}) != len(plain):
+            raise DuotoneError(TWINS)
+        native = quietly(lambda: _described(connection, f"select * from {rows}"), failure)
+        if coarse:  # a column is asked about only if both readers take it for the same
+            native = {name: how if plain[name].kind == how.kind else OTHER for name, how in native.items()}
 
     def table(columns: Sequence[str]) -> Any:
         if not coarse & set(columns):
@@ -143,6 +151,13 @@ def _of_parquet(path: Path) -> Source:
 
     kinds = {name: how.kind for name, how in native.items()}
     return Source(None, connection, path.name, reading=Columns(kinds, table), release=close)
+
+
+def _forget(connection: Any, view: str, rows: str) -> None:
+    """Give the rows of a frame back once nothing asks about them any more."""
+    with contextlib.suppress(Exception):  # it is closed
+        connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
+        connection.con.unregister(rows)
 
 
 def _described(connection: Any, query: str) -> dict[str, Reading]:

@@ -131,6 +131,8 @@ def _polars_type(frame: Any, name: str) -> pa.DataType | None:
     """The Arrow type of a column, from none of its rows."""
     try:
         return frame.get_column(name).clear().to_arrow().type
+    except (KeyboardInterrupt, SystemExit):
+        raise
     except BaseException:  # Polars has no Arrow type for it, and may panic, which is no Exception
         return None
 
@@ -173,7 +175,7 @@ def _pandas_values(values: Any) -> Any:
         words = _plain(_pandas_values(values.categories.array)).combine_chunks()
         return _taken(words, pa.array(codes, mask=codes < 0))
     if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "python":
-        held = [value.encode("utf-8", "replace") if isinstance(value, str) else None for value in values]
+        held = [str.encode(value, "utf-8", "replace") if isinstance(value, str) else None for value in values]
         return pa.array(held, pa.large_binary())
     if hasattr(values, "__arrow_array__"):
         return values.__arrow_array__()

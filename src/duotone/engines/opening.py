@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duotone.engines.embedded import of_duckdb, open_local
+from duotone.engines.embedded import TWINS, of_duckdb, open_local
 from duotone.engines.postgres import of_database, open_postgres
 from duotone.engines.source import Source, quietly
 from duotone.engines.spark import of_frame, of_session, open_spark
@@ -21,7 +21,7 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
     names = [column.lower() for column in source.columns]
     if len(set(names)) != len(names):
         source.close()
-        raise DuotoneError("two columns of the table have the same name but for upper and lower case: rename one")
+        raise DuotoneError(TWINS)
     return source
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from duotone.engines.reading import OTHER, Columns, Reading, quoted
 from duotone.engines.source import Source, closed_on_error, quietly
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.machine import keep_in_child
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"
@@ -87,6 +88,7 @@ def open_postgres(url: str, name: str | None) -> Source:
     connection = quietly(lambda: psycopg.connect(url, autocommit=True, connect_timeout=10), UNREACHABLE)
     import ibis
 
+    keep_in_child(connection)
     with closed_on_error(connection.close):
         return replace(of_database(ibis.postgres.from_connection(connection), name), release=connection.close)
 

@@ -43,8 +43,12 @@ class Source:
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:
-        """Let go of what was opened for this table; after that, it can no longer be asked about."""
-        self.release()
+        """Let go of what was opened for this table; after that, it can no longer be asked about.
+
+        In a forked child nothing is let go of: it is its parent's.
+        """
+        if os.getpid() == self.process:
+            self.release()
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +126,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     Guarantee: the error that is raised has no trace of the engine's, which might quote rows; and an interrupt stays one, but a
     new one, without the frames in which rows stand.
     """
-    done = refused = None
+    done = refused = leaving = None
     failed = True
     with _interrupts() as interrupts:
         try:
@@ -133,10 +137,14 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
             refused = str(error)
         except KeyboardInterrupt:
             interrupts.append("here")
-        except Exception:
+        except SystemExit as error:
+            leaving = (error.code,)
+        except BaseException:  # an engine's panic may be no Exception
             pass
     if interrupts:  # out here, so that nothing is remembered as the context
         raise KeyboardInterrupt
+    if leaving:
+        raise SystemExit(*leaving)
     if failed:
         raise DuotoneError(refused or failure)
     return done

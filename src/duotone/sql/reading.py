@@ -55,8 +55,8 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
                 raise DuotoneError(f"{node.sql()}: like is for text, and {operand.column} holds none")
             if "\\" in node.expression.this:
                 raise DuotoneError(f"{node.sql()}: engines read a backslash in a pattern differently; compare with = instead")
-            test = Like(_as(operand, "text"), node.expression.this)
-            return Not(test) if node.args.get("negate") else test
+            like = Like(_as(operand, "text"), node.expression.this)
+            return Not(like) if node.args.get("negate") else like
         case exp.Column():
             operand = read_operand(node, columns)
             if operand.kind != "boolean":
