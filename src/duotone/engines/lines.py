@@ -2,7 +2,7 @@
 
 A line ends with a line feed, a carriage return or both. Its fields are between commas; one that is wholly in double quotes
 may have commas in it, and a double quote twice. An empty field, and one that is not there, is null. Fields too many are
-passed over, and so is a line that is not UTF-8.
+passed over, and so is a line that is not UTF-8 or longer than 2,000,000 bytes. A byte 1 ends a line: what follows is passed over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from duotone.errors import DuotoneError
 
 READ = """columns = {'line': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '', escape = '',
 comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false"""
-"""How a line is read whole: no character is a quote, and none that a text has is a delimiter."""
+"""How a line is read whole: no character is a quote, and the delimiter is one that no text has a use for."""
 FIELD = '("(?:[^"]|"")*"|[^,]*)(?:,|$)'
 LONGEST_HEADER = 2**20
 
