@@ -2,7 +2,7 @@
 
 A line ends with a line feed, a carriage return or both. Its fields are between commas; one that is wholly in double quotes
 may have commas in it, and a double quote twice. An empty field, and one that is not there, is null. Fields too many are
-passed over, and so is a line that is not UTF-8 or longer than 2,000,000 bytes. A byte 1 ends a line: what follows is passed over.
+passed over, and so is a line that is not UTF-8 or longer than 2,000,000 bytes. A byte 1 ends a line.
 """
 
 from __future__ import annotations
