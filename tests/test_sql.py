@@ -157,3 +157,41 @@ def test_not_like(sql: str) -> None:
     rows = pa.table({"v": ["Yes", "no", None, "Y", ""]})
     with prepare(rows, f"count(*) filter (where {sql}) > 1", ApproxDP(1, "1e-6")) as asked:
         assert asked._levels()[2].tolist() == [0]  # two of five
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"units": "u"}, "there is no option units: there are unit, bounds"),
+        ({"neighbors": "replace"}, "there is no option neighbors"),
+        ({"ledger": "l"}, "there is no option ledger"),
+        ({"unit": ["u"]}, "the name of one column, got list"),
+        ({"bounds": (0, 100)}, "bounds are {column: "),
+    ],
+)
+def test_a_misspelt_option_is_not_left_out(options: Any, says: str) -> None:
+    for asking in (prepare, duotone.ask):
+        with pytest.raises(DuotoneError, match=says):
+            asking(TABLE, "count(*) > 1", ApproxDP(1, "1e-6"), **options)
+
+
+def test_what_is_no_budget_ledger_margin_or_list_of_columns_is_refused() -> None:
+    with pytest.raises(DuotoneError, match=r"a budget is an ApproxDP, .* got float"):
+        prepare(TABLE, "count(*) > 1", 1.0)  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="a budget is an ApproxDP"):
+        duotone.select_groups(TABLE, ["u"], "1")  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="a list of names"):
+        duotone.select_groups(TABLE, "u", ApproxDP(1, "1e-6"))
+    with prepare(TABLE, "count(*) > 1", ApproxDP(1, "1e-6")) as asked:
+        for margin in (0, -1, 2.5, "3", None, True):
+            with pytest.raises(DuotoneError, match="a margin is a whole number of people, at least 1"):
+                asked.error(margin)  # type: ignore[arg-type]
+        with pytest.raises(DuotoneError, match="what open_ledger gives"):
+            asked.charge("budget.ledger", "t")  # type: ignore[arg-type]
+
+
+def test_floats_in_bounds_are_meant_as_they_are_written() -> None:
+    assert Bounds.of(0, 0.15, 0.01) == Bounds.of(0, "0.15", "0.01")
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(DuotoneError, match="a bound must be a"):
+            Bounds.of(0, bad)

@@ -69,6 +69,10 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
 
     What was opened for it stays open until it is closed; `with prepare(…) as asked` does that.
     """
+    unknown = options.keys() - Options.__annotations__.keys()
+    if unknown:  # a misspelt one would be left out, and with it what it protects
+        raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
+    _require_privacy(privacy)
     source = _opened(table, options.get("name"))
     with closed_on_error(source.close):
         return _prepared(source, question, privacy, options)
@@ -78,6 +82,8 @@ def _prepared(source: Source, question: str, privacy: ApproxDP, options: Options
     unit, neighbours, max_groups = options.get("unit"), options.get("neighbours", "add-remove"), options.get("max_groups", 1)
     max_rows, per_unit, bounds = options.get("max_rows", 1), options.get("per_unit"), options.get("bounds") or {}
     check_neighbours(neighbours)
+    if not isinstance(bounds, Mapping):
+        raise DuotoneError("bounds are {column: (low, high)} or {column: (low, high, grid)}")
     _check_unit(source, unit, max_rows, per_unit)
     asked = read_question(question, source.columns, unit, source.name if source.named else None)
     source.require(list(bounds))
@@ -95,6 +101,9 @@ def prepare_groups(
     table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
 ) -> Prepared:
     """Prepare the question which groups there are."""
+    _require_privacy(privacy)
+    if isinstance(by, str) or not all(isinstance(column, str) for column in by):
+        raise DuotoneError("the columns to group by are a list of names")
     source = _opened(table, name)
     with closed_on_error(source.close):
         return _prepared_groups(source, by, privacy, unit, max_groups)
@@ -139,11 +148,18 @@ def _opened(table: Any, name: str | None) -> Source:
     return source
 
 
+def _require_privacy(privacy: object) -> None:
+    if not isinstance(privacy, ApproxDP):
+        raise DuotoneError(f'a budget is an ApproxDP, as ApproxDP(1, "1e-6"), got {type(privacy).__name__}')
+
+
 def _check_unit(source: Source, unit: str | None, max_rows: int, per_unit: str | None) -> None:
     if type(max_rows) is not int or not 1 <= max_rows < MOST:
         raise DuotoneError(f"the rows of one person that count must be a whole number from 1 to {MOST - 1}, got {max_rows}")
     if per_unit not in (None, "avg", "sum", "min", "max"):
         raise DuotoneError(f"a person's rows are reduced by avg, sum, min or max, got {per_unit}")
+    if not isinstance(unit, str | None):
+        raise DuotoneError(f"the unit is the name of one column, got {type(unit).__name__}")
     if unit is not None:
         source.require_key(unit, "a person's name")
     elif max_rows != 1 or per_unit is not None:

@@ -135,6 +135,8 @@ class Prepared:
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
+        if type(margin) is not int or not margin >= 1:
+            raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
         at = [self.table.blue, self.table.red]
         return float(max(1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in at))
 
@@ -194,6 +196,8 @@ class Prepared:
                 raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
+        if not isinstance(ledger, Ledger):
+            raise DuotoneError("a ledger is what open_ledger gives")
         if self.declared.unit == "row":
             raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
         if dataset is None and not self.source.named:

@@ -77,7 +77,7 @@ def _is_double(value: Fraction) -> bool:
 
 
 def _finite(given: Given, name: str) -> Fraction:
-    value = number(given, name)
+    value = number(repr(given) if isinstance(given, float) else given, name)  # 0.1 is meant as it is written
     if not -LARGEST <= value <= LARGEST:
         raise DuotoneError(f"{name} must be a number of less than thirty digits")
     return Fraction(value)
