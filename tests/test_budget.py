@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from typing import Any
@@ -192,3 +193,45 @@ def test_sums_of_entries_of_the_first_version() -> None:
     assert moved.exp_epsilon == 1
     assert 700 * (long.ratio - 1) / long.ratio <= moved.epsilon
     assert moved.epsilon <= 700 * (long.ratio - 1) * (1 + Fraction(1, 2**500))  # 1 − 1/x ≤ ln x ≤ x − 1
+
+
+def test_products_are_compared_with_what_is_left_of_epsilon() -> None:
+    """Every small product against budgets just below and just above its logarithm."""
+    for ratio in (2, 3, 4, 7, Fraction(3, 2), Fraction(101, 100)):
+        log = Fraction(math.log(ratio))
+        assert not Sum(ApproxDP(log * Fraction(999, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
+        assert Sum(ApproxDP(log * Fraction(1001, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
+        assert Sum(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1)))
+        assert not Sum(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1), (ApproxDP("1e-100"), 1)))
+
+
+def test_a_budget_of_advanced_composition_is_used_to_the_end() -> None:
+    rule = Advanced(ApproxDP(1, "1e-6"), Fraction(1, 2 * 10**6))
+    assert rule.fits(charged((ApproxDP(0, "5e-7"), 1)))
+    assert not rule.fits(charged((ApproxDP(0, "5.0000001e-7"), 1)))
+    assert Advanced(ApproxDP(0, "1e-6"), Fraction(1, 10**6)).fits(Spent())  # nothing charged, nothing left, no room either
+    with pytest.raises(DuotoneError, match="delta above 0"):
+        Advanced(ApproxDP(1, "1e-6"), Fraction(2, 10**6))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["epsilon=1/2 delta=1", "epsilon=1/2 delta=3/2", "ratio=1/2 delta=0", "ratio=0 delta=0", "epsilon=8193 delta=0",
+     "epsilon=-1 delta=0", "epsilon=1/0 delta=0", "epsilon=1/2", "epsilon=0.5 delta=0", "", "epsilon=1 delta=0 "],
+)  # fmt: skip
+def test_only_definitions_as_they_are_written_are_read(text: str) -> None:
+    with pytest.raises(DuotoneError, match="not a definition"):
+        read(text)
+    assert read("ratio=1 delta=0").ratio == 1
+    assert read("epsilon=8192 delta=99/100").epsilon == 8192
+
+
+def test_a_sale_is_at_one_definition_and_its_size_is_bounded() -> None:
+    other = balanced(ApproxDP("0.2"))
+    with pytest.raises(DuotoneError, match="at one notion"):
+        Sale(balanced(ApproxDP("0.1")), also=(other,))
+    assert Sale(other, also=(partition_selection(ApproxDP("0.2")),)).boundary == "balanced+selection"
+    assert Sale(other, 2**17).answers == 2**17
+    for change in ({"answers": 3}, {"mechanism": other}):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(Sale(other), *change.popitem())
