@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from duotone.errors import DuotoneError
 from duotone.machine import literal_path
 from duotone.sql.condition import Kind
 
+UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
 UNNAMED = "a DuckDB file may hold many tables: say which (name)"
 BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
          "partial_aggregate_pushdown", "scalar_fn_pushdown", "type_pushdown", "late_materialization")  # fmt: skip
@@ -67,7 +69,7 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
     """
     import ibis
 
-    connection = ibis.duckdb.connect()
+    connection = quietly(ibis.duckdb.connect, UNPREPARED)
     folder = tempfile.mkdtemp(prefix="duotone-")
 
     def close() -> None:
@@ -85,7 +87,7 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
         if path is not None and database:  # attached, so that the same file may be opened twice, each time locked
             quietly(lambda: _attach(connection, path), f"{path} is not a DuckDB file, or is in use")
         for setting, value in settings.items():
-            connection.con.execute(f"set {setting} = {value}")
+            quietly(partial(connection.con.execute, f"set {setting} = {value}"), UNPREPARED)
     return connection, close
 
 
