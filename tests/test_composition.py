@@ -5,6 +5,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import Any
 
 import gmpy2
 import numpy as np
@@ -287,3 +288,19 @@ def test_a_plan_for_a_boundary_at_the_ends_of_floats(boundary: str, each: tuple[
 def test_an_epsilon_near_the_ends_of_floats_is_not_composed_by_losses() -> None:
     with pytest.raises(DuotoneError, match="must be 0 or in"):
         losses(pair_of_notion(ApproxDP("1e-20")), 1e-20)
+
+
+@pytest.mark.parametrize(
+    ("budget", "each", "by_losses"),
+    [
+        ((1, Fraction(1, 2**340)), ("0.01", 0), True),
+        ((1, Fraction(1, 2**340 + 1)), ("0.01", 0), False),
+        ((1, "1e-6"), (Fraction(1, 2**40), 0), True),
+        ((1, "1e-6"), (Fraction(1, 2**40 + 1), 0), False),
+        ((1, "1e-6"), (64, 0), True),
+        ((1, "1e-6"), (65, 0), False),
+        ((1, "1e-6"), (0, 0), True),
+    ],
+)
+def test_where_a_plan_is_counted_by_sums_alone(budget: tuple[Any, Any], each: tuple[Any, Any], by_losses: bool) -> None:
+    assert bool(Plan(ApproxDP(*budget), ApproxDP(*each), (), 1).losses) == by_losses
