@@ -341,3 +341,68 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
     blue = ",".join(f"a{i}" for i in range(8))
     _, _, err = run(capsys, *common[:3], blue, *common[4:], "1/20")
     assert err.splitlines()[5:] == ["note: so could 3 more datasets tell it more often"]
+
+
+NOT_AN_INTERRUPT = """
+import os, signal, sys
+import duotone.engines.embedded as embedded
+from duotone.cli import main
+
+def busy(*_, **__):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    except KeyboardInterrupt:
+        pass
+    raise {error}("Query interrupted")  # as DuckDB does between two of its tasks
+
+embedded.{place} = busy
+main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x"])
+"""
+
+
+@pytest.mark.parametrize("error", ["RuntimeError", "OSError", "embedded.DuotoneError"])
+@pytest.mark.parametrize("place", ["connected", "literal", "quietly"])
+def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path, place: str, error: str) -> None:
+    script = NOT_AN_INTERRUPT.format(place=place, error=error)
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "duotone: interrupted\n")
+
+
+SETTING = """
+import os, signal
+import duckdb, ibis, ibis.backends.duckdb
+from duotone.cli import main
+from duotone.engines import embedded
+
+class Busy:
+    def __init__(self, con):
+        self.con = con
+    def execute(self, query):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+        raise RuntimeError("Query interrupted")
+    def __getattr__(self, name):
+        return getattr(self.con, name)
+
+connect = ibis.duckdb.connect
+def busy():
+    connection = connect()
+    connection.con = Busy(connection.con)
+    return connection
+ibis.duckdb.connect = busy
+try:
+    embedded.connected()
+except KeyboardInterrupt:
+    os._exit(130)
+"""
+
+
+def test_ctrl_c_while_duckdb_is_set_up_is_an_interrupt(folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SETTING], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130, done.stderr

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import Any
 
+import gmpy2
 import numpy as np
 import pytest
 from dp_accounting.pld.pld_pmf import create_pmf
@@ -16,6 +18,8 @@ from adversary import edges, enumerated, product_of, worst
 from duotone import ApproxDP, DuotoneError, balanced, line_table, partition_selection, with_boundary
 from duotone.composition import MOST, RELATIVE, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
 from duotone.line import LineMechanism
+from duotone.plan import Plan
+from duotone.spent import Spent
 from duotone.table import LineTable
 from strategies import exact_budgets
 
@@ -223,3 +227,80 @@ def test_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == 'a ledger\'s plan needs an optional library: pip install "duotone[ledger]"'
+
+
+def least_delta(each: ApproxDP, answers: int, epsilon: Fraction) -> gmpy2.mpfr:
+    """The least δ of `answers` at one notion (Kairouz, Oh and Viswanath 2015, Theorem 3.3), to 4000 bits."""
+    with gmpy2.context(precision=4000, emin=-(10**8), emax=10**8):
+        e, d, at = (gmpy2.mpfr(gmpy2.mpq(Fraction(x))) for x in (each.exponent or 0, each.delta, epsilon))
+        up = gmpy2.exp(e) / (1 + gmpy2.exp(e))
+        missed = gmpy2.mpfr(0)
+        for i in range(answers + 1):
+            loss = (2 * i - answers) * e
+            if loss > at:
+                missed += gmpy2.bincoef(answers, i) * up**i * (1 - up) ** (answers - i) * -gmpy2.expm1(at - loss)
+        return 1 - (1 - d) ** answers * (1 - missed)
+
+
+def most(budget: ApproxDP, each: ApproxDP) -> Plan | None:
+    try:
+        return Plan.most(budget, each)
+    except DuotoneError:
+        return None
+
+
+EPSILONS = ["1e-300", "1e-20", "1e-9", "0.001", "1", "40", "700", "4000", "8192"]
+DELTAS = ["0", "1e-320", "2.4e-324", "1e-300", "1e-150", "1e-102", "1e-20", "1e-6", "0.5"]
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_plan_at_the_ends_of_floats_never_has_too_many_answers(epsilon: str, delta: str) -> None:
+    budget = ApproxDP(epsilon, delta)
+    for each in (ApproxDP(e, d) for e in ("1e-300", "0.001", "1", "40", "4000") for d in ("0", "2.4e-324", "1e-102", "1e-6")):
+        plan = most(budget, each)
+        if plan is None:
+            continue
+        spent = plan.spent(Spent().plus(each, plan.count))
+        assert spent[0] <= float(epsilon) * (1 + 1e-9)
+        assert Fraction(spent[1]) <= Fraction(delta) * 2 + Fraction(5e-324)
+        if plan.count <= 60:
+            least = Fraction(*least_delta(each, plan.count, Fraction(epsilon)).as_integer_ratio())
+            assert least <= Fraction(delta) + Fraction(1, 2**3900)  # what 4000 bits round away
+        elif Fraction(delta) > 0:
+            assert plan.count * Fraction(each.delta) <= Fraction(delta) * 2
+
+
+def test_a_delta_that_is_no_float_is_counted() -> None:
+    assert Plan.most(ApproxDP(1, "5e-324"), ApproxDP("0.001", "2.4e-324")).count == 2
+    assert Plan.most(ApproxDP(1, "1e-320"), ApproxDP("0.00001", 0)).count == 100_000
+
+
+@pytest.mark.parametrize("boundary", ["balanced", "selection"])
+@pytest.mark.parametrize("each", [("4000", "1e-9"), ("2000", "1e-9"), ("60", "1e-9"), ("1e-20", "1e-9"), ("0.5", "1e-200")])
+def test_a_plan_for_a_boundary_at_the_ends_of_floats(boundary: str, each: tuple[str, str]) -> None:
+    budget = ApproxDP(8192, "1e-6")
+    plan = Plan.most(budget, ApproxDP(*each), (boundary,))
+    assert plan.count >= min(MOST, int(Fraction(8192) / Fraction(each[0]))) or plan.count == 1000
+    assert plan.spent(Spent().plus(plan.answers_at, 2))[0] <= float(2 * Fraction(each[0])) * (1 + 1e-9)
+
+
+def test_an_epsilon_near_the_ends_of_floats_is_not_composed_by_losses() -> None:
+    with pytest.raises(DuotoneError, match="must be 0 or in"):
+        losses(pair_of_notion(ApproxDP("1e-20")), 1e-20)
+
+
+@pytest.mark.parametrize(
+    ("budget", "each", "by_losses"),
+    [
+        ((1, Fraction(1, 2**340)), ("0.01", 0), True),
+        ((1, Fraction(1, 2**340 + 1)), ("0.01", 0), False),
+        ((1, "1e-6"), (Fraction(1, 2**40), 0), True),
+        ((1, "1e-6"), (Fraction(1, 2**40 + 1), 0), False),
+        ((1, "1e-6"), (64, 0), True),
+        ((1, "1e-6"), (65, 0), False),
+        ((1, "1e-6"), (0, 0), True),
+    ],
+)
+def test_where_a_plan_is_counted_by_sums_alone(budget: tuple[Any, Any], each: tuple[Any, Any], by_losses: bool) -> None:
+    assert bool(Plan(ApproxDP(*budget), ApproxDP(*each), (), 1).losses) == by_losses

@@ -12,6 +12,7 @@ OPTIMAL   With the boundary values fixed, no private mechanism tells the truth m
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 """
 
+import functools
 import json
 import re
 import sys
@@ -43,6 +44,11 @@ def parsed(text):
 
 def number(text, longest=20_000):
     need(isinstance(text, str) and len(text) <= longest, "numbers are written as text, and not too long")
+    return read(text)
+
+
+@functools.lru_cache(256)  # the same number may be asked for again and again
+def read(text):
     need(re.fullmatch(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)", text), "neither a decimal nor a fraction")
     need("e" not in text or abs(int(text.split("e")[1])) <= 5000, "an exponent is too large")
     return Q(text)
@@ -60,15 +66,19 @@ def listed(items):
 
 
 def exponential(x):
-    """Rationals below and above e^x, from its series."""
-    scale = 2 ** (300 + int(3 * x) + 2 * max(0, x.denominator.bit_length() - x.numerator.bit_length()))
-    term, total, j = scale, scale, 0
-    while x and (j <= 2 * x or term > 1):
+    """Below e^x: x and then e^x rounded down to k bits after the point; and above it. Whoever computes these gets the same."""
+    k = 320 + max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    n = x * 2**k // 1
+    extra = k + 3 * n // 2 ** (k + 1) + 400
+    term, total, j = 2 ** (k + extra), 2 ** (k + extra), 0
+    while n and (j <= 2 * n >> k or term > 1):
         j += 1
-        term = term * x.numerator // (x.denominator * j)  # rounded down: the sum stays below e^x
+        term = (term * n >> k) // j  # rounded down: the sum stays below
         total += term
-    total = Q(total, scale)
-    return total, total + (Q(4 * (j + 1), scale) * (total + 1) if x else 0)  # all roundings, and the rest of the series
+    rest = 4 * (j + 1) * ((total >> k + extra) + 2) if n else 0  # all roundings, and the rest of the series
+    need(total >> extra == total + rest >> extra, "epsilon is too close to the logarithm of a short number")
+    below = Q(total >> extra, 2**k)
+    return below, below + (4 * below / 2**k if x else 0)
 
 
 def check(c):
@@ -147,6 +157,11 @@ def check(c):
     need(set(colour.values()) <= {"blue", "red"}, "a colour is blue or red")
     joined = {(a, b) for edge in listed(c["edges"]) for a, b in (listed(edge), edge[::-1])}
     need(all(a in t and b in t and a != b for a, b in joined), "an edge that joins no two datasets")
+    used = [number(v) for v in (boundary.values() if isinstance(boundary, dict) else [boundary]) if v != "balanced"]
+    longest = max([sum(map(int.bit_length, v.as_integer_ratio())) for v in used], default=0)
+    size = one.bit_length() + longest + sum(n.bit_length() for v in (y, above, d) for n in v.as_integer_ratio())
+    work = len(c["edges"]) + len(nodes) + sum(len(listed(path)) for path in lowered.values())
+    need(size <= 2**14 or size * work <= 2**31, "too much work with numbers this long")
 
     def says(n, answer):
         return t[n] if colour[n] == answer else one - t[n]
@@ -164,7 +179,8 @@ def check(c):
         if n in lowered:  # too large beside another boundary value, along this path
             path = listed(lowered[n])
             need(path[-1] == n and len(path) > 1 and path[0] not in lowered, f"no path that lowers {n}")
-            need(all(pair in joined for pair in zip(path, path[1:])), f"a path to {n} that is none")
+            steps = set(zip(path, path[1:]))
+            need(steps <= joined and len(set(path)) == len(path), f"a path to {n} that is none, or comes to a dataset twice")
             held = number(asked[path[0]]) * one // 1
             for _ in path[1:]:  # as large as is private beside the one before, rounded down
                 held = min(one, (right * held + room) // left, one + (held + d * one - one) / y // 1)

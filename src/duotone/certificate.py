@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,10 @@ LOSS = 60
 """Rounding must cost less than 2^−LOSS against the real optimum."""
 FEWEST_BITS, MOST_BITS, LARGEST_EPSILON = 64, 2**14, 2**13
 LONGEST_NUMBER, LONGEST_EPSILON = 20_000, 3_000
+FRACTION = 320
+"""The bits after the point to which e^ε is computed, and more for a small ε."""
+LONG, MOST_WORK = 2**14, 2**31
+"""A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
 DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
 """How a certificate writes an entry and a number: one way each, so that nobody reads it otherwise."""
 
@@ -71,7 +76,7 @@ class _Step:
     """φ on integers over 2^bits, rounded down (or up), and Definition 1 itself."""
 
     def __init__(self, ratio: Fraction, delta: Fraction, bits: int, *, up: bool = False) -> None:
-        self.one, self.up = 1 << bits, up
+        self.one, self.up, self.ratio, self.delta = 1 << bits, up, ratio, delta
         self.a, self.b, self.c, self.d = ratio.numerator, ratio.denominator, delta.numerator, delta.denominator
         self.left, self.right, self.room = self.b * self.d, self.a * self.d, self.b * self.c * self.one
 
@@ -131,6 +136,7 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
         raise Unproved("the boundary values are not those of the blue boundary")
     if not isinstance(boundary, dict) and boundary != "balanced":
         _floor(boundary, step)
+    _bounded(certificate, step, ceiling)
     if not set(_is(dict, lowered)) <= (fixed if isinstance(boundary, dict) else set()):
         raise Unproved("a value is lowered that was not given")
     yes = {d: t if blue[d] else step.one - t for d, t in truth.items()}
@@ -168,13 +174,29 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
     return len(datasets)
 
 
+def _bounded(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> None:
+    """Refuse a small file that would take minutes: very long numbers, used again and again."""
+    boundary = certificate["boundary"]
+    values = boundary.values() if isinstance(boundary, dict) else [boundary]
+    longest = max((_bit_length(_fraction(value)) for value in values if value != "balanced"), default=0)
+    size = step.one.bit_length() + longest + sum(map(_bit_length, (step.ratio, ceiling.ratio, step.delta)))
+    paths = sum(len(_is(list, path)) for path in _is(dict, certificate["lowered"]).values())
+    work = len(_is(list, certificate["edges"])) + len(certificate["datasets"]) + paths
+    if size > LONG and size * work > MOST_WORK:
+        raise Unproved("the certificate has too many edges, datasets or paths for numbers as long as its own")
+
+
+def _bit_length(x: Fraction) -> int:
+    return x.numerator.bit_length() + x.denominator.bit_length()
+
+
 def _lowered(d: str, certificate: Mapping[str, Any], near: Mapping[str, set[str]], step: _Step) -> int:
     """What a path from a boundary dataset with its full value leaves room for at d."""
     path = _is(list, certificate["lowered"][d])
     if not (len(path) > 1 and path[-1] == d and path[0] not in certificate["lowered"]):
         raise Unproved(f"the path that lowers dataset {d} does not start at a full boundary value")
-    if not all(b in near[a] for a, b in pairwise(path)):
-        raise Unproved(f"the path that lowers dataset {d} leaves the graph")
+    if len(set(path)) < len(path) or not all(b in near[a] for a, b in pairwise(path)):
+        raise Unproved(f"the path that lowers dataset {d} leaves the graph, or comes to a dataset twice")
     value = _floor(certificate["boundary"][path[0]], step)
     for _ in path[1:]:
         value = step(value)
@@ -257,16 +279,32 @@ def _notion(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above e^x, x ≥ 0, from its series: terms rounded down and up, the rest bounded by the last."""
-    one = 2 ** (256 + 2 * max(0, x.denominator.bit_length() - x.numerator.bit_length()) + 2 * int(x))
-    low = high = below = above = one
+    """Rationals below and above e^x, x ≥ 0: the same two for whoever computes them, by whatever method.
+
+    With k = 320 and the bits by which x is below 1: x is rounded down to a multiple of 2^−k, and then so is e^x. With 4·2^−k of
+    itself this is above e^x. So a ratio is judged alike by all; one closer to e^x than 2^−310·(e^x − 1) may be refused.
+    """
+    k = FRACTION + max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    low = Fraction(_exponential((x.numerator << k) // x.denominator, k), 1 << k)
+    return low, low + (4 * low / (1 << k) if x else 0)
+
+
+def _exponential(n: int, k: int) -> int:
+    """2^k·e^(n/2^k), rounded down: the series of a small power, squared again and again, in integers from below and above."""
+    halvings = max(0, n.bit_length() - k) + 16
+    bits = 2 * k + 3 * (n >> k) + halvings + FRACTION
+    low = high = below = above = 1 << bits
     j = 0
-    while x and (j <= 2 * x or above > 1):
+    while n and above > 1:
         j += 1
-        below = below * x.numerator // (x.denominator * j)
-        above = -(-above * x.numerator // (x.denominator * j))
+        below, above = (below * n >> k + halvings) // j, -((-above * n >> k + halvings) // j)
         low, high = low + below, high + above
-    return Fraction(low, one), Fraction(high + (2 * above if x else 0), one)
+    high += 2 * above if n else 0  # the rest of the series, whose terms halve at least
+    for _ in range(halvings):
+        low, high = low * low >> bits, -(-high * high >> bits)
+    if low >> bits - k != high >> bits - k:
+        raise Unproved("epsilon is too close to the logarithm of a short number")
+    return low >> bits - k
 
 
 def _entry(text: Any, step: _Step) -> int:
@@ -287,6 +325,11 @@ def _bits(bits: Any) -> int:
 def _fraction(text: Any, longest: int = LONGEST_NUMBER) -> Fraction:
     if not (isinstance(text, str) and len(text) <= longest):
         raise Unproved(f"numbers in a certificate are written as text of at most {longest} characters")
+    return _read(text)
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> Fraction:
     try:
         if WRITTEN.fullmatch(text):
             return Fraction(number(text))
@@ -299,8 +342,8 @@ def _brief(text: str) -> str:
     """A number of the certificate, rounded up to read if it is long."""
     if len(text) <= 12:
         return text
-    value = Decimal(_fraction(text).numerator) / Decimal(_fraction(text).denominator)
-    return f"{value.normalize(Context(prec=7, rounding=ROUND_CEILING)):g}"
+    value, rounded_up = _fraction(text), Context(prec=7, rounding=ROUND_CEILING)
+    return f"{rounded_up.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(rounded_up):g}"
 
 
 def _colour(text: Any) -> bool:

@@ -7,7 +7,10 @@ import io
 import json
 import math
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -71,7 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not end the work
     try:
-        code = _ended(arguments)
+        with _interrupts() as interrupts:
+            code = _ended(arguments, interrupts)
         output.flush()
         if sys.stdout is not output or _place(output) != place:  # how typer and rich end where a pipe is broken
             code = BROKEN_PIPE
@@ -86,20 +90,44 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _ended(arguments: list[str] | None) -> int:
+def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
     """Run a command to its exit code; what is wrong with its input is said in a sentence."""
     try:
         app(arguments)
-    except DuotoneError as error:
-        say(error, line="duotone: ")
-        return 2
-    except (MemoryError, RecursionError):
-        say("duotone: this does not fit into memory")
+    except Exception as error:
+        if interrupts:
+            return _interrupted()
+        if isinstance(error, DuotoneError):
+            say(error, line="duotone: ")
+        elif isinstance(error, MemoryError | RecursionError):
+            say("duotone: this does not fit into memory")
+        else:
+            raise
         return 2
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 2
         return _interrupted() if code == INTERRUPTED else code
     return 0
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Takes note of each Ctrl-C: a library that is busy then may make any other error of it."""
+    noted: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield noted
+        return
+
+    def note(number: int, frame: Any) -> None:
+        noted.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _interrupted() -> int:

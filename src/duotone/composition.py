@@ -26,13 +26,21 @@ from duotone.table import LineTable
 STRETCH = 1 + 2.0**-40
 """Losses are raised by this much: more than floats lose, so that what is computed is never below what is true."""
 RELATIVE = 2.0**-20
-"""Every number here is positive and only added and multiplied: floats lose less than this, relatively, in 2^17 answers."""
+"""Every number here is positive and only added and multiplied: floats lose less than this, relatively, in 2^17 answers, where
+δ is at least `LEAST`."""
 FINE, WIDEST = 4, 256
 """A mechanism's grid: steps to its ε, and steps from 0 to its end; beyond, a loss is split between the end and infinity."""
 TAIL = 2.0**-30
 """The part of a budget's δ that a composition may give away to keep its grid short."""
 MOST = 2**17
 """Answers composed at most."""
+LEAST = 2.0**-340
+"""The least δ of a budget that is computed in floats: what underflows on the way to it is far less (see `capacity`)."""
+SHORTEST, LONGEST = 2.0**-40, 2.0**6
+"""The ε of an answer that is computed in floats: its grid and all exponentials of it are far from the ends of float64."""
+
+RAREST = Fraction(1, 2**500)
+"""The probability below which an outcome is entered as an infinite loss: 2^24 such come to less than 2^−130 of any δ here."""
 
 Vertex = tuple[Fraction, Fraction]
 
@@ -145,7 +153,22 @@ class Losses:
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on the least ε at δ; infinite if none will do."""
-        return float(self._entered().get_epsilon_for_delta(delta / (1 + 2 * RELATIVE)))
+        allowed = delta / (1 + 2 * RELATIVE)
+        if self.infinite > allowed:
+            return math.inf
+        try:
+            epsilon = float(self._entered().get_epsilon_for_delta(allowed))
+        except OverflowError:
+            epsilon = math.inf
+        return epsilon if epsilon < 600 else self._searched(delta)
+
+    def _searched(self, delta: float) -> float:
+        """The same by halving, where e^ε is near the end of float64."""
+        low, high = 0.0, max(0.0, (self.lowest + len(self.chances)) * self.spacing)
+        for _ in range(64):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
+        return high
 
     def _entered(self) -> Any:
         try:
@@ -161,18 +184,24 @@ def losses(pair: Pair, epsilon: float, *, fine: int = FINE) -> Losses:
     The split keeps P and Q (Doroshenko and others 2022, "Connect the Dots"), so the result dominates the pair.
 
     Guarantee: `delta(ε')` is never below the pair's. Outcomes on the grid move by 2^−40 only; where no loss is beyond
-    the grid's end, `delta(ε')` is at most (1 + 2^−20) times the pair's at ε' − ε / `fine`.
+    the grid's end, `delta(ε')` is at most (1 + 2^−20) times the pair's at ε' − ε / `fine`, and 2^−500 for each outcome. An
+    outcome that is less likely than that is entered as an infinite loss that is as likely.
     """
+    if epsilon and not SHORTEST <= epsilon <= LONGEST:
+        raise DuotoneError(f"an answer's epsilon must be 0 or in [2^-40, 2^6] to be composed by its losses, got {epsilon:g}")
     spacing = (epsilon or 1.0) * STRETCH / fine
     outcomes = [(p1 - p0, q1 - q0) for (q0, p0), (q1, p1) in pairwise(pair.corners) if p1 > p0]
     finite = [_log(p / q) for p, q in outcomes if q > 0]
     top = min(WIDEST, max([1, *(math.ceil(abs(loss) / spacing) for loss in finite)]))
     chances, infinite = np.zeros(2 * top + 1), 0.0
     for p, q in outcomes:
+        if p < RAREST:
+            infinite += float(RAREST)
+            continue
         loss = _log(p / q) if q > 0 else math.inf
         place = (loss + abs(loss) * (STRETCH - 1) / 2) / spacing
         if place > top:
-            reached = float(q) * math.exp(top * spacing)
+            reached = float(q) * math.exp(top * spacing) if top * spacing < 700 else 0.0
             chances[-1] += reached
             infinite += max(0.0, float(p) - reached * (1 - RELATIVE / 2))
         else:
@@ -201,9 +230,14 @@ def composed(one: Losses, count: int, tail: float = 0.0) -> Losses:
 
 
 def capacity(one: Losses, epsilon: Number, delta: Number) -> int:
-    """The most answers whose composition is (ε, δ)-private, by the same doubling; at most 2^17."""
+    """The most answers whose composition is (ε, δ)-private, by the same doubling; at most 2^17, and none for δ < 2^−340.
+
+    Guarantee: never too many. A product of floats is off by 2^−52 of itself or, where it underflows, by 2^−1074. Grids have
+    less than 2^30 points, so that one composition loses less than 2^−1014 to underflow, and all of them together, each counted
+    for every answer it stands for, less than 2^−980: a part in 2^640 of δ. `RELATIVE` covers that and the rest.
+    """
     at, allowed = float_below(epsilon), float_below(delta)
-    if not allowed > 0:
+    if not allowed >= LEAST:
         return 0
     tail = allowed * TAIL
     powers = [one]

@@ -77,6 +77,19 @@ def float_below(x: Number) -> float:
     return near if near <= x else math.nextafter(near, -math.inf)
 
 
+def float_above(x: Number) -> float:
+    """The smallest float64 at least x; infinite if there is none.
+
+    >>> float_above(Fraction(1, 10**400)), Fraction(float_above(Fraction(1, 3))) > Fraction(1, 3)
+    (5e-324, True)
+    """
+    try:
+        near = float(x)
+    except OverflowError:
+        return math.inf
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
 def complement(x: Number) -> Number:
     """1 − x without rounding: a float only where that is a float64 too.
 

@@ -9,12 +9,25 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from duotone.budget import Advanced, Rule, RuleName, Sale, Sum, boundary_text, definition_text, read, write
-from duotone.composition import MOST, TAIL, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
+from duotone.composition import (
+    LEAST,
+    LONGEST,
+    MOST,
+    SHORTEST,
+    TAIL,
+    Losses,
+    Pair,
+    capacity,
+    composed,
+    losses,
+    pair_of,
+    pair_of_notion,
+)
 from duotone.errors import DuotoneError
 from duotone.line import Boundary, on_line
-from duotone.number import float_below, number
+from duotone.number import float_above, float_below, number
 from duotone.privacy import ApproxDP
-from duotone.spent import Spent, epsilon_below
+from duotone.spent import Spent, epsilon_above, epsilon_below
 from duotone.table import line_table
 
 
@@ -48,7 +61,7 @@ class Plan:
             middle = (low + high) // 2
             low, high = (middle, high) if Sum(budget).fits(Spent().plus(answers_at, middle)) else (low, middle)
         by_losses = (capacity(one, epsilon_below(budget), Fraction(budget.delta)) for one in plan.losses)
-        count = max(low, *by_losses)
+        count = max([low, *by_losses])
         if count == 0:
             raise DuotoneError(f"a budget of {budget} does not admit one answer at {answers_at}")
         return replace(plan, count=count)
@@ -60,7 +73,15 @@ class Plan:
 
     @cached_property
     def losses(self) -> tuple[Losses, ...]:
-        """One answer's privacy loss; each of these is an upper bound, and so is the least of them."""
+        """One answer's privacy loss; each of these is an upper bound, and so is the least of them.
+
+        There is none, so that answers are counted by exact sums, where ε or the budget's δ is near an end of float64.
+        """
+        if not (
+            Fraction(self.budget.delta) >= LEAST
+            and (self.answers_at.ratio == 1 or SHORTEST <= self.answers_at.epsilon <= LONGEST)
+        ):
+            return ()
         whole = losses(pair_of_notion(self.answers_at), self.answers_at.epsilon, fine=1)
         return (whole, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (whole,)
 
@@ -80,14 +101,12 @@ class Plan:
     def spent(self, sums: Spent) -> tuple[float, float]:
         """The least ε at the budget's δ that is proved for so many answers."""
         answers, delta = sums.answers, float_below(self.budget.delta)
-        summed = answers * self.answers_at.epsilon, answers * float(self.answers_at.delta)
-        if answers == 0 or delta == 0:
+        epsilons, deltas = answers * epsilon_above(self.answers_at), answers * Fraction(self.answers_at.delta)
+        summed = float_above(epsilons), float_above(deltas)
+        if answers == 0 or not self.losses:
             return summed
-        best = self._by_losses(answers, delta)
-        return min(best, summed) if summed[1] <= delta else best
-
-    def _by_losses(self, answers: int, delta: float) -> tuple[float, float]:
-        return min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
+        best = min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
+        return min(best, summed) if deltas <= Fraction(self.budget.delta) else best
 
     def left(self, sums: Spent) -> str:
         """The answers that are left."""

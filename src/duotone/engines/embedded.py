@@ -10,6 +10,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from duotone.machine import keep_in_child, literal_path
 from duotone.sql.condition import Kind
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
+UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
 UNNAMED = "a DuckDB file may hold many tables: say which (name)"
 BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
          "partial_aggregate_pushdown", "scalar_fn_pushdown", "type_pushdown", "late_materialization")  # fmt: skip
@@ -70,7 +72,7 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
     """
     import ibis
 
-    connection = ibis.duckdb.connect()
+    connection = quietly(ibis.duckdb.connect, UNPREPARED)
     keep_in_child(connection)
     folder = tempfile.mkdtemp(prefix="duotone-")
 
@@ -89,7 +91,7 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
         if path is not None and database:  # attached, so that the same file may be opened twice, each time locked
             quietly(lambda: _attach(connection, path), f"{path} is not a DuckDB file, or is in use")
         for setting, value in settings.items():
-            connection.con.execute(f"set {setting} = {value}")
+            quietly(partial(connection.con.execute, f"set {setting} = {value}"), UNPREPARED)
     return connection, close
 
 
