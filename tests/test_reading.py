@@ -484,3 +484,74 @@ def test_names_on_postgres_mean_one_table(server: Any) -> None:
     connection.execute("create database latin encoding 'LATIN1' locale 'C' template template0")
     with pytest.raises(DuotoneError, match="does not keep text as UTF-8"):
         open_source(url.replace("/postgres?", "/latin?"), name="t")
+
+
+def test_a_long_line_is_read_or_not_by_its_length_alone(tmp_path: Path) -> None:
+    """DuckDB's own limit depends on where a line stands in the file: one row more or less must not move it."""
+    file = tmp_path / "t.csv"
+    for size, counted in ((999_999, 1), (10**6, 1), (10**6 + 1, 0), (1_999_999, 0), (2 * 10**6, 0), (2 * 10**6 + 1, 0)):
+        for end in (b"\n", b"\r\n"):
+            for before in (b"", b"N,1" + end, b"N," + b"1" * 10**5 + end):
+                line = b"Y," + b"y" * (size - 2)
+                file.write_bytes(b"a,b" + end + before + (line + end) * 9)
+                with prepare(file, "count(*) filter (where a = 'Y') > 4", P) as asked:
+                    assert asked._levels()[2].tolist() == [4 if counted else -5], (size, end, len(before))
+
+
+def test_a_byte_1_drops_its_own_line_alone(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    long = b"y" * (2 * 10**6 - 2)
+    for odd in (b"a\x01b,2", b"\x01", b"a,\x01", b"a,\x01\x01", b"\x01" + long, b"a\x01" + long, b"\x02", b""):
+        file.write_bytes(b"a,b\n" + b"a,1\n" * 3 + odd + b"\n" + b"a,1\n" * 3)
+        with prepare(file, "count(*) > 4", P) as asked:
+            assert asked._levels()[2].tolist() == [1], odd[:9]
+
+
+def test_times_of_old_writers_that_say_no_zone_are_refused(tmp_path: Path) -> None:
+    """ConvertedType TIMESTAMP_MILLIS without a LogicalType: Arrow takes it for UTC, DuckDB for none, and fails on a far one."""
+    file = tmp_path / "t.parquet"
+    for values in ([10**12] * 3, [10**12] * 3 + [2**62]):
+        table = pa.table({"t": pa.array(values, pa.timestamp("ms", "UTC")), "x": [1] * len(values)})
+        pq.write_table(table, file, store_schema=False)
+        data = file.read_bytes()
+        size = int.from_bytes(data[-8:-4], "little")
+        footer = data[-8 - size : -8].replace(b"\x4c\x8c\x11\x1c\x1c\x00\x00\x00\x00", b"")  # the column's LogicalType
+        assert len(footer) == size - 9
+        file.write_bytes(data[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        with pytest.raises(DuotoneError, match="column t holds neither"):
+            prepare(file, "count(*) filter (where t > '2000-01-01') > 1", P)
+        with prepare(file, "count(x) > 2", P) as asked:
+            assert asked._levels()[2].tolist() == [len(values) - 3]
+
+
+def test_macros_of_a_database_stand_for_no_function(tmp_path: Path) -> None:
+    file = tmp_path / "t.duckdb"
+    bob = "create macro isnan(y) as exists (select 1 from t where name = 'Bob'); create macro lower(y) as error('4711')"
+    for names in ("'Ann'", "'Ann', 'Bob'"):
+        file.unlink(missing_ok=True)
+        with duckdb.connect(file) as made:
+            made.execute(f"create table t as select unnest([{names}]) as name, 1.5 as x; {bob}")
+        with prepare(file, "count(x) filter (where lower(name) <> 'x') > 0", P, name="t") as asked:
+            assert asked._levels()[2].tolist() == [names.count(",")]
+        own = ibis.duckdb.connect(file, read_only=True)
+        with pytest.raises(DuotoneError, match="a macro with the name of one of DuckDB's own functions"):
+            prepare(own, "count(x) > 0", P, name="t")
+        own.disconnect()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_tables_of_one_name_in_two_schemas_have_two_names() -> None:
+    own = ibis.duckdb.connect()
+    own.raw_sql("create schema s; create table s.t as select 1 as x; create table t as select 2 as x")
+    assert [open_source(own.table("t")).name, open_source(own.table("t", database="s")).name] == ["t", "s.t"]
+    own.disconnect()
+
+
+def test_columns_that_are_called_as_ours_or_twice(tmp_path: Path) -> None:
+    frame = pa.table({"duotone_rows": [1] * 3, "duotone_rows0": [1] * 3})
+    with prepare(frame, "count(*) filter (where duotone_rows > 0 and duotone_rows0 > 0) > 0", P) as asked:
+        assert asked._levels()[2].tolist() == [2]
+    file = tmp_path / "t.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["x", "x"]), file)
+    with pytest.raises(DuotoneError, match="two columns of the table have the same name"):
+        prepare(file, "count(*) > 1", P)

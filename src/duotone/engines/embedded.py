@@ -56,7 +56,7 @@ def open_local(table: Any, name: str | None) -> Source:
                 raise DuotoneError(UNNAMED)
             connection, close = connected(path, database=True)
             with closed_on_error(close):
-                return replace(of_duckdb(connection, name, str(path)), release=close)
+                return replace(of_duckdb(connection, name, str(path), database=_attached(path)), release=close)
         case ".csv":
             return _of_lines(path)
         case ".parquet":
@@ -96,9 +96,12 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
 
 
 def _attach(connection: Any, path: Path) -> None:
-    name = quoted("file" if path.stem.lower() in ("memory", "system", "temp") else path.stem)
-    connection.con.execute(f"attach {literal(str(path.resolve()))} as {name} (type duckdb, read_only)")
-    connection.con.execute(f"use {name}")
+    connection.con.execute(f"attach {literal(str(path.resolve()))} as {quoted(_attached(path))} (type duckdb, read_only)")
+
+
+def _attached(path: Path) -> str:
+    """A database's name. It is not used as the place to look for names: its macros could stand for functions of ours."""
+    return "file" if path.stem.lower() in ("memory", "system", "temp") else path.stem
 
 
 def _of_frame(frame: Any) -> Source:
@@ -137,8 +140,8 @@ def _of_parquet(path: Path) -> Source:
     connection, close = connected(path)
     rows = f"read_parquet({literal(literal_path(path.resolve()))}, {PARQUET})"
     with closed_on_error(close):
-        coarse, plain = quietly(lambda: _in_milliseconds(path), failure)
-        if len({name.lower() for name in plain}) != len(plain):
+        names, coarse, plain = quietly(lambda: _in_milliseconds(path), failure)
+        if len({name.lower() for name in names}) != len(names):
             raise DuotoneError(TWINS)
         native = quietly(lambda: _described(connection, f"select * from {rows}"), failure)
         if coarse:  # a column is asked about only if both readers take it for the same
@@ -167,15 +170,18 @@ def _described(connection: Any, query: str) -> dict[str, Reading]:
     return {name: of_type(quoted(name), kind) for name, kind, *_ in connection.con.execute(f"describe {query}").fetchall()}
 
 
-def _in_milliseconds(path: Path) -> tuple[set[str], dict[str, Reading]]:
-    """The columns of a Parquet file that hold times in milliseconds, and how Arrow's columns are read."""
+def _in_milliseconds(path: Path) -> tuple[list[str], set[str], dict[str, Reading]]:
+    """The columns of a Parquet file, those that hold times in milliseconds, and how Arrow's columns are read.
+
+    A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path)
     types = dict(zip(schema.names, schema.types, strict=True))
-    coarse = {name for name, kind in types.items() if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms") and not kind.tz}
-    return coarse, {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
+    coarse = {name for name, kind in types.items() if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms")}
+    return schema.names, coarse, {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
 
 
 def _as_arrow(path: Path, columns: Sequence[str]) -> Any:
@@ -189,11 +195,19 @@ def _as_arrow(path: Path, columns: Sequence[str]) -> Any:
     return ds.dataset(path, schema=plain, format=ds.ParquetFileFormat(read_options=options))
 
 
-def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB database", within: Sequence[str] = ()) -> Source:
-    """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, where they are known."""
+def of_duckdb(
+    connection: Any,
+    name: str | None,
+    place: str = "the DuckDB database",
+    within: Sequence[str] = (),
+    database: str | None = None,
+) -> Source:
+    """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, where they are known.
+    Without it the name is looked for in `database`, or where the connection looks for names."""
     if name is None:
         raise DuotoneError(UNNAMED)
-    known = quietly(lambda: connection.con.execute(RELATIONS).fetchall(), UNREADABLE)
+    _require_own_functions(connection)
+    known = quietly(lambda: connection.con.execute(RELATIONS, [database, database]).fetchall(), UNREADABLE)
     wanted = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]
     fits = [relation for relation in known if any(_called(relation, names) for names in wanted)]
     if not fits:
@@ -226,11 +240,11 @@ def of_duckdb(connection: Any, name: str | None, place: str = "the DuckDB databa
 
 RELATIONS = """
 select t.database_name, t.schema_name, t.table_name, d.type, t.sql,
-    t.database_name in (current_database(), 'temp') and t.schema_name in (current_schema(), 'main')
+    t.database_name in (coalesce(?, current_database()), 'temp') and t.schema_name in (current_schema(), 'main')
 from duckdb_tables() t join duckdb_databases() d using (database_oid) where not t.internal
 union all
 select database_name, schema_name, view_name, 'view', '',
-    database_name in (current_database(), 'temp') and schema_name in (current_schema(), 'main')
+    database_name in (coalesce(?, current_database()), 'temp') and schema_name in (current_schema(), 'main')
 from duckdb_views() where not internal
 """
 """Every table and view; the last column tells whether it can be meant by its name alone."""
@@ -243,6 +257,16 @@ def _called(relation: Sequence[Any], names: Sequence[str]) -> bool:
     if len(asked) == 1:
         return own[2] == asked[0] and bool(relation[5])
     return len(asked) <= 3 and own[3 - len(asked) :] == asked
+
+
+def _require_own_functions(connection: Any) -> None:
+    """A macro where the connection looks for names could stand for a function that rows are read by."""
+    query = """select count(*) from system.main.duckdb_functions() f where not f.internal and (f.database_name = 'temp' or
+        f.database_name = current_database()) and f.function_name in
+        (select g.function_name from system.main.duckdb_functions() g where g.internal)"""
+    ((macros,),) = quietly(lambda: connection.con.execute(query).fetchall(), UNREADABLE)
+    if macros:
+        raise DuotoneError("the database has a macro with the name of one of DuckDB's own functions: drop or rename it")
 
 
 def _require_plain_settings(connection: Any) -> None:

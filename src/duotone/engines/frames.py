@@ -6,6 +6,7 @@ are converted, and no conversion here looks at what a value means, so none can f
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from duotone.errors import DuotoneError
 
 NO_FRAME = "that is not a table: give a file, or a data frame of pandas or Polars or an Arrow table, whose columns have types"
 ROWS = "duotone_rows"
-"""A column that is always there, so that rows are counted where no column is asked about."""
+"""How a column begins that is always there, so that rows are counted where no column is asked about."""
 
 
 NULLABLE = ("BooleanDtype", *(f"{kind}{bits}Dtype" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)), "Float32Dtype",
@@ -40,9 +41,11 @@ def columns_of(frame: Any) -> tuple[Mapping[str, Reading], Callable[[Sequence[st
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
         raise DuotoneError("every column of a data frame needs a name of its own, which is text: rename them")
 
+    rows = next(name for name in (f"{ROWS}{i}" for i in itertools.count()) if name not in names)
+
     def some(columns: Sequence[str]) -> pa.Table:
         arrays = {name: _plain(array(frame, name)) for name in columns}
-        return pa.table({**arrays, ROWS: pa.nulls(len(frame) if array is not _arrow_array else frame.num_rows, pa.bool_())})
+        return pa.table({**arrays, rows: pa.nulls(len(frame) if array is not _arrow_array else frame.num_rows, pa.bool_())})
 
     return {name: of_arrow(quoted(name), kind) for name, kind in types.items()}, some
 

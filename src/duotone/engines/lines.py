@@ -2,7 +2,7 @@
 
 A line ends with a line feed, a carriage return or both. Its fields are between commas; one that is wholly in double quotes
 may have commas in it, and a double quote twice. An empty field, and one that is not there, is null. Fields too many are
-passed over, and so is a line that is not UTF-8 or longer than 2,000,000 bytes. A byte 1 ends a line.
+passed over, and so is a line that is not UTF-8 or longer than 1,000,000 bytes, or that has a byte 1 in it or is a byte 2.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ from pathlib import Path
 from duotone.engines.reading import literal, quoted
 from duotone.errors import DuotoneError
 
-READ = """columns = {'line': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '', escape = '',
-comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false"""
-"""How a line is read whole: no character is a quote, and the delimiter is one that no text has a use for."""
+READ = """columns = {'line': 'VARCHAR', 'rest': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '',
+escape = '', comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false, null_padding = true, nullstr = '\x02',
+hive_partitioning = false"""
+"""How a line is read whole: no character is a quote, and the delimiter is one that no text has a use for: where it stands,
+there is a rest, if only an empty one."""
+LONGEST = 1_000_000
+"""The bytes of a line, at most: well below DuckDB's own limit, which depends on where a line stands in the file."""
 FIELD = '("(?:[^"]|"")*"|[^,]*)(?:,|$)'
 LONGEST_HEADER = 2**20
 
@@ -28,7 +32,8 @@ def lines_of(path: str, names: Sequence[str], columns: Sequence[str]) -> str:
     fields = (
         f"case when contains(line, '\"') then regexp_extract_all(line, {literal(FIELD)}, 1) else string_split(line, ',') end"
     )
-    lines = f"select {fields} as fields from read_csv({literal(path)}, {READ}) where line is not null"
+    kept = f"rest is null and line <> '' and strlen(line) <= {LONGEST}"
+    lines = f"select {fields} as fields from read_csv({literal(path)}, {READ}) where {kept}"
     return f"select {', '.join(chosen) or 'true as one'} from ({lines})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from duotone.engines.embedded import TWINS, of_duckdb, open_local
@@ -47,6 +48,11 @@ def _located(url: str, name: str | None) -> Source:
             )
 
 
+def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) -> Source:
+    """A table that is not where one would look for its name is called by its full name: another may have the short one."""
+    return source if within in ((), usual) else replace(source, name=".".join((*within, source.name)))
+
+
 def _of_ibis(given: Any, name: str | None) -> Source:
     """A connection and the name of a table, or a table of a connection; not a query, in which people could be mixed up."""
     import ibis.expr.operations as ops
@@ -61,9 +67,9 @@ def _of_ibis(given: Any, name: str | None) -> Source:
         backend, name, within = node.source, node.name, tuple(filter(None, (place.catalog, place.database)))
     match getattr(backend, "name", None):
         case "duckdb":
-            return of_duckdb(backend, name, within=within)
+            return _in_full(of_duckdb(backend, name, within=within), within, (backend.current_catalog, "main"))
         case "postgres":
-            return of_database(backend, name, within[-1] if within else "")
+            return _in_full(of_database(backend, name, within[-1] if within else ""), within[-1:], ("public",))
         case "pyspark":
             return of_session(backend._session, ".".join((*within, name)) if name else None)
     if name is None:
