@@ -92,7 +92,7 @@ def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
     kind, grid, _ = data.draw(grids())
     values = data.draw(st.lists(numbers(kind, grid), min_size=1, max_size=40))
     with open_source(pa.table({"at": range(len(values)), "x": column(kind, values)})) as source:
-        table = source.table
+        table = source.rows
         result = source.run(table.select(at=table["at"], n=steps(Operand("x", kind), grid, table)).order_by("at"))
     assert result["n"].to_pylist() == [rule(x, grid.low, grid.high, grid.step) for x in values]
     for x, n in zip(values, result["n"].to_pylist(), strict=True):
@@ -113,7 +113,7 @@ def test_quotients_are_exact(drawn: list[tuple[int, int, int]]) -> None:
     with open_source(
         pa.table({"at": range(len(pairs)), "a": whole, "n": pa.array([n for _, n in pairs], pa.int64())})
     ) as source:
-        table = source.table
+        table = source.rows
         result = source.run(table.select(at=table["at"], q=quotient(table["a"], table["n"], 2**51)).order_by("at"))
     assert [int(q) for q in result["q"].to_pylist()] == [a // n for a, n in pairs]
 
@@ -207,7 +207,7 @@ def test_the_grid_that_broke_the_rule_is_refused() -> None:
 def test_the_grid_that_broke_the_rule_could_not() -> None:
     grid = Grid(0, 2**51, Fraction(1, HOSTILE))
     with open_source(pa.table({"x": [float(Fraction(2**51, HOSTILE)), 1e300, math.inf]})) as source:
-        found = source.run(source.table.select(n=steps(Operand("x", "float"), grid, source.table)))
+        found = source.run(source.rows.select(n=steps(Operand("x", "float"), grid, source.rows)))
     assert found["n"].to_pylist() == [2**51] * 3
 
 
@@ -229,7 +229,7 @@ def test_no_grid_lets_a_value_out_of_its_bounds(data: Any, factor: int, bounds: 
     grid = Grid(*bounds, Fraction(1, factor) if data.draw(st.booleans()) else Fraction(factor))
     values = sorted(v for v in data.draw(st.lists(numbers("float", grid), min_size=1, max_size=40)) if v is not None and v == v)
     with open_source(pa.table({"at": pa.array(range(len(values)), pa.int64()), "x": column("float", values)})) as source:
-        table = source.table
+        table = source.rows
         result = source.run(table.select(at=table["at"], n=steps(Operand("x", "float"), grid, table)).order_by("at"))
     found = result["n"].to_pylist()
     assert all(grid.low <= n <= grid.high for n in found)
