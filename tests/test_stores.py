@@ -290,6 +290,27 @@ def test_a_ledger_with_a_log_in_use_is_not_converted(old: Path) -> None:
         assert second.ask()
 
 
+OPEN_AND_CLOSED = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("SELECT * FROM duotone_ledger").fetchall()
+open(sys.argv[1], "rb").close()  # this takes away every lock of the process on the file
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_log_is_in_use_though_its_user_has_lost_the_lock_on_the_file(old: Path) -> None:
+    before = contents(old.parent)
+    with stranger(OPEN_AND_CLOSED, old), Asker(old, wait=0.2) as first:
+        assert not first.ask()
+        assert "everybody has to let go of it once" in first.said
+        assert old.read_bytes() == before[old.name]
+    with Asker(old) as second:
+        assert second.ask()
+    assert charges(old) == 2
+
+
 def test_somebody_changes_the_journal_mode_later(path: Path) -> None:
     with Asker(path, wait=0.5) as first:
         assert first.ask()

@@ -11,7 +11,8 @@ import os
 import random
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from duotone.errors import LedgerError
@@ -23,6 +24,8 @@ except ImportError:  # pragma: no cover (not a POSIX system)
 
 FIRST, LENGTH = 0x4000_0000, 512
 """The bytes that SQLite locks: pending, reserved, and 510 shared ones."""
+LOG_FIRST, LOG_LENGTH = 120, 9
+"""The bytes that SQLite locks in the index of a log: the last of them, shared, as long as a connection is open."""
 OWN_DESCRIPTOR: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 """Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone heeds."""
 SHORTEST, LONGEST = 0.0002, 0.01
@@ -52,7 +55,9 @@ class FileLock:
 
     def acquire(self, seconds: float) -> bool:
         """Lock it, shared for reading and exclusively for writing; False if others kept it for so long."""
-        attempt: Callable[[], None] = self._own if OWN_DESCRIPTOR is not None else self._flock
+        attempt: Callable[[], None] = self._flock
+        if OWN_DESCRIPTOR is not None:
+            attempt = self._own_writing if self._writing else self._own_reading
         end, pause = time.monotonic() + seconds, SHORTEST
         while True:
             try:
@@ -70,7 +75,7 @@ class FileLock:
         if self._process != os.getpid():
             return
         if OWN_DESCRIPTOR is not None:
-            fcntl.fcntl(self.descriptor, OWN_DESCRIPTOR, _range(fcntl.F_UNLCK))
+            _lock(self.descriptor, fcntl.F_UNLCK, FIRST, LENGTH)
         else:
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
@@ -80,17 +85,50 @@ class FileLock:
         if descriptor >= 0:
             os.close(descriptor)
 
-    def _own(self) -> None:
-        kind = fcntl.F_WRLCK if self._writing else fcntl.F_RDLCK
+    def _own_writing(self) -> None:
+        """The pending byte first, and it is kept while readers end: no new one begins before a writer that waits."""
+        _lock(self.descriptor, fcntl.F_WRLCK, FIRST, 1)
+        _lock(self.descriptor, fcntl.F_WRLCK, FIRST + 1, LENGTH - 1)
+
+    def _own_reading(self) -> None:
+        """Past the pending byte, unless a writer waits there."""
+        _lock(self.descriptor, fcntl.F_RDLCK, FIRST, 1)
         try:
-            fcntl.fcntl(self.descriptor, OWN_DESCRIPTOR or 0, _range(kind))
-        except PermissionError as error:  # another way to say that it is held
-            raise BlockingIOError from error
+            _lock(self.descriptor, fcntl.F_RDLCK, FIRST + 1, LENGTH - 1)
+        finally:
+            _lock(self.descriptor, fcntl.F_UNLCK, FIRST, 1)
 
     def _flock(self) -> None:
         fcntl.flock(self.descriptor, (fcntl.LOCK_EX if self._writing else fcntl.LOCK_SH) | fcntl.LOCK_NB)
 
 
-def _range(kind: int) -> bytes:
-    """C's struct flock: the kind, from the start of the file, the first byte, how many, and no process."""
-    return struct.pack("hhqqi4x", kind, os.SEEK_SET, FIRST, LENGTH, 0)
+@contextmanager
+def log_unused(index: Path) -> Iterator[bool]:
+    """Whether no connection of another program has the index of a log open; if so, none can open it until the block ends.
+
+    Guarantee: it is seen by a lock on the index itself, which stays when a program closes the ledger's file.
+    """
+    try:
+        descriptor = os.open(index, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield True
+        return
+    try:
+        try:
+            _lock(descriptor, fcntl.F_WRLCK, LOG_FIRST, LOG_LENGTH)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, kind: int, first: int, length: int) -> None:
+    """Lock bytes by this descriptor, without waiting; where there are no such locks, by this process."""
+    # C's struct flock: the kind, from the start of the file, the first byte, how many, and no process
+    command = fcntl.F_SETLK if OWN_DESCRIPTOR is None else OWN_DESCRIPTOR
+    try:
+        fcntl.fcntl(descriptor, command, struct.pack("hhqqi4x", kind, os.SEEK_SET, first, length, 0))
+    except PermissionError as error:  # another way to say that it is held
+        raise BlockingIOError from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.stores.base import Pinned
-from duotone.stores.filelock import FileLock
+from duotone.stores.filelock import FileLock, log_unused
 from duotone.stores.journal import beside, check_journal, is_interrupted, is_mount_point, snapshot
 from duotone.stores.protocol import Pages, number_of
 
@@ -97,11 +97,19 @@ def transaction(pinned: Pinned, begin: str) -> Iterator[Pages]:
 
 
 def convert(path: Path) -> None:
-    """Bring what a write-ahead log holds into the file, for good. The lock keeps everybody else away."""
-    with _INSIDE:
-        pinned = _connect(path, "rw", "locking_mode = EXCLUSIVE", "synchronous = EXTRA", "journal_mode = DELETE")
-        pinned.close()
-    beside(path, "-shm").unlink(missing_ok=True)
+    """Bring what a write-ahead log holds into the file, for good, unless somebody still has the log open.
+
+    The lock on the file keeps others away, but SQLite's own lock there is lost when its program closes any descriptor of the
+    file: so the index of the log is looked at too. Where it is in use, nothing is changed.
+    """
+    index = beside(path, "-shm")
+    with log_unused(index) as unused:
+        if not unused:
+            return
+        with _INSIDE:
+            pinned = _connect(path, "rw", "locking_mode = EXCLUSIVE", "synchronous = EXTRA", "journal_mode = DELETE")
+            pinned.close()
+        index.unlink(missing_ok=True)
 
 
 @contextmanager
