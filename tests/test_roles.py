@@ -18,7 +18,7 @@ from duotone import ApproxDP, LedgerError, open_ledger
 from duotone.chain import row_of
 from duotone.stores.postgres import PostgresStore
 from duotone.stores.postgres_schema import APPEND, LOCK
-from ledgers import ask, register
+from ledgers import ABOUT, HALF, ask, register
 from postgres_server import Server, programs, running
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
@@ -102,12 +102,72 @@ def test_an_asker_asks_and_does_nothing_else(shared: str) -> None:
         assert ledger.verify().holds
 
 
+CHARGE: dict[str, Any] = {
+    "kind": "charge", "dataset": "census", "version": "1", "question": "q", "notion": "epsilon=1/2 delta=0",
+    "boundary": "balanced", "answers": 1, "key": "k", "again": False, "after": {}, "v": 2, "at": "2026-11-15T00:00:00+00:00",
+}  # fmt: skip
+ANSWER: dict[str, Any] = {
+    "kind": "answer", "dataset": "census", "key": "k", "charge": 2, "answer": None, "after": {}, "v": 2,
+    "at": "2026-11-15T00:00:00+00:00",
+}  # fmt: skip
+
+
+def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
+    asker = by(shared, "asker")
+    with open_ledger(asker) as ledger:
+        head = ledger.entries()[-1]["hash"]
+    call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
+    for body in (CHARGE, ANSWER):
+        wrong = [{k: v for k, v in body.items() if k != name} for name in body]
+        wrong += [{**body, name: odd} for name in body if name != "answer" for odd in ([], None, "", 0, -1, "x", 1.5)]
+        wrong += [{**body, "dataset": "another"}]
+        allowed = [{**CHARGE, name: odd} for name in ("version", "question", "notion", "boundary", "key") for odd in ("", "x")]
+        allowed += [{**ANSWER, "key": odd} for odd in ("", "x")]
+        for entry in wrong:
+            if entry in allowed or {"kind", "dataset"} - entry.keys() or not isinstance(entry.get("key", ""), str):
+                continue
+            row = row_of(head, 4, entry)
+            with pytest.raises(psycopg.Error):
+                execute(asker, call, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+    with open_ledger(asker) as ledger:
+        assert ledger.verify().holds
+        assert not ask(ledger, "r").free
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "\\\ud83d\\\udc00 \udc00\ud83d", "\\\0\\u0000", "\U0001f600\0"])
+def test_answers_and_questions_that_are_no_text_of_postgres(url: str, text: str) -> None:
+    name = "a \\ \U0001f600"
+    with open_ledger(url) as ledger:
+        register(ledger, dataset=name)
+        first = ledger.ask(name, text, HALF, lambda: {text: [text]}, **ABOUT)
+        assert first.answer == {text: [text]}
+        again = ledger.ask(name, text, HALF, lambda: None, **ABOUT)
+        assert (again.free, again.answer) == (True, first.answer)
+        assert ledger.statement(name).state.unanswered == 0
+        assert ledger.verify().holds
+
+
+def test_a_damaged_entry_of_one_dataset_does_not_block_others(shared: str) -> None:
+    owner = by(shared, "ledger_owner")
+    with open_ledger(owner) as ledger:
+        register(ledger, dataset="another")
+        last = ledger.entries()[-1]
+        row = row_of(last["hash"], last["seq"] + 1, {"kind": "charge", "dataset": "census", "at": "never"})
+        execute(owner, "INSERT INTO duotone_entries VALUES (%s, 'census', 'charge', '', %s, %s)", row.seq, row.body, row.hash)
+        execute(owner, "UPDATE duotone_ledger SET value = %s WHERE name = 'head'", f"{row.seq} {row.hash}")
+        with pytest.raises(LedgerError, match="damaged"):
+            ask(ledger, "r")
+        assert not ask(ledger, dataset="another").free
+        register(ledger, dataset="a third")
+        assert [problem.split()[1] for problem in ledger.verify().problems] == [str(row.seq)]
+
+
 def test_only_the_next_entry_is_appended(shared: str) -> None:
     asker = by(shared, "asker")
     with open_ledger(asker) as ledger:
         entries = ledger.entries()
     head = entries[-1]["hash"]
-    good = row_of(head, 4, {"kind": "charge", "dataset": "census", "key": "k"})
+    good = row_of(head, 4, {**CHARGE, "at": "2099-01-01T00:00:00+00:00"})
     values = [good.seq, good.dataset, good.kind, good.question, good.body, good.hash]
     call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
     others = {0: 5, 1: "other", 2: "answer", 3: "other", 4: good.body + " ", 5: entries[0]["hash"]}

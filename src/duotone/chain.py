@@ -184,6 +184,13 @@ def at(body: Body) -> datetime:
     return datetime.fromisoformat(body["at"])
 
 
+def dated(row: Row) -> datetime | None:
+    """When an entry was written, if it says so, whatever else is wrong with it."""
+    body = _object(row.body)
+    time = None if body is None else body.get("at")
+    return datetime.fromisoformat(time) if isinstance(time, str) and _dated(time) else None
+
+
 def _dated(text: object) -> bool:
     try:
         return isinstance(text, str) and datetime.fromisoformat(text).tzinfo is not None

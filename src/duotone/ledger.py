@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from duotone.account import Receipt, Registered, Statement, book, intact, names, rows_of, statement
 from duotone.budget import RuleName, Sale, boundary_text, read, short, write
-from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, at, decoded, is_label, key_of, loaded, row_of
+from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.line import Boundary
 from duotone.plan import choose
@@ -210,8 +210,11 @@ class Ledger:
         return now.astimezone(UTC)
 
     def _latest(self, pages: Pages) -> datetime | None:
-        last = pages.last()
-        return None if last is None else at(decoded(last))
+        """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
+        row = pages.last()
+        while row is not None and (time := dated(row)) is None:
+            row = pages.at(row.seq - 1)
+        return None if row is None else time
 
     def _chain(self, pages: Pages, body: Body) -> int:
         last, (seq, head) = pages.last(), pages.head()

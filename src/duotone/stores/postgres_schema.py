@@ -10,6 +10,22 @@ from duotone.stores.protocol import Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
+VERSION_OF_ENTRIES = 2
+_BACKSLASHES = r"replace(entry_body, E'\\\\', E'\\u005c')"
+"""Each written as one escape, so that every backslash begins one."""
+_NO_TEXT = (
+    r"E'\\\\u0000|\\\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])"
+    r"|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2})\\\\u[dD][c-fC-F][0-9a-fA-F]{2}'"
+)
+"""The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates."""
+_TYPES = {
+    "charge": {
+        "string": ("version", "question", "notion", "boundary", "key", "at"),
+        "boolean": ("again",),
+        "object": ("after",),
+    },
+    "answer": {"string": ("key", "at"), "object": ("after",)},
+}
 _RIGHTS = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
 
 
@@ -30,6 +46,11 @@ def functions(schema: str) -> tuple[str, ...]:
             head text;
             said json := entry_body::json;
         BEGIN
+            BEGIN
+                PERFORM said ->> 'kind';
+            EXCEPTION WHEN data_exception OR untranslatable_character OR invalid_text_representation THEN
+                said := regexp_replace({_BACKSLASHES}, {_NO_TEXT}, '?', 'g')::json;  -- only to look at
+            END;
             PERFORM {schema}.duotone_lock();
             IF entry_kind NOT IN ('charge', 'answer') AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
                 RAISE EXCEPTION 'only the owner of the ledger may do this' USING ERRCODE = 'insufficient_privilege';
@@ -40,7 +61,8 @@ def functions(schema: str) -> tuple[str, ...]:
                     split_part(head, ' ', 2) || E'\\n' || entry_seq || E'\\n' || entry_body, 'UTF8')), 'hex')
                 AND entry_dataset = said ->> 'dataset'
                 AND entry_kind = said ->> 'kind'
-                AND entry_question = coalesce(said ->> 'key', '')) IS NOT TRUE
+                AND entry_question = coalesce(said ->> 'key', '')
+                AND {_well_formed(schema)}) IS NOT TRUE
             THEN
                 RAISE EXCEPTION 'this entry does not follow from the last one' USING ERRCODE = 'DU001';
             END IF;
@@ -50,6 +72,25 @@ def functions(schema: str) -> tuple[str, ...]:
         END $duotone$""",
         f"REVOKE ALL ON FUNCTION {schema}.{LOCK}, {schema}.{APPEND} FROM PUBLIC",
     )
+
+
+def _well_formed(schema: str) -> str:
+    """A charge or an answer has every field of its kind, each of its type, and is of a dataset that is registered."""
+    typed = {
+        kind: " AND ".join(f"json_typeof(said -> '{name}') = '{form}'" for form, names in forms.items() for name in names)
+        for kind, forms in _TYPES.items()
+    }
+    number = "'^[1-9][0-9]{0,17}$'"
+    return f"""CASE WHEN entry_kind IN ('charge', 'answer')
+                    THEN said ->> 'v' = '{VERSION_OF_ENTRIES}' AND (said ->> 'at')::timestamptz IS NOT NULL AND EXISTS (
+                        SELECT FROM {schema}.duotone_entries WHERE dataset = entry_dataset AND kind = 'register')
+                    ELSE true END
+                AND CASE entry_kind
+                    WHEN 'charge' THEN {typed["charge"]} AND said ->> 'answers' ~ {number}
+                        AND json_typeof(said -> 'answers') = 'number'
+                    WHEN 'answer' THEN {typed["answer"]} AND said ->> 'charge' ~ {number}
+                        AND json_typeof(said -> 'charge') = 'number' AND said -> 'answer' IS NOT NULL
+                    ELSE true END"""
 
 
 def only(schema: str) -> str:
