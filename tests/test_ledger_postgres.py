@@ -169,6 +169,29 @@ def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
     ledger.close()
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "CREATE TRIGGER t BEFORE INSERT ON duotone_entries EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        "CREATE TRIGGER t BEFORE UPDATE ON duotone_ledger FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        "CREATE RULE r AS ON INSERT TO duotone_entries DO INSTEAD NOTHING",
+        "ALTER TABLE duotone_entries ENABLE ROW LEVEL SECURITY",
+        "CREATE TABLE more () INHERITS (duotone_entries)",
+    ],
+    ids=["trigger", "head", "rule", "security", "inheritance"],
+)
+def test_parts_that_duotone_did_not_make(url: str, part: str) -> None:
+    with open_ledger(url) as ledger:
+        register(ledger)
+        ask(ledger)
+        execute(url, part)
+        flips: list[int] = []
+        with pytest.raises(LedgerError, match="has parts that Duotone did not make"):
+            ask(ledger, "r", flips=flips)
+        assert flips == []
+        assert ledger.statement("census").state.charges == 1
+
+
 def test_a_connection_that_breaks_releases_nothing(url: str) -> None:
     ledger = open_ledger(url)
     register(ledger)

@@ -17,6 +17,7 @@ import pytest
 
 from attacks import HERE, Asker, stranger
 from duotone import ApproxDP, LedgerBusy, LedgerError, OverBudget, Sale, balanced, open_ledger
+from duotone.stores.filelock import FileLock
 from duotone.stores.sqlite import SqliteStore
 from ledgers import ABOUT, ask, register
 from test_cli import run as command
@@ -586,3 +587,45 @@ def test_without_locks_of_descriptors(path: Path, monkeypatch: pytest.MonkeyPatc
         pass
     first.close()
     second.close()
+
+
+def test_a_writer_that_waits_goes_before_new_readers(path: Path) -> None:
+    reader, writer, later = (FileLock(path, writing=writes, create=False) for writes in (False, True, False))
+    try:
+        assert reader.acquire(0)
+        assert not writer.acquire(0)
+        assert not later.acquire(0)
+        reader.release()
+        assert writer.acquire(0)
+        assert not later.acquire(0)
+        writer.release()
+        assert later.acquire(0)
+        assert reader.acquire(0)
+    finally:
+        for lock in (reader, writer, later):
+            lock.close()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "CREATE TRIGGER t AFTER UPDATE ON duotone_ledger BEGIN DELETE FROM duotone_entries WHERE seq > 1; END",
+        "CREATE TRIGGER t BEFORE INSERT ON duotone_entries BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE VIEW v AS SELECT * FROM duotone_entries",
+        "CREATE TABLE notes (x)",
+        "DROP INDEX duotone_by_kind",
+        "ALTER TABLE duotone_entries ADD COLUMN more TEXT",
+    ],
+)
+def test_parts_that_duotone_did_not_make(path: Path, part: str) -> None:
+    with open_ledger(path) as ledger:
+        ask(ledger)
+        with sqlite3.connect(path) as connection:
+            connection.execute(part)
+        connection.close()
+        flips: list[int] = []
+        for use in (lambda: ask(ledger, "r", flips=flips), ledger.verify, lambda: ledger.statement("census"), ledger.entries):
+            with pytest.raises(LedgerError, match="has parts that Duotone did not make"):
+                use()
+        assert flips == []
+    assert charges(path) == 1

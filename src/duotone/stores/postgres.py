@@ -127,7 +127,7 @@ class PostgresStore(BaseStore):
             )
 
     def _must_be_durable(self, settings: Sequence[Any]) -> None:
-        commit, fsync, pages, permanent = settings
+        commit, fsync, pages, permanent, plain = settings
         for ok, said in (
             (commit in ("on", "remote_apply"), "runs with synchronous_commit off"),
             (fsync == "on", "runs with fsync off"),
@@ -136,6 +136,11 @@ class PostgresStore(BaseStore):
         ):
             if not ok:
                 raise LedgerError(f"the server of {self.place} {said}: a crash could hide spending; nothing was released")
+        if plain is not True:
+            raise LedgerError(
+                f"the ledger {self.place} has parts that Duotone did not make (triggers, rules, row security or "
+                "inherited tables, which could hide charges): let its owner remove them; nothing was released"
+            )
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

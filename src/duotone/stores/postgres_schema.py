@@ -104,16 +104,21 @@ def text(value: str) -> str:
 
 
 def durable(schema: str) -> str:
-    """Make this transaction wait for the disk, and look at what else decides whether a crash could lose it."""
+    """Make this transaction wait for the disk, and look at what else decides whether a crash, or a trigger, could lose it."""
     stronger = "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END"
-    named = f"c.relnamespace = {text(schema)}::regnamespace"
-    permanent = (
+    tables = (
         "(SELECT count(*) = 0 FROM pg_catalog.pg_class c WHERE c.relname IN ('duotone_entries', 'duotone_ledger') "
-        f"AND {named} AND c.relpersistence <> 'p')"
+        f"AND c.relnamespace = {text(schema)}::regnamespace AND "
+    )
+    permanent = f"{tables}c.relpersistence <> 'p')"
+    plain = (
+        f"{tables}(c.relrowsecurity OR EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid) "
+        "OR EXISTS (SELECT FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid) "
+        "OR EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE c.oid IN (i.inhparent, i.inhrelid))))"
     )
     return (
         f"SELECT set_config('synchronous_commit', {stronger}, true), current_setting('fsync'), "
-        f"current_setting('full_page_writes'), {permanent}"
+        f"current_setting('full_page_writes'), {permanent}, {plain}"
     )
 
 

@@ -7,14 +7,16 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from duotone.errors import LedgerError
 from duotone.stores.base import Pinned
 from duotone.stores.filelock import FileLock, log_unused
 from duotone.stores.journal import beside, check_journal, is_interrupted, is_mount_point, snapshot
-from duotone.stores.protocol import Pages, number_of
+from duotone.stores.protocol import MIGRATIONS, SCHEMA, Pages, number_of
 
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
 _INSIDE = threading.RLock()
@@ -127,9 +129,27 @@ def copied(path: Path) -> Iterator[Pinned]:
 
 
 def schema_of(pages: Pages) -> int:
-    """The version of the schema; 0 for a file with nothing in it."""
-    tables = pages.execute("SELECT name FROM sqlite_master WHERE type = 'table'", ())
-    if not tables:
+    """The version of the schema; 0 for a file with nothing in it.
+
+    Guarantee: the file has the tables and indexes of that version and nothing else, so no trigger changes what is written.
+    """
+    objects = pages.execute("SELECT type, name, tbl_name, sql FROM sqlite_master", ())
+    if not objects:
         return 0
     stored = pages.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
-    return number_of(stored[0][0] if stored else "")
+    version = number_of(stored[0][0] if stored else "")
+    if version <= SCHEMA and set(objects) != _objects(version):
+        raise LedgerError(
+            "the ledger has parts that Duotone did not make, or lacks some (a trigger could hide charges): remove what "
+            "was added, or go on from a backup; nothing was released"
+        )
+    return version
+
+
+@cache
+def _objects(version: int) -> frozenset[tuple[Any, ...]]:
+    """What SQLite lists in a file of this version."""
+    with _INSIDE, closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in (s for step in MIGRATIONS[:version] for s in step):
+            connection.execute(statement)
+        return frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
