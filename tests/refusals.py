@@ -49,6 +49,11 @@ REFUSED = {
     "count(*) filter (where x > 1e400) > 1": "the number is too large|must be",
     "count(*) filter (where z > z) > 1": "compared with constants",
     "count(*) filter (where u in (1, salary)) > 1": "in is followed by constants",
+    "count(*) filter (where z in (true, 1)) > 1": "the constants after in must be all",
+    "count(*) filter (where z in ('x', 1)) > 1": "the constants after in must be all",
+    "count(*) filter (where z not in (1, date '2025-01-01')) > 1": "the constants after in must be all",
+    "count(*) filter (where ts > '2025-01-01 00:00:00.1234567') > 1": "with at most 6 decimals",
+    "count(*) filter (where ts > timestamp '2025-01-01 00:00:00.0000001') > 1": "with at most 6 decimals",
     "count(*) filter (where vote = '\ud800') > 1": "check its brackets and quotes",
     "sum(x) / count(*) > 1": "only one count can be divided by another; for a mean, write avg",
     "sum(x) / sum(salary) > 1": "only one count can be divided by another",
@@ -166,6 +171,16 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     ("sum(big) > 1", {"bounds": {"big": (0, 1)}}, "holds neither numbers|does not hold numbers"),
     ("median(x) > 1", {"unit": "u"}, "needs one value per person: per_unit avg, sum"),
     ("mode(v) = 'a'", {"unit": "u", "per_unit": "avg"}, "per_unit min or max"),
+    *(
+        (text, {"unit": "u", "per_unit": "max", "bounds": {"x": (0, 9)}}, "per_unit is for averages, medians")
+        for text in (
+            "sum(x) > 1",
+            "count(*) > 1",
+            "avg(i = 1) > 1/2",
+            "count(distinct u) > 1",
+            "not count(*) > 1 or sum(x) > 2",
+        )
+    ),
     ("min(v) > 'a'", {"unit": "u", "per_unit": "sum"}, "does not hold numbers: use per_unit min or max"),
     (
         "avg(x) filter (where v = 'a') > avg(x) filter (where v = 'b')",

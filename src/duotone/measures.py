@@ -72,6 +72,11 @@ def measure(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS
     return _winner(atom, declared, reach)
 
 
+def one_value_each(atom: Atom) -> bool:
+    """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
+    return not isinstance(atom, Total) or (atom.present is not None and any(term.value for term in atom.terms))
+
+
 def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Measure:
     values = [t.value for t in atom.terms if t.value is not None]
     grids = {v.column: grid_of(v, declared.bounds, "sum or average") for v in values}
@@ -80,7 +85,7 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
     recipe, possible = None, rule.possible
     if declared.unit is not None and atom.people:
         recipe = counted(rule)
-    elif declared.unit is not None and declared.per_unit and atom.present is not None and values:
+    elif declared.unit is not None and declared.per_unit and one_value_each(atom):
         _require_short(grids, declared.per_unit)
         (weight, term), *rest = rule.terms
         shift = sum(w for w, _ in rest)
