@@ -107,13 +107,13 @@ def _refusal(node: exp.Expression) -> str:
 
 
 def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
-    tests = [_compared(node.this, "=", e, columns, node) for e in node.expressions]
-    if any(isinstance(test.value, Operand) for test in tests):
-        raise DuotoneError(f"{node.sql(dialect='duckdb')}: in is followed by constants")
+    operand, text = read_operand(node.this, columns), node.sql(dialect="duckdb")
+    constants = [constant(part) for part in node.expressions]
+    tests = [compare(operand, "=", value, text) for value in constants if value is not None]
+    if len(tests) < len(constants):
+        raise DuotoneError(f"{text}: in is followed by constants")
     if len({test.operand for test in tests}) > 1:  # of a CSV file's column, each constant tells what it holds
-        raise DuotoneError(
-            f"{node.sql(dialect='duckdb')}: the constants after in must be all numbers, all text or all of one kind"
-        )
+        raise DuotoneError(f"{text}: the constants after in must all be of one kind")
     return OneOf(tests[0].operand, tuple(dict.fromkeys(test.constant for test in tests)))
 
 
