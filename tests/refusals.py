@@ -143,7 +143,9 @@ ALWAYS = [
 ]  # fmt: skip
 """Questions that every table answers by yes, the empty one included."""
 TO9 = {"x": (0, 9), "i": (1, 9)}
-TABLE = pa.table({"x": [1.5], "i": pa.array([1], pa.int64()), "v": ["a"], "u": [1], "big": pa.array([1], pa.uint64())})
+TABLE = pa.table(
+    {"x": [1.5], "i": pa.array([1], pa.int64()), "v": ["a"], "u": [1], "b": [True], "big": pa.array([1], pa.uint64())}
+)
 DECLARED: list[tuple[str, dict[str, Any], str]] = [
     ("avg(x) > 1", {}, "needs bounds: say from where"),
     ("avg(x) > 1", {"bounds": {"y": (0, 1)}}, "the table has no column y"),
@@ -191,6 +193,8 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     ("avg(x) filter (where v = 'a') > avg(i) filter (where v = 'b')", {"bounds": {"x": (0, 1)}}, "of the same column"),
     ("avg(x) filter (where v = 'a') > avg(i = 1) filter (where v = 'b')", {"bounds": {"x": (0, 1)}}, "not one with the other"),
     ("avg(i = 1) filter (where v = 'a') > avg(i = 1) filter (where v = 'b')", {"unit": "u", "per_unit": "avg"}, "max or min"),
+    ("select b, count(*) > 1 from t group by b", {"groups": [("true",), ("TRUE",)]}, "no line twice"),
+    ("select b, count(*) > 1 from t group by b", {"groups": [(True,), ("true",)]}, "no line twice"),
     ("count(*) > 1", {"neighbours": "both"}, "neighbours must be add-remove or replace"),
     ("count(*) > 1", {"max_rows": 2}, "without a unit each row is a person"),
     ("count(*) > 1", {"unit": "u", "max_rows": 0}, "a whole number from 1"),

@@ -28,6 +28,9 @@ Results = Mapping[str, Found]
 MOST_VALUES = 64
 """Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
 
+MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
+"""The levels of a difference of averages are searched for in time that grows with their square: some seconds for so many."""
+
 
 @dataclass(frozen=True)
 class Declared:
@@ -244,6 +247,12 @@ def _require_number(value: Operand) -> None:
 def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
     first, second = atom.first, atom.second
     values = [side.value for side in (first, second)]
+    most = MOST_LEVELS[declared.neighbours]
+    if reach > most:
+        raise DuotoneError(
+            f"with this budget an answer has {reach} levels, and a difference of averages may have at most {most} under "
+            f"{declared.neighbours}: raise epsilon or delta"
+        )
     if not all(isinstance(v, Operand) for v in values) and any(isinstance(v, Operand) for v in values):
         raise DuotoneError("compare two averages of values, or two shares, not one with the other")
     if isinstance(values[0], Operand) and values[0] != values[1]:
