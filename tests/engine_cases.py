@@ -97,7 +97,9 @@ CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in COND
 def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), most: int = 2**31 - 1, bounds: Any = BOUNDS,
            **options: Any) -> dict[Any, Any]:  # fmt: skip
     """The levels of many questions at once, by group: all comparisons in one plan."""
-    asked = [replace(prepare(source, question, P, bounds=bounds, **options), by=by, most=most) for question in questions]
+    rows = {**options, "per_unit": None}  # counts add up a person's rows
+    each_with = [(question, rows if question in COUNTS else options) for question in questions]
+    asked = [replace(prepare(source, question, P, bounds=bounds, **own), by=by, most=most) for question, own in each_with]
     keys, people, each = levels_of_all(asked)
     return {key: [float(levels[i]) for levels in each] for i, key in enumerate(keys)} | {"people": sorted(people.tolist())}
 

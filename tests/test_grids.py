@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import datetime
 import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -234,3 +237,22 @@ def test_no_grid_lets_a_value_out_of_its_bounds(data: Any, factor: int, bounds: 
     found = result["n"].to_pylist()
     assert all(grid.low <= n <= grid.high for n in found)
     assert found == sorted(found)
+
+
+def test_a_reading_is_reduced_as_it_is_read(tmp_path: Path) -> None:
+    """A length, a year, a month and a day of each row, added up or averaged per person before they are compared."""
+    days = [datetime.date(2024, 3, 9), datetime.date(2025, 1, 31), None, datetime.date(2025, 12, 1)]
+    people = pa.table({"u": [1, 1, 2, 3], "n": ["a", "ccc", None, "dd"], "d": days})
+    with (tmp_path / "people.csv").open("w") as file:
+        csv.writer(file).writerows([["u", "n", "d"], *zip(*people.to_pydict().values(), strict=True)])
+    largest = {
+        ("length(n)", "sum"): 4, ("length(n)", "avg"): 2, ("year(d)", "sum"): 4049, ("year(d)", "avg"): 2025,
+        ("month(d)", "sum"): 12, ("day(d)", "avg"): 20,
+    }  # fmt: skip
+    for (reading, how), most in largest.items():
+        for source in (people, tmp_path / "people.csv"):
+            for limit in (most - 1, most):
+                bounds = {reading[-2]: (0, 5000)}
+                options: Any = {"unit": "u", "per_unit": how, "bounds": bounds}
+                with prepare(source, f"max({reading}) > {limit}", ApproxDP(1, "1e-6"), **options) as asked:
+                    assert (asked._levels()[2][0] >= 0) == (most > limit), (reading, how, limit)

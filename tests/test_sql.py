@@ -18,9 +18,10 @@ import pytest
 import duotone
 import optimised
 from duotone import ApproxDP, DuotoneError, prepare
+from duotone.sql.atoms import Term, Total
 from duotone.sql.condition import Compare, IsNull, Joined, Like, Not, Operand, combinations
 from duotone.sql.question import read_question
-from duotone.sql.scoring import Bounds
+from duotone.sql.scoring import Bounds, score
 from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 
@@ -195,3 +196,34 @@ def test_floats_in_bounds_are_meant_as_they_are_written() -> None:
     for bad in (float("nan"), float("inf")):
         with pytest.raises(DuotoneError, match="a bound must be a"):
             Bounds.of(0, bad)
+
+
+LONG = {
+    "an in list": f"count(*) filter (where u in ({','.join(map(str, range(2000)))})) > 1",
+    "like": " + ".join(f"count(*) filter (where v like '{i}%')" for i in range(40)) + " > 39",
+    "people": " + ".join(f"count(distinct u) filter (where i = {i})" for i in range(40)) + " > 39",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_long_questions_are_prepared_without_looking_through_everything(kind: str) -> None:
+    """In a process of its own, since what is not bounded takes the memory of the machine."""
+    script = (
+        "import resource, test_sql\nresource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
+        f"question = test_sql.LONG[{kind!r}]\n"
+        "asked = test_sql.prepare(test_sql.TABLE, question, test_sql.ApproxDP(1, '1e-6'), unit='u')\n"
+        "assert asked._levels()[2].tolist()[0] < 0"
+    )
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), *sys.path]))
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": path}, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_of_more_conditions_than_can_be_looked_through_any_may_hold() -> None:
+    """The bounds of a row's score are sums over the terms, and the level is called a safe bound."""
+    terms = tuple(Term(Fraction((-1) ** i * (i + 1)), None, Like(Operand("v", "text"), f"{i}%")) for i in range(30))
+    rule = score(Total(terms, Fraction(1), strict=True), {})
+    assert (rule.lowest, rule.highest, rule.exact, rule.nobody) == (-sum(range(2, 31, 2)), sum(range(1, 30, 2)), False, False)

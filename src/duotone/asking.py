@@ -184,9 +184,12 @@ def _check_groups(
     if isinstance(groups, str) or not all(isinstance(key, list | tuple) for key in groups):
         raise DuotoneError("a list of groups has a list or tuple of values for each")
     listed = tuple(tuple(key) for key in groups)
-    if not listed or any(len(key) != len(by) for key in listed) or len({tuple(map(str, k)) for k in listed}) != len(listed):
-        raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line, and no line twice")
-    return tuple(tuple(_key(value, source.columns[c]) for value, c in zip(key, by, strict=True)) for key in listed)
+    if not listed or any(len(key) != len(by) for key in listed):
+        raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line")
+    keys = tuple(tuple(_key(value, source.columns[c]) for value, c in zip(key, by, strict=True)) for key in listed)
+    if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are one
+        raise DuotoneError("the list of groups must have no line twice")
+    return keys
 
 
 def _key(value: Any, kind: Kind) -> Any:

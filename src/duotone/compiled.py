@@ -9,7 +9,7 @@ import numpy as np
 
 from duotone.engines.found import Ends, Found, Tally, Want
 from duotone.errors import DuotoneError
-from duotone.measures import Declared, Measure, Results, measure
+from duotone.measures import Declared, Measure, Results, measure, one_value_each
 from duotone.notion import Array
 from duotone.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
 from duotone.sql.condition import ALWAYS, Condition
@@ -42,6 +42,11 @@ def compile_question(asked: Asked, declared: Declared, reach: int) -> Compiled:
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
+    if declared.per_unit is not None and not any(map(one_value_each, _atoms(asked.tree))):
+        raise DuotoneError(
+            "per_unit is for averages, medians, quantiles, min, max, mode and differences; sums, counts and shares add up a "
+            "person's rows: leave it out, and say by max_rows how many count"
+        )
     rows = asked.where if asked.by or not declared.replaced else None
     made = _made(asked.tree, lambda atom: measure(atom, declared, reach, rows or ALWAYS))
     if isinstance(made, Settled):
@@ -50,6 +55,16 @@ def compile_question(asked: Asked, declared: Declared, reach: int) -> Compiled:
     tree, measures = made
     one = declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
     return Compiled(tree, measures, rows, _exact(tree, iter(measures), one))
+
+
+def _atoms(tree: Tree) -> Iterator[Atom]:
+    if isinstance(tree, Both):
+        for part in tree.parts:
+            yield from _atoms(part)
+    elif isinstance(tree, Opposite):
+        yield from _atoms(tree.part)
+    elif not isinstance(tree, Settled):
+        yield tree
 
 
 Made = tuple[Tree, tuple[Measure, ...]] | Settled

@@ -28,6 +28,9 @@ Results = Mapping[str, Found]
 MOST_VALUES = 64
 """Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
 
+MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
+"""The levels of a difference of averages are searched for in time that grows with their square: some seconds for so many."""
+
 
 @dataclass(frozen=True)
 class Declared:
@@ -72,6 +75,11 @@ def measure(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS
     return _winner(atom, declared, reach)
 
 
+def one_value_each(atom: Atom) -> bool:
+    """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
+    return not isinstance(atom, Total) or (atom.present is not None and any(term.value for term in atom.terms))
+
+
 def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Measure:
     values = [t.value for t in atom.terms if t.value is not None]
     grids = {v.column: grid_of(v, declared.bounds, "sum or average") for v in values}
@@ -80,7 +88,7 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
     recipe, possible = None, rule.possible
     if declared.unit is not None and atom.people:
         recipe = counted(rule)
-    elif declared.unit is not None and declared.per_unit and atom.present is not None and values:
+    elif declared.unit is not None and declared.per_unit and one_value_each(atom):
         _require_short(grids, declared.per_unit)
         (weight, term), *rest = rule.terms
         shift = sum(w for w, _ in rest)
@@ -239,6 +247,12 @@ def _require_number(value: Operand) -> None:
 def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
     first, second = atom.first, atom.second
     values = [side.value for side in (first, second)]
+    most = MOST_LEVELS[declared.neighbours]
+    if reach > most:
+        raise DuotoneError(
+            f"with this budget an answer has {reach} levels, and a difference of averages may have at most {most} under "
+            f"{declared.neighbours}: raise epsilon or delta"
+        )
     if not all(isinstance(v, Operand) for v in values) and any(isinstance(v, Operand) for v in values):
         raise DuotoneError("compare two averages of values, or two shares, not one with the other")
     if isinstance(values[0], Operand) and values[0] != values[1]:

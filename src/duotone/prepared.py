@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +34,8 @@ from duotone.table import LineTable, line_table
 
 Key = tuple[Any, ...]
 LISTED = 1000
-"""Public lists of up to so many groups are used to look only at rows that are in one of them."""
+"""Public lists of up to so many groups are used to look only at rows that are in one of them; where people are in several
+groups, all lists are."""
 
 
 @dataclass(frozen=True)
@@ -271,16 +274,23 @@ def _seen(prepared: Prepared) -> tuple[Any, ...]:
 
 
 def _narrowed(prepared: Prepared, questions: Sequence[Prepared]) -> Source:
-    """The table with only the columns, and of a short public list of groups only the rows, that are looked at."""
+    """The table with only the columns, and of a public list of groups only the rows, that are looked at.
+
+    A person's groups are bounded among those that are listed, however long the list; without a unit nothing is bounded, and
+    of a long list, rows that are in no listed group are left out when the groups have come back.
+    """
     unit = () if prepared.declared.unit is None else (prepared.declared.unit,)
     used = {column for question in questions for column in columns_in(question.asked)}
     source = prepared.source.only([*sorted(used), *prepared.by, *unit])
-    if not prepared.listed or len(prepared.listed) > LISTED:
+    if not prepared.listed or (len(prepared.listed) > LISTED and not unit):
         return source
-    table = source.table
-    for i, column in enumerate(prepared.by):
-        table = table.filter(table[column].cast("string").isin(sorted({str(key[i]) for key in prepared.listed})))
-    return replace(source, table=table)
+    texts = [source.table[column].cast("string") for column in prepared.by]
+    if len(texts) > 1:  # each with its length before it, so that no two keys look the same
+        texts = [text.length().cast("string").concat(":", text) for text in texts]
+        listed = {"".join(f"{len(str(value))}:{value}" for value in key) for key in prepared.listed}
+    else:
+        listed = {str(key[0]) for key in prepared.listed}
+    return replace(source, table=source.table.filter(functools.reduce(operator.add, texts).isin(sorted(listed))))
 
 
 def _parts(asked: Asked | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:

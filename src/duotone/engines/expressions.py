@@ -148,7 +148,7 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
     """
     step, low, high = grid.step, wide(grid.low), wide(grid.high)
     if value.kind == "integer":
-        column = table[value.column]
+        column = read(value, table)  # which may be a reading: a length, a year
         least, most = int(grid.low * step), int(grid.high * step)
         inside = column.cast("int64")
         if step != 1:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -17,8 +18,8 @@ Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time",
 Value = Fraction | str | bool | datetime.date
 BELOW, ABOVE = -(2**63) - 1, 2**63
 """Whole numbers in a table lie strictly between these."""
-MOST_CASES = 20_000
-"""How many kinds of rows are looked through for the combinations of conditions that can occur."""
+MOST_CASES, MOST_TRUTHS = 20_000, 1_000_000
+"""How many kinds of rows are looked through for the combinations of conditions that can occur, and how many comparisons."""
 
 
 @dataclass(frozen=True)
@@ -121,26 +122,43 @@ def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]]
     >>> sorted(found), exact
     ([(False, False), (False, True), (True, False)], True)
     """
-    every = list(dict.fromkeys(leaf for condition in conditions for leaf in leaves(condition)))
-    operands = list(dict.fromkeys(leaf.operand for leaf in every))
-    opaque = [leaf for leaf in every if isinstance(leaf, Like) or isinstance(getattr(leaf, "value", None), Operand)]
-    columns = [o.column for o in operands] + [leaf.value.column for leaf in opaque if isinstance(leaf, Compare)]  # type: ignore[union-attr]
-    alone = all(sum(other.operand == leaf.operand for other in every) == 1 for leaf in opaque)
-    exact = alone and len(columns) == len(set(columns))
-    choices: list[list[dict[Condition, bool | None]]] = []
-    for operand in operands:
-        own = [leaf for leaf in every if leaf.operand == operand and leaf not in opaque]
-        choices.append([dict(row) for row in dict.fromkeys(tuple(row.items()) for row in _rows(operand, own))])
-    choices += [[{leaf: truth} for truth in (True, False, None)] for leaf in opaque]
-    if math.prod(map(len, choices)) > MOST_CASES:
-        return set(itertools.product((False, True), repeat=len(conditions))), False
-    found = set()
+    known = known_combinations(conditions)
+    return known or (set(itertools.product((False, True), repeat=len(conditions))), False)
+
+
+def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool] | None:
+    """The same; None where there is too much to look through, and anything must be thought possible."""
+    number: dict[Leaf, int] = {}  # each different comparison has one
+    tests = [_numbered(condition, number) for condition in conditions]
+    opaque = [isinstance(leaf, Like) or (isinstance(leaf, Compare) and isinstance(leaf.value, Operand)) for leaf in number]
+    own: dict[Operand, list[tuple[int, Leaf]]] = {}
+    for (leaf, i), unclear in zip(number.items(), opaque, strict=True):
+        own.setdefault(leaf.operand, []).extend([] if unclear else [(i, leaf)])
+    choices: list[list[dict[int, bool | None]]] = []
+    for operand, some in own.items():
+        kinds = dict.fromkeys(_rows(operand, [leaf for _, leaf in some]))
+        choices.append([dict(zip([i for i, _ in some], row, strict=True)) for row in kinds])
+    choices += [[{i: truth} for truth in (True, False, None)] for i, unclear in enumerate(opaque) if unclear]
+    cases = math.prod(map(len, choices))
+    if cases > MOST_CASES or cases * len(number) > MOST_TRUTHS:
+        return None
+    combined = set()
     for chosen in itertools.product(*choices):
-        row: dict[Condition, bool | None] = {}
+        row: dict[int, bool | None] = {}
         for part in chosen:
             row |= part
-        found.add(tuple(_truth(condition, row) is True for condition in conditions))
-    return found, exact
+        combined.add(tuple(_truth(test, row) is True for test in tests))
+    return combined, _told_apart(number, opaque)
+
+
+def _told_apart(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
+    """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
+    leaf_by_leaf = list(zip(every, opaque, strict=True))
+    times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
+    columns = [operand.column for operand in times]
+    columns += [leaf.value.column for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
+    alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
+    return alone and len(columns) == len(set(columns))
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:
@@ -154,7 +172,19 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
         yield condition
 
 
-def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[dict[Condition, bool | None]]:
+Numbered = int | tuple[str, list[Any]]
+"""A condition with its comparisons as numbers; else a rule, `and`, `or` or `not`, and its parts."""
+
+
+def _numbered(condition: Condition, number: dict[Leaf, int]) -> Numbered:
+    if isinstance(condition, Joined):
+        return condition.rule, [_numbered(part, number) for part in condition.parts]
+    if isinstance(condition, Not):
+        return "not", [_numbered(condition.part, number)]
+    return number.setdefault(condition, len(number))
+
+
+def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[tuple[bool | None, ...]]:
     """What the comparisons of one operand say of null, and of a value of every kind that their constants tell apart.
 
     The constants in order have the places 1, 3, 5, …; between, below and above them are the even ones, where there is
@@ -165,8 +195,9 @@ def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[dict[Condition, boo
     place = {value: 2 * i + 1 for i, value in enumerate(fixed)}
     places = [place[v] for v in fixed if operand.kind != "integer" or (v.denominator == 1 and BELOW < v < ABOVE)]
     gaps = [2 * i for i in range(len(fixed) + 1) if _between(operand.kind, *([None, *fixed, None][i : i + 2]))]
+    among = [frozenset(place[value] for value in values) for values in given]
     for at in [None, *places, *gaps]:
-        yield {leaf: _leaf_truth(leaf, at, place) for leaf in own}
+        yield tuple(_leaf_truth(leaf, at, those) for leaf, those in zip(own, among, strict=True))
 
 
 def _between(kind: Kind, low: Any, high: Any) -> bool:
@@ -188,14 +219,15 @@ def _between(kind: Kind, low: Any, high: Any) -> bool:
     return True
 
 
-def _leaf_truth(leaf: Leaf, at: int | None, place: Mapping[Any, int]) -> bool | None:
+def _leaf_truth(leaf: Leaf, at: int | None, constants: frozenset[int]) -> bool | None:
+    """What a comparison says of a place, from the places of its constants."""
     if isinstance(leaf, IsNull):
         return at is None
     if at is None:
         return None
     if isinstance(leaf, OneOf):
-        return at in {place[value] for value in leaf.values}
-    return holds(at, leaf.sign, place[leaf.constant]) if isinstance(leaf, Compare) else None
+        return at in constants
+    return holds(at, leaf.sign, *constants) if isinstance(leaf, Compare) else None
 
 
 def holds(left: Any, sign: str, right: Any) -> bool:
@@ -214,13 +246,13 @@ def holds(left: Any, sign: str, right: Any) -> bool:
     return bool(left <= right)
 
 
-def _truth(condition: Condition, row: Mapping[Condition, bool | None]) -> bool | None:
+def _truth(condition: Numbered, row: Mapping[int, bool | None]) -> bool | None:
     """SQL's three-valued logic."""
-    if isinstance(condition, Not):
-        inner = _truth(condition.part, row)
-        return None if inner is None else not inner
-    if not isinstance(condition, Joined):
+    if isinstance(condition, int):
         return row[condition]
-    decisive = condition.rule == "or"
-    parts = [_truth(part, row) for part in condition.parts]
+    rule, own = condition
+    parts = [_truth(part, row) for part in own]
+    if rule == "not":
+        return None if parts[0] is None else not parts[0]
+    decisive = rule == "or"
     return decisive if decisive in parts else None if None in parts else not decisive

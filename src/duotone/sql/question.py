@@ -183,7 +183,10 @@ class _Reader:
         inner, where = self.filtered(node.this)
         test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
         chosen = Winner(test.operand, where, test.constant)
-        return chosen if sign == "=" else Opposite(chosen)
+        if sign == "=":
+            return chosen
+        somebody = Total((Term(Fraction(1), None, both(where, Not(IsNull(test.operand)))),), Fraction(0), strict=True)
+        return Both("and", (Opposite(chosen), somebody))  # of nobody there is no mode to differ
 
     def linear(self, node: exp.Expression) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
         """Aggregates with weights, and what is left over."""

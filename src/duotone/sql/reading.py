@@ -7,6 +7,7 @@ chance, the clock), is refused before anything is read.
 from __future__ import annotations
 
 import datetime
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -106,9 +107,13 @@ def _refusal(node: exp.Expression) -> str:
 
 
 def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
-    tests = [_compared(node.this, "=", e, columns, node) for e in node.expressions]
-    if any(isinstance(test.value, Operand) for test in tests):
-        raise DuotoneError(f"{node.sql(dialect='duckdb')}: in is followed by constants")
+    operand, text = read_operand(node.this, columns), node.sql(dialect="duckdb")
+    constants = [constant(part) for part in node.expressions]
+    tests = [compare(operand, "=", value, text) for value in constants if value is not None]
+    if len(tests) < len(constants):
+        raise DuotoneError(f"{text}: in is followed by constants")
+    if len({test.operand for test in tests}) > 1:  # of a CSV file's column, each constant tells what it holds
+        raise DuotoneError(f"{text}: the constants after in must all be of one kind")
     return OneOf(tests[0].operand, tuple(dict.fromkeys(test.constant for test in tests)))
 
 
@@ -247,6 +252,6 @@ def _instant(text: str, whole: str) -> datetime.date:
         found = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
     except ValueError:
         found = None
-    if found is None or getattr(found, "tzinfo", None) is not None:
-        raise DuotoneError(f"{whole}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59")
+    if found is None or re.search(r"[.,][0-9]{7}", text) or getattr(found, "tzinfo", None) is not None:
+        raise DuotoneError(f"{whole}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59, with at most 6 decimals")
     return found

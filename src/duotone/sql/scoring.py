@@ -11,7 +11,7 @@ from typing import Literal
 from duotone.errors import DuotoneError
 from duotone.number import Given, number, show
 from duotone.sql.atoms import Term, Total
-from duotone.sql.condition import IsNull, Kind, Not, Operand, both, combinations
+from duotone.sql.condition import MOST_CASES, MOST_TRUTHS, IsNull, Kind, Not, Operand, both, combinations, known_combinations
 
 FLOAT_STEPS, INTEGER_STEPS = 2**51, 2**62 - 1
 """How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are
@@ -137,9 +137,13 @@ def _cases(
     """What a row can score, from where to where, in each combination of conditions that can occur; and whether one can be
     outside the average, and whether all of this is known exactly."""
     conditions = [both(t.where, Not(IsNull(t.value))) if t.value else t.where for _, t in terms]
-    found, exact = combinations([*conditions, *([total.present] if total.present is not None else [])])
+    asked = [*conditions, *([total.present] if total.present is not None else [])]
+    known = known_combinations(asked) if 2 ** len(asked) > MOST_CASES else combinations(asked)
+    found, exact = known or (set(), False)
     if total.people:
         found = _unions(found)
+    if not found:
+        return [_anything(terms, grids)], True, False
     there = [row for row in found if total.present is None or row[-1]]
     cases = []
     for row in there:
@@ -157,13 +161,21 @@ def _range(weight: int, term: Term, grids: Mapping[str, Grid]) -> tuple[int, int
     return low, high
 
 
-def _unions(found: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
-    """What a person with several rows can have: any of its rows' conditions."""
-    while True:
-        more = {tuple(a or b for a, b in zip(x, y, strict=True)) for x in found for y in found}
-        if more <= found:
-            return found
-        found = found | more
+def _anything(terms: Sequence[tuple[int, Term]], grids: Mapping[str, Grid]) -> tuple[int, int]:
+    """The least and the greatest that a row can score if any of the conditions may hold together."""
+    ranges = [_range(weight, term, grids) for weight, term in terms]
+    return sum(min(low, 0) for low, _ in ranges), sum(max(high, 0) for _, high in ranges)
+
+
+def _unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
+    """What a person with several rows can have: any of its rows' conditions. Nothing where that is too much to look
+    through."""
+    unions = set(rows)
+    for row in rows:
+        unions |= {tuple(a or b for a, b in zip(row, other, strict=True)) for other in unions}
+        if len(unions) * len(rows) > MOST_TRUTHS:
+            return set()
+    return unions
 
 
 def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "reduction"]) -> Grid:
