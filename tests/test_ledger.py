@@ -158,7 +158,7 @@ def test_unit_and_neighbours_must_match(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="there is no dataset other in this ledger"):
         ask(ledger, dataset="other", flips=flips)
     for dataset in (None, "", 7, "\ud800"):
-        with pytest.raises(LedgerError, match="there is no dataset"):
+        with pytest.raises(DuotoneError, match="a dataset is a short printable text"):
             ask(ledger, dataset=dataset, flips=flips)  # type: ignore[arg-type]
     with pytest.raises(DuotoneError, match="a question is a text"):
         ask(ledger, "", flips=flips)
@@ -690,3 +690,47 @@ def test_no_password_is_ever_shown(place: str) -> None:
         opened.entries()
     assert "Secret9" not in str(told.value)
     assert not Path(place).exists()
+
+
+def test_arguments_that_are_wrong_are_no_damage(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "l") as ledger:
+        register(ledger)
+        wrong: list[Any] = [
+            lambda: ledger.relabel("census", ["x"]),  # type: ignore[arg-type]
+            lambda: ask(ledger, unit=["u"]),
+            lambda: ask(ledger, dataset=["d"]),  # type: ignore[arg-type]
+            lambda: ask(ledger, sale=None),  # type: ignore[arg-type]
+            lambda: open_ledger(tmp_path / "l", wait="3"),  # type: ignore[arg-type]
+            lambda: open_ledger("postgresql://h/d", wait=float("inf")),
+        ]
+        for mistake in wrong:
+            with pytest.raises(DuotoneError, match=r"^(a|what is charged for is a) ?"):
+                mistake()
+        with pytest.raises(DuotoneError, match="no dataset survey in this ledger; it has census: name one of these"):
+            ask(ledger, dataset="survey")
+        assert ledger.statement("census").state.charges == 0
+
+
+def test_an_answer_is_not_nested_too_deeply(tmp_path: Path) -> None:
+    deep: Any = True
+    for _ in range(600):
+        deep = [deep]
+    with open_ledger(tmp_path / "l") as ledger:
+        register(ledger)
+        with pytest.raises(DuotoneError, match="at most 64 lists within lists; the charge stands"):
+            ledger.ask("census", "q", HALF, lambda: deep, **ABOUT)
+        assert ledger.statement("census").state.unanswered == 1
+        assert ask(ledger, "q").answer is True
+
+
+def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
+    """A plan counts answers: one that tells more than it sells shows, though its count is within the plan."""
+    with open_ledger(tmp_path / "l") as ledger:
+        register(ledger, ApproxDP(1, "1e-6"), rule="plan", answers_at=ApproxDP("0.01", "1e-12"))
+        ask(ledger, "small", Sale(balanced(ApproxDP("0.01", "1e-12"))))
+        assert ledger.verify().holds
+    with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("duotone.plan.Plan.accepts", lambda *_: None)
+        ask(ledger, "large", Sale(balanced(ApproxDP(50, "1/2"))))
+    with open_ledger(tmp_path / "l") as ledger:
+        assert ledger.verify().problems == ("entry 4 is for an answer that a budget of the rule plan does not sell",)

@@ -118,8 +118,9 @@ def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
         head = ledger.entries()[-1]["hash"]
     call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
     for body in (CHARGE, ANSWER):
+        odds: list[Any] = [[], None, "", 0, -1, "x", 1.5]
         wrong = [{k: v for k, v in body.items() if k != name} for name in body]
-        wrong += [{**body, name: odd} for name in body if name != "answer" for odd in ([], None, "", 0, -1, "x", 1.5)]
+        wrong += [{**body, name: odd} for name in body if name != "answer" for odd in odds]
         wrong += [{**body, "dataset": "another"}]
         allowed = [{**CHARGE, name: odd} for name in ("version", "question", "notion", "boundary", "key") for odd in ("", "x")]
         allowed += [{**ANSWER, "key": odd} for odd in ("", "x")]

@@ -93,7 +93,9 @@ def book(pages: Pages, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
     first, last = (pages.last(dataset, "register"), pages.last(dataset)) if is_label(dataset) else (None, None)
     if first is None or last is None:
-        raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger: register it first")
+        others = names(pages)[:10]
+        known = f"it has {', '.join(others)}: name one of these, or register a new one" if others else "register it first"
+        raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {known}")
     body = intact(pages, first)
     budget = read(body["budget"])
     registered = Registered(dataset, budget, body["unit"], body["neighbours"], rule_of(budget, body))

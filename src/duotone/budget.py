@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from duotone.composition import MOST
 from duotone.errors import DuotoneError
-from duotone.line import Boundary, LineMechanism
+from duotone.line import Boundary, LineMechanism, on_line
 from duotone.number import exp_below, number, probability, show
 from duotone.privacy import LARGEST_EPSILON, ApproxDP
 from duotone.spent import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
@@ -218,6 +218,14 @@ def definition_text(privacy: ApproxDP) -> str:
 def boundary_text(boundary: Boundary) -> str:
     """A boundary as a ledger records it: a word, or an exact number."""
     return str(boundary) if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
+
+
+@lru_cache(maxsize=256)
+def sale_of(notion: str, boundary: str, answers: int) -> Sale:
+    """What a charge was for, from its texts."""
+    privacy = read(notion)
+    first, *others = (on_line(privacy, fixed) for fixed in boundary.split("+"))
+    return Sale(first, answers, tuple(others))
 
 
 _NUMBER = "[0-9]+(?:/[0-9]*[1-9][0-9]*)?"

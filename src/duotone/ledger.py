@@ -25,6 +25,9 @@ from duotone.verify import Verdict, verify
 
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
+LONGEST_WAIT = 10**6
+DEEPEST = 64
+"""Lists within lists of an answer, at most: JSON that is nested deeper is written, but not always read."""
 LONGEST_QUESTION, LONGEST_ANSWER = 100_000, 2**26
 """The characters of a question, and of an answer written as JSON."""
 NEIGHBOURS = ("add-remove", "replace")
@@ -88,6 +91,7 @@ class Ledger:
 
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
+        _label(version, "version")
         with _sound(self._store.writing()) as pages:
             _, state = book(pages, dataset)
             labelled = (row for kind in ("register", "version") for row in rows_of(pages, dataset, kind))
@@ -118,7 +122,10 @@ class Ledger:
         """
         if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-        about = unit, neighbours
+        if not isinstance(sale, Sale):
+            raise DuotoneError(f"what is charged for is a Sale, got {type(sale).__name__}")
+        about = _label(unit, "unit"), _label(neighbours, "name of neighbours")
+        _label(dataset, "dataset")
         sold = {
             "question": question,
             "notion": write(sale.privacy),
@@ -287,8 +294,8 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     duotone.errors.OverBudget: 1 answer at ApproxDP(epsilon=0.5, delta=0) does not fit into the budget of survey; left: ...
     >>> ledger.close(); folder.cleanup()
     """
-    if not wait > 0:
-        raise DuotoneError(f"a wait is a number of seconds above 0, got {wait}")
+    if not (isinstance(wait, int | float) and 0 < wait <= LONGEST_WAIT):
+        raise DuotoneError(f"a wait is a number of seconds above 0 and at most {LONGEST_WAIT}, got {wait!r:.60}")
     return Ledger(open_store(place, wait=wait))
 
 
@@ -314,6 +321,16 @@ def _by(name: str | None) -> dict[str, str]:
     return {} if name is None else {"by": _label(name, "name")}
 
 
+def _depth(answer: Any) -> int:
+    """How many lists and objects are within each other."""
+    depth, inside = 0, [answer]
+    while inside := [
+        v for x in inside if isinstance(x, dict | list | tuple) for v in (x.values() if isinstance(x, dict) else x)
+    ]:
+        depth += 1
+    return depth
+
+
 def _public(answer: Any) -> str:
     """An answer as it is recorded. Whether it can be depends on nothing but the answer, which is private by itself."""
     try:
@@ -322,6 +339,10 @@ def _public(answer: Any) -> str:
         raise DuotoneError(
             "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
         ) from None
+    if not _depth(answer) <= DEEPEST:
+        raise DuotoneError(
+            f"an answer to be recorded has at most {DEEPEST} lists within lists; the charge stands, nothing was released"
+        )
     if not len(text) <= LONGEST_ANSWER:
         raise DuotoneError(
             f"an answer to be recorded has at most {LONGEST_ANSWER} characters as JSON, got {len(text)}; the charge stands, "

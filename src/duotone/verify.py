@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from duotone.budget import Rule, read
+from duotone.budget import Rule, read, sale_of
 from duotone.chain import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
+from duotone.errors import DuotoneError
 from duotone.plan import rule_of
 from duotone.stores import Row
 
@@ -114,7 +115,16 @@ class _Replay:
             return "does not add up"
         if body["kind"] == "charge" and not book.rule.fits(book.state.spent):
             return f"goes beyond the budget of {row.dataset}"
-        return None
+        return _not_sold(body, book.rule) if body["kind"] == "charge" else None
+
+
+def _not_sold(body: Body, rule: Rule) -> str | None:
+    """A plan counts answers, so each must be one that it sells."""
+    try:
+        rule.accepts(sale_of(body["notion"], body["boundary"], body["answers"]))
+    except DuotoneError:
+        return f"is for an answer that a budget of the rule {rule.name} does not sell"
+    return None
 
 
 def _belongs(row: Row, body: Body, book: _Book) -> bool:

@@ -22,7 +22,6 @@ def new_file(path: str | Path) -> Iterator[Path]:
         os.close(handle)
         try:
             yield Path(name)
-            os.chmod(name, 0o644 & ~_mask())
             _sync(Path(name))
             os.link(name, target)  # unlike a rename, this fails where there is a file
         finally:
@@ -32,12 +31,6 @@ def new_file(path: str | Path) -> Iterator[Path]:
         raise LedgerError(f"there is a file {path} already, and a backup replaces none: give another name") from None
     except OSError as error:
         raise LedgerError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _sync(path: Path) -> None:
