@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,26 @@ settings.register_profile(
 )
 settings.load_profile("duotone")
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background inherits that it is ignored
+
 FALSE_ALARMS = 1e-6
 """How often a run of the whole suite may fail without cause, at most."""
 
 
+SLOW = ("spark", "six_nodes", "cluster", "wheel", "forked_child", "can_be_proved", "small_graph", "on_postgres", "mutation",
+        "damaged")  # fmt: skip
+"""Parts of the names of tests that take a while: each of two workers starts with some, so that neither ends with one."""
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Statistical tests state how often each fails without cause; all together must stay below `FALSE_ALARMS`."""
+    slow = [[item for item in items if word in item.name] for word in SLOW]
+    first, second = slow[0], [item for some in slow[1:] for item in some if item not in slow[0]]
+    others = [item for item in items if item not in {*first, *second}]
+    middle = len(items) // 2 - len(first)
+    items[:] = [*first, *others[:middle], *dict.fromkeys(second), *others[middle:]]
     rates = [marker.args[0] for item in items for marker in item.iter_markers("false_alarm")]
     if not sum(rates) < FALSE_ALARMS:
         raise pytest.UsageError(f"the suite would fail without cause in {sum(rates):.2g} of its runs: make its tests surer")

@@ -246,13 +246,18 @@ def modes(name: str, constants: Sequence[Constant]) -> Iterator[Question]:
     """The most frequent value."""
     for constant in constants:
         yield Question(f"mode({name}) = {constant.sql}", lambda rows, c=constant: _leads([r.value for r in rows], c.value))
-        yield Question(f"mode({name}) <> {constant.sql}", lambda rows, c=constant: not _leads([r.value for r in rows], c.value))
+        yield Question(f"mode({name}) <> {constant.sql}", lambda rows, c=constant: _beaten([r.value for r in rows], c.value))
 
 
 def _leads(values: Sequence[Any], chosen: Any) -> bool:
     votes = Counter(v for v in values if v is not None)
     own = votes.pop(chosen, 0)
     return own > max(votes.values(), default=0)
+
+
+def _beaten(values: Sequence[Value], value: Value) -> bool:
+    """Whether it is not the most frequent value; of nobody, no."""
+    return any(v is not None for v in values) and not _leads(values, value)
 
 
 def by_person(rows: Rows) -> dict[int, list[Any]]:
