@@ -143,8 +143,11 @@ def test_files_beside_it_are_deleted(path: Path, when: str) -> None:
             second.hear()
             clean()
             first.ask()
-        assert first.answers + second.answers == 2
-    assert charges(path) == 2
+        answers = first.answers + second.answers
+    if when == "between":
+        assert answers == charges(path) == 2
+    else:  # a commit whose journal is taken away may fail, which wastes a charge and never hides one
+        assert 1 <= answers <= charges(path) <= 2
 
 
 @pytest.mark.parametrize("how", ["cp", "copy"])
