@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.errors import DuotoneError
+from duotone.terminal import printable
 
 if TYPE_CHECKING:
     from duotone.account import Statement
@@ -181,15 +182,10 @@ def _print_charges(account: Statement) -> None:
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
         answer = json.dumps(c.answer) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
-        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", _printable(asked), cost, f"{answer:.60}")
+        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", printable(asked), cost, f"{answer:.60}")
         table.add_row(*map(Text, row))
     if account.charges:
         Console(width=None if sys.stdout.isatty() else 110).print(table)
-
-
-def _printable(text: str) -> str:
-    """No question may steer the terminal of who reads about it."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _print_account(account: Statement, as_json: bool) -> None:

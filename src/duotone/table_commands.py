@@ -24,6 +24,7 @@ from duotone.terminal import (
     budget,
     listed,
     print_table,
+    printable,
     write_json,
     wrote,
 )
@@ -108,7 +109,7 @@ def ask(
         return
     if reply is not None:
         _print_answers(reply)
-    print(f"{privacy}; {prepared.person}; {prepared.basis}")
+    print(f"{privacy}; {printable(prepared.person)}; {prepared.basis}")
     _print_accuracy(prepared)
 
 
@@ -142,7 +143,7 @@ def groups(
         print(json.dumps({"privacy": _budget(prepared), "person": prepared.person, "groups": keys}))
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
-    print(f"{len(reply.answers)} groups may be shown under {privacy}; {prepared.person}")
+    print(f"{len(reply.answers)} groups may be shown under {privacy}; {printable(prepared.person)}")
 
 
 def _without_password(table: str) -> str:
