@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from duotone import ApproxDP, Ledger, Receipt, Sale, balanced
+from duotone.stores import Row
 
 HALF = Sale(balanced(ApproxDP("0.5")))
 ABOUT: dict[str, Any] = {"unit": "person", "neighbours": "replace"}
@@ -31,6 +33,11 @@ def ask(
         return True
 
     return ledger.ask(dataset, question, sale, flip, **{**ABOUT, **options})
+
+
+def ending(rows: Sequence[Row]) -> Callable[[], tuple[int, str]]:
+    """The head of a ledger with these entries."""
+    return lambda: (rows[-1].seq, rows[-1].hash)
 
 
 ASKERS = """

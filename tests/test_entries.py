@@ -24,7 +24,7 @@ from duotone.cli import main
 from duotone.spent import EXACT, Spent, read_sum
 from duotone.stores import Row, open_store
 from duotone.verify import Verdict, verify
-from ledgers import ABOUT, ask, register
+from ledgers import ABOUT, ask, ending, register
 from memory_store import MemoryStore
 
 FIRST_VERSION = [
@@ -105,7 +105,7 @@ def test_recorded_entries_keep_their_meaning(texts: list[str], head: str) -> Non
     assert [canonical(json.loads(text)) for text in texts] == texts
     assert [row.hash for row in rows][-1] == head
     assert digest(rows[-2].hash, len(rows), texts[-1]) == head
-    assert verify(rows, (len(rows), head)) == Verdict(len(rows), head, ())
+    assert verify(rows, ending(rows)) == Verdict(len(rows), head, ())
     account = audit(json.loads(text) | {"seq": i} for i, text in enumerate(texts, 1))["d"]
     assert (account.epsilon, account.answers, account.answered, account.overspent) == (Fraction(1), 2, 1, [])
 
@@ -132,9 +132,9 @@ def test_a_ledger_of_the_first_version_goes_on(tmp_path: Path) -> None:
 def test_versions_may_change_between_any_two_entries_and_never_back() -> None:
     """A charge of the first version answered by the second; but nothing of the first after one of the second."""
     mixed = rows_of([*FIRST_VERSION[:2], SECOND_VERSION[3]])
-    assert verify(mixed, (3, mixed[-1].hash)).problems == ()
+    assert verify(mixed, ending(mixed)).problems == ()
     back = rows_of([SECOND_VERSION[0], *FIRST_VERSION[1:]])
-    problems = verify(back, (3, back[-1].hash)).problems
+    problems = verify(back, ending(back)).problems
     assert "entry 2 does not make sense where it stands" in problems
 
 
@@ -395,7 +395,7 @@ def _only_as_such(texts: list[str]) -> None:
         ([*texts[:3], canonical({**body, "at": "x"}), *texts[4:]], "entry 4 does not make sense where it stands"),
     ):
         rows = rows_of(changed)
-        assert said in verify(rows, (len(rows), rows[-1].hash)).problems
+        assert said in verify(rows, ending(rows)).problems
 
 
 def _body(entry: dict[str, Any]) -> dict[str, Any]:

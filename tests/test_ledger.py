@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from multiprocessing import get_context
@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import duotone.stores.scan
 from duotone import (
     ApproxDP,
     Coin,
@@ -34,9 +35,10 @@ from duotone import (
 from duotone.chain import key_of, row_of
 from duotone.stores import Pages, Row, open_store
 from duotone.stores.protocol import MIGRATIONS, SCHEMA
+from duotone.stores.scan import Scan
 from duotone.stores.sqlite import SqliteStore
 from duotone.verify import verify
-from ledgers import ABOUT, HALF, ask, askers, register, tampered
+from ledgers import ABOUT, HALF, ask, askers, ending, register, tampered
 
 HERE = Path(__file__).parent
 
@@ -483,7 +485,9 @@ def test_every_single_change_of_any_entry_is_found(path: Path) -> None:
         for i in range(3):
             ask(ledger, f"q{i}")
         with ledger._store.reading() as pages:
-            rows, head = list(pages.rows()), pages.head()
+            rows = pages.some()
+            assert pages.head() == (len(rows), rows[-1].hash)
+    head = ending(rows)
     assert verify(rows, head).holds
     for i, row in enumerate(rows):
         assert not verify(rows[:i] + rows[i + 1 :], head).holds
@@ -506,8 +510,8 @@ def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(path: Path, ledg
         body = {name: value for name, value in entry.items() if name not in ("seq", "hash")}
         rows.append(row_of(previous, entry["seq"], body))
         previous = rows[-1].hash
-    assert verify(rows, (1, previous)).holds
-    assert verify(rows, (1, previous), kept).problems == (
+    assert verify(rows, lambda: (1, previous)).holds
+    assert verify(rows, lambda: (1, previous), kept).problems == (
         "no entry has the head that was kept: the chain was cut or written anew",
     )
     ask(ledger, again=True)
@@ -563,13 +567,13 @@ def test_entries_with_right_hashes_and_wrong_sums_are_found(v: int) -> None:
         for seq, body in enumerate(bodies, 1):
             rows.append(row_of(previous, seq, body))
             previous = rows[-1].hash
-        problems = verify(rows, (len(rows), previous)).problems
+        problems = verify(rows, ending(rows)).problems
         if said == "":
             assert problems == ()
         else:
             (problem,) = problems
             assert said in problem
-    assert len(verify([row_of("", 10**6, begun)], (1, "")).problems) == 102
+    assert len(verify([row_of("", 10**6, begun)], lambda: (1, "")).problems) == 102
 
 
 def test_nothing_private_is_stored(path: Path, ledger: Ledger) -> None:
@@ -593,10 +597,58 @@ def test_a_long_ledger_is_read_in_pieces(path: Path) -> None:
             row = row_of(previous, seq, {"kind": "version", "dataset": "d", "version": str(seq)})
             pages.append(row)
             previous = row.hash
-    with store.reading() as pages:
-        assert [row.seq for row in pages.rows()] == list(range(1, 2502))
-        assert pages.head() == (2501, previous)
+    rows = Scan(store, Pages.head)
+    with pytest.raises(LedgerError, match="has not been read to its end"):
+        rows.end()
+    assert [row.seq for row in rows] == list(range(1, 2502))
+    assert rows.end() == (2501, previous)
+    assert [row.seq for row in Scan(store, Pages.head, "d")] == list(range(1, 2502))
+    assert list(Scan(store, Pages.head, "e")) == []
     store.close()
+
+
+def test_charges_do_not_wait_for_those_who_read(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long ledger is verified, shown, exported and copied while another program charges it in the middle of that."""
+    monkeypatch.setattr(duotone.stores.protocol, "CHUNK", 8)
+    monkeypatch.setattr(duotone.stores.scan, "CHUNK", 8)
+    with open_ledger(path) as ledger, open_ledger(path, wait=0.2) as other:
+        register(ledger, ApproxDP(8))
+        for i in range(12):
+            ask(ledger, f"q{i}")
+        reads: dict[str, Callable[[], int]] = {
+            "verify": lambda: ledger.verify().entries,
+            "entries": lambda: len(ledger.entries()),
+            "statement": lambda: 1 + 2 * len(ledger.statement("census").charges),
+            "backup": lambda: ledger.backup(tmp_path / "copy").entries,
+        }
+        for count, (name, read) in enumerate(reads.items()):
+
+            def charging(rows: Scan[Any], *, name: str = name, iterate: Any = Scan.__iter__) -> Iterator[Row]:
+                for row in iterate(rows):
+                    if row.seq == 20:
+                        ask(other, f"while {name}")
+                    yield row
+
+            with monkeypatch.context() as patched:
+                patched.setattr(Scan, "__iter__", charging)
+                assert read() == 25 + 2 * (count + 1)
+        assert ledger.verify().holds
+
+
+def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duotone.stores.protocol, "CHUNK", 8)
+    monkeypatch.setattr(duotone.stores.scan, "CHUNK", 8)
+    for name in ("a", "b"):
+        with open_ledger(tmp_path / name) as ledger:
+            register(ledger, ApproxDP(8))
+            for i in range(12):
+                ask(ledger, f"{name}{i}")
+    with open_ledger(tmp_path / "a") as ledger:
+        rows = iter(Scan(ledger._store, Pages.head))
+        next(rows)
+        os.replace(tmp_path / "b", tmp_path / "a")
+        with pytest.raises(LedgerError, match="was changed or replaced while it was read"):
+            list(rows)
 
 
 def test_failed_creation_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

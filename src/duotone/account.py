@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +13,8 @@ from duotone.errors import DuotoneError, LedgerError
 from duotone.plan import rule_of
 from duotone.privacy import ApproxDP
 from duotone.spent import Spent
-from duotone.stores import Pages, Row
-from duotone.stores.protocol import CHUNK, COLUMNS
+from duotone.stores import Pages, Row, Store
+from duotone.stores.scan import Scan
 
 
 @dataclass(frozen=True)
@@ -122,34 +121,23 @@ def names(pages: Pages) -> list[str]:
     return [dataset for _, dataset in sorted((row.seq, dataset) for row, dataset in firsts if row is not None)]
 
 
-def rows_of(pages: Pages, dataset: str, kind: str | None = None) -> Iterator[Row]:
-    """The entries of a dataset, or of a kind of it, in order, a thousand at a time; by the index."""
-    where, values = ("dataset = ?", [dataset]) if kind is None else ("dataset = ? AND kind = ?", [dataset, kind])
-    seq: int | None = None
-    while True:
-        after, since = ("", []) if seq is None else (" AND seq > ?", [seq])
-        sql = f"SELECT {COLUMNS} FROM duotone_entries WHERE {where}{after} ORDER BY seq LIMIT {CHUNK}"
-        some = [Row(*columns) for columns in pages.execute(sql, (*values, *since))]
-        yield from some
-        if len(some) < CHUNK:
-            return
-        seq = some[-1].seq
-
-
-def statement(pages: Pages, dataset: str) -> Statement:
+def statement(store: Store, dataset: str) -> Statement:
     """The dataset's whole account.
 
     Guarantee: what was spent is added up from every charge, and is what the last entry carries, which `ask` goes by.
     """
-    registered, carried = book(pages, dataset)
+    with store.reading() as pages:
+        book(pages, dataset)  # or there is no such dataset
+    rows = Scan(store, lambda pages: book(pages, dataset), dataset)
     state, charged, answers = State(), dict[int, tuple[Body, State]](), dict[int, Body]()
-    for row in rows_of(pages, dataset):
+    for row in rows:
         body = decoded(row)
         state = state.after(body)
         if body["kind"] == "charge":
             charged[row.seq] = body, state
         elif body["kind"] == "answer":
             answers[body["charge"]] = body
+    registered, carried = rows.end()
     if state != carried:
         raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
     charges = (_charge(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from duotone.account import Receipt, Registered, Statement, book, intact, names, rows_of, statement
+from duotone.account import Receipt, Registered, Statement, book, intact, names, statement
 from duotone.budget import RuleName, Sale, boundary_text, read, short, write
 from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
 from duotone.errors import DuotoneError, LedgerError, OverBudget
@@ -20,6 +20,7 @@ from duotone.plan import choose
 from duotone.privacy import ApproxDP
 from duotone.stores import Pages, Store, open_store
 from duotone.stores.backup import new_file
+from duotone.stores.scan import Scan
 from duotone.turns import Turns
 from duotone.verify import Verdict, verify
 
@@ -83,7 +84,7 @@ class Ledger:
         chosen = choose(budget, rule, answers_at, boundaries)
         body = {name: _label(value, name) for name, value in labels.items()}
         body |= {"kind": "register", "budget": write(budget), "neighbours": neighbours, **_by(by), **chosen.written()}
-        with _sound(self._store.writing(create=True)) as pages:
+        with _sound(), self._store.writing(create=True) as pages:
             if pages.last(dataset) is not None:
                 raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
             self._append(pages, State(), body)
@@ -92,9 +93,9 @@ class Ledger:
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
         _label(version, "version")
-        with _sound(self._store.writing()) as pages:
+        with _sound(), self._store.writing() as pages:
             _, state = book(pages, dataset)
-            labelled = (row for kind in ("register", "version") for row in rows_of(pages, dataset, kind))
+            labelled = (row for kind in ("register", "version") for row in pages.of_kind(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
             body = {"kind": "version", "dataset": dataset, "version": _label(version, "version"), **_by(by)}
@@ -152,7 +153,7 @@ class Ledger:
             return charged
         seq, key, left = charged
         text = _public(flip())
-        with _sound(self._store.writing()) as pages:
+        with _sound(), self._store.writing() as pages:
             _, state = book(pages, dataset)
             charge, answered = pages.at(seq), pages.answered(key)
             open_still = charge is not None and charge.kind == "charge" and charge.question == key
@@ -166,7 +167,7 @@ class Ledger:
         self, dataset: str, sale: Sale, sold: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
     ) -> Receipt | tuple[int, str, str]:
         """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
-        with _sound(self._store.writing()) as pages:
+        with _sound(), self._store.writing() as pages:
             registered, state = book(pages, dataset)
             registered.check(*about)
             rule, key = registered.rule, key_of(dataset, state.version, sold, about)
@@ -189,7 +190,7 @@ class Ledger:
         For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
         Who did this, when, and from which time the clock was set back stay in the ledger for ever.
         """
-        with _sound(self._store.writing()) as pages:
+        with _sound(), self._store.writing() as pages:
             now, latest = self._now(), self._latest(pages)
             if latest is None or now > latest - SKEW:
                 raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
@@ -232,23 +233,24 @@ class Ledger:
 
     def datasets(self) -> list[str]:
         """Every dataset, in the order of registration."""
-        with _sound(self._store.reading()) as pages:
+        with _sound(), self._store.reading() as pages:
             return names(pages)
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
-        with _sound(self._store.reading()) as pages:
-            return statement(pages, dataset)
+        with _sound():
+            return statement(self._store, dataset)
 
     def entries(self) -> list[dict[str, Any]]:
         """Every entry in order, each with its number and hash."""
-        with _sound(self._store.reading()) as pages:
-            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in pages.rows()]
+        with _sound():
+            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Pages.head)]
 
     def verify(self, head: str | None = None) -> Verdict:
         """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if it is given."""
-        with _sound(self._store.reading()) as pages:
-            return verify(pages.rows(), pages.head(), head)
+        with _sound():
+            rows = Scan(self._store, Pages.head)
+            return verify(rows, rows.end, head)
 
     def backup(self, path: str | Path) -> Verdict:
         """Copy every entry, as of one moment, into a new ledger in a file, verified; right while others write.
@@ -258,10 +260,12 @@ class Ledger:
         with new_file(path) as place:
             copy = open_store(place)
             try:
-                with _sound(self._store.reading()) as pages, copy.writing(create=True) as empty:
-                    empty.fill(pages.rows(), pages.head())
-                with _sound(copy.reading()) as pages:
-                    verdict = verify(pages.rows(), pages.head())
+                with _sound(), copy.writing(create=True) as empty:
+                    rows = Scan(self._store, Pages.head)
+                    empty.fill(rows, rows.end)
+                with _sound():
+                    rows = Scan(copy, Pages.head)
+                    verdict = verify(rows, rows.end)
             finally:
                 copy.close()
             if not verdict.holds:
@@ -300,11 +304,10 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 
 @contextmanager
-def _sound(transaction: AbstractContextManager[Pages]) -> Iterator[Pages]:
-    """A transaction in which an entry, or anything else of the ledger, that cannot be read ends in a sentence."""
+def _sound() -> Iterator[None]:
+    """An entry, or anything else of the ledger, that cannot be read ends in a sentence."""
     try:
-        with transaction as pages:
-            yield pages
+        yield
     except DuotoneError:
         raise
     except DAMAGE as error:

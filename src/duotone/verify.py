@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -29,14 +29,15 @@ class Verdict:
         return not self.problems
 
 
-def verify(rows: Iterable[Row], head: tuple[int, str], kept: str | None = None) -> Verdict:
+def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str | None = None) -> Verdict:
     """Whether every entry is as it was written, in its place, and adds up.
 
     The chain shows any entry edited, removed or moved, and the stored head a tail cut off. Someone who can write the
-    whole ledger can also write a whole new chain: against that, keep a head elsewhere and give it as `kept`.
+    whole ledger can also write a whole new chain: against that, keep a head elsewhere and give it as `kept`. The
+    stored head is asked for after the last entry.
 
     >>> row = row_of("", 1, {"kind": "register", "dataset": "d", "version": "1", "after": {}})
-    >>> verify([replace(row, seq=2)], (1, row.hash)).problems[0]
+    >>> verify([replace(row, seq=2)], lambda: (1, row.hash)).problems[0]
     'entry 1 is missing'
     """
     problems: list[str] = []
@@ -56,8 +57,8 @@ def verify(rows: Iterable[Row], head: tuple[int, str], kept: str | None = None) 
             problems.append(f"entry {row.seq} {problem}")
         previous = row.hash
         seen = seen or row.hash == kept
-    if (count, previous) != head:
-        problems.append(f"the ledger ends at entry {count}, but its head is entry {head[0]} with another hash or number")
+    if (count, previous) != (ends := head()):
+        problems.append(f"the ledger ends at entry {count}, but its head is entry {ends[0]} with another hash or number")
     if not seen:
         problems.append("no entry has the head that was kept: the chain was cut or written anew")
     return Verdict(count, previous, tuple(problems))

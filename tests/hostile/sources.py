@@ -198,7 +198,20 @@ def _by_pandas(table: pa.Table, path: Path) -> None:
 
 
 def duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) -> Written:
-    """A table of a DuckDB file. Once it has seen a text beyond ASCII, DuckDB takes any bytes for text: so that comes first."""
+    """A table of a DuckDB file. Once a segment has a text beyond ASCII, DuckDB takes any bytes for text: so that comes first.
+
+    In a long table another segment may begin with bytes that are no text, and DuckDB then takes none of it: such a table is
+    written without them.
+    """
+    import duckdb
+
+    try:
+        return _duckdb_file(table, columns, folder)
+    except duckdb.InvalidInputException:
+        return _duckdb_file(_valid(table), columns, folder)
+
+
+def _duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) -> Written:
     path, name = _number(folder, "duckdb"), f"written{next(_NUMBERS)}"
     texts = [field.name for field in table.schema if kind_of(field.type) == "text"]
     plain = table.cast(
@@ -216,6 +229,23 @@ def duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) ->
         cursor.execute(f"detach {name}")
         cursor.close()
     return Written(path, stored(table, columns), {"name": "t"})
+
+
+def _valid(table: pa.Table) -> pa.Table:
+    """Nulls in place of bytes that are no text."""
+    for place, field in enumerate(table.schema):
+        if kind_of(field.type) == "text":
+            texts = [raw.decode() if isinstance(raw, bytes) and _is_text(raw) else None for raw in raws(table[field.name])]
+            table = table.set_column(place, field, pa.array(texts, pa.large_string()).cast(field.type))
+    return table
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 WRITERS: Mapping[str, Writer] = {

@@ -80,20 +80,22 @@ class Pages:
         """The latest answer to a question."""
         return self._one("WHERE question = ? AND kind = 'answer' ", (question,))
 
-    def rows(self) -> Iterator[Row]:
-        """Every entry in order, a thousand at a time."""
-        seq: int | None = None
-        while True:
-            where, values = ("WHERE seq > ? ", (seq,)) if seq is not None else ("", ())
-            some = self.execute(f"SELECT {COLUMNS} FROM duotone_entries {where}ORDER BY seq LIMIT {CHUNK}", values)
-            yield from (Row(*found) for found in some)
-            if len(some) < CHUNK:
-                return
-            seq = some[-1][0]
+    def some(self, first: int | None = None, dataset: str | None = None) -> list[Row]:
+        """A thousand entries in order, from number `first` on, or of a dataset; fewer where these are the last."""
+        conditions = [f"{name} ?" for name, value in (("seq >=", first), ("dataset =", dataset)) if value is not None]
+        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        return self._select(f"{where}ORDER BY seq LIMIT {CHUNK}", [v for v in (first, dataset) if v is not None])
+
+    def of_kind(self, dataset: str, kind: str) -> list[Row]:
+        """Every entry of one kind of a dataset: for kinds that only its owner writes."""
+        return self._select("WHERE dataset = ? AND kind = ? ORDER BY seq", (dataset, kind))
 
     def _one(self, where: str, values: Sequence[Any]) -> Row | None:
-        found = self.execute(f"SELECT {COLUMNS} FROM duotone_entries {where}ORDER BY seq DESC LIMIT 1", values)
-        return Row(*found[0]) if found else None
+        rows = self._select(f"{where}ORDER BY seq DESC LIMIT 1", values)
+        return rows[0] if rows else None
+
+    def _select(self, which: str, values: Sequence[Any]) -> list[Row]:
+        return [Row(*row) for row in self.execute(f"SELECT {COLUMNS} FROM duotone_entries {which}", values)]
 
     def ends_at_its_head(self) -> bool:
         """Whether the head is the last entry, and that one is found by every way in which entries are looked up."""
@@ -104,13 +106,14 @@ class Pages:
         lookups = (self.last(last.dataset), self.last(last.dataset, last.kind), by_question)
         return self.head() == (last.seq, last.hash) and all(row == last for row in lookups)
 
-    def fill(self, rows: Iterable[Row], head: tuple[int, str]) -> None:
+    def fill(self, rows: Iterable[Row], head: Callable[[], tuple[int, str]]) -> None:
         """Put all the entries of another ledger into this one, which has none."""
         for some in _pieces(rows):
             values = [value for row in some for value in (row.seq, row.dataset, row.kind, row.question, row.body, row.hash)]
             marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(some))
             self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES {marks}", values)
-        self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{head[0]} {head[1]}",))
+        seq, digest = head()
+        self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {digest}",))
 
     def migrate(self, found: int) -> None:
         """Bring the schema from version `found` to this one's; refuse a newer one."""
