@@ -10,9 +10,10 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
+from duotone.cached import cached_property
 from duotone.composition import MOST
 from duotone.errors import DuotoneError
 from duotone.line import Boundary, LineMechanism, on_line

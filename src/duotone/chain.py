@@ -10,11 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from duotone.budget import read
+from duotone.cached import cached_property
 from duotone.errors import DuotoneError, LedgerError
 from duotone.spent import Spent, exactly
 from duotone.stores import Row

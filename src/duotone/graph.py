@@ -6,13 +6,13 @@ import json
 import math
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from duotone import edgelist
+from duotone.cached import cached_property
 from duotone.distance import far, to_boundary
 from duotone.edges import checked, compressed
 from duotone.errors import DuotoneError

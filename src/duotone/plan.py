@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from duotone.budget import Advanced, Rule, RuleName, Sale, Sum, boundary_text, definition_text, read, write
+from duotone.cached import cached_property
 from duotone.composition import (
     LEAST,
     LONGEST,

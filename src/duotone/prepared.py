@@ -7,7 +7,6 @@ import json
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from duotone.account import Receipt
 from duotone.budget import Sale
+from duotone.cached import cached_property
 from duotone.compiled import Compiled, compile_question
 from duotone.engines import Source
 from duotone.engines.found import require_reach

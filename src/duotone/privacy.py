@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
+from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.iterated import iterates
 from duotone.notion import Array, whole_numbers

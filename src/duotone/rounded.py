@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import gmpy2
 
+from duotone.cached import cached_property
 from duotone.number import Number
 from duotone.privacy import ApproxDP
 

@@ -148,7 +148,7 @@ def alone(writer: str, names: Sequence[str], seed: int, folder: Path, *, each: i
     base: list[int | None] = [*range(-draw.randrange(4), 0), *[some[0]] * draw.choice((0, 1, 1, 2, 3))]
     other = draw.choice((some[1], some[1], -1, None))
     relation = draw.choice(("add-remove", "replace")) if base else "add-remove"
-    both = [base, [*base, other]] if relation == "add-remove" else [base, [*base[1:], other]]
+    both = [base, [*base, other] if relation == "add-remove" else [other, *base[1:]]]  # a row's place says its side
     tables = [_told(writer, columns, rows, seed, folder) for rows in both]
     with sources.opened(tables[0]) as first, sources.opened(tables[1]) as second:
         tally.tables += 2

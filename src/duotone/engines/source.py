@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
+from duotone.cached import cached_property
 from duotone.engines.reading import Columns
 from duotone.errors import DuotoneError
 from duotone.sql.condition import Kind
