@@ -11,7 +11,7 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "number", "notion", "iterated", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
+    "errors", "cached", "number", "notion", "iterated", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
     "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
     "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "spent",
     "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled",
