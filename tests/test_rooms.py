@@ -11,11 +11,12 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "cached", "number", "notion", "iterated", "privacy", "rounded", "line", "machine", "column", "_search", "edges", "edgelist",
-    "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube",
-    "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions", "composition", "spent",
-    "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled",
-    "prepared", "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "errors", "cached", "number", "notion", "iterated", "privacy", "rounded", "line", "machine", "column", "_search",
+    "edges", "edgelist", "distance", "graph", "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal",
+    "_transform", "cube", "lattice", "document", "table", "certificate", "_kernels", "release", "audit", "questions",
+    "composition", "spent", "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines",
+    "measures", "compiled", "prepared", "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands",
+    "cli", "__main__",
 ]  # fmt: skip
 
 
