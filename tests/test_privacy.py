@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from duotone import ApproxDP, DuotoneError, balanced, design, families
-from duotone.notion import balance, certain_after, iterate
+from duotone.privacy.definition import balance, certain_after, iterate
 from oracles import indistinguishable
 from strategies import exact_budgets, float_budgets, probabilities
 

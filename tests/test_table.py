@@ -25,7 +25,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.certificate import exp_bounds
-from duotone.rounded import Rounded
+from duotone.privacy.rounded import Rounded
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
     from duotone.morphism import Morphism, boundary_morphism
-    from duotone.notion import Notion
     from duotone.optimal import design
     from duotone.prepared import Prepared, Reply
-    from duotone.privacy import ApproxDP
+    from duotone.privacy.approx_dp import ApproxDP
+    from duotone.privacy.definition import Notion
     from duotone.release import Answer, Coin
     from duotone.table import GraphTable, LineTable, graph_table, line_table
 
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "notion": ("Notion",),
-    "privacy": ("ApproxDP",),
+    "privacy.definition": ("Notion",),
+    "privacy.approx_dp": ("ApproxDP",),
     "line": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
     "column": ("Column",),
     "graph": ("ColouredGraph",),

@@ -11,7 +11,7 @@ from duotone.budget import Rule, read
 from duotone.chain import Body, State, at, damaged, decoded, digest, is_label
 from duotone.errors import DuotoneError, LedgerError
 from duotone.plan import rule_of
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
 from duotone.spent import Spent
 from duotone.stores import Pages, Row, Store
 from duotone.stores.scan import Scan

@@ -12,9 +12,9 @@ from duotone.engines.recipes import Reduction
 from duotone.engines.source import closed_on_error
 from duotone.errors import DuotoneError
 from duotone.measures import Declared
-from duotone.number import Given
 from duotone.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.sql.condition import Kind
 from duotone.sql.question import read_question

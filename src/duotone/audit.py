@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
 from duotone.release import Answer
 
 CHUNK = 2**22

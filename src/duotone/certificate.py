@@ -18,7 +18,7 @@ from typing import Any
 import gmpy2
 
 from duotone.errors import DuotoneError
-from duotone.number import number
+from duotone.privacy.numbers import number
 
 CLOSE = 100
 """The ratio must be within 2^−CLOSE of e^ε, relative to e^ε − 1."""

@@ -38,7 +38,7 @@ from duotone.terminal import (
 
 if TYPE_CHECKING:
     from duotone.mechanism import Mechanism
-    from duotone.privacy import ApproxDP
+    from duotone.privacy.approx_dp import ApproxDP
 
 ROWS = 60
 """The rows up to which a table is printed whole."""
@@ -273,7 +273,7 @@ def check(
     from duotone import document
     from duotone.certificate import Unproved, prove
     from duotone.graph import label
-    from duotone.number import show
+    from duotone.privacy.numbers import show
 
     data = document.read(mechanism)
     if isinstance(data, dict) and "certificate" in data:

@@ -8,8 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from duotone.notion import Array
-from duotone.number import Number
+from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Number
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from duotone.engines.found import Ends, Found, Tally, Want
 from duotone.errors import DuotoneError
 from duotone.measures import Declared, Measure, Results, measure, one_value_each
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 from duotone.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
 from duotone.sql.condition import ALWAYS, Condition
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.notion import Array
-from duotone.number import Given, Number, float_below, number
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Given, Number, float_below, number
 from duotone.table import LineTable
 
 STRETCH = 1 + 2.0**-40

@@ -16,8 +16,8 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.line import NEVER
 from duotone.machine import everywhere, must_fit, progress, whole_file
-from duotone.notion import Array
-from duotone.number import Given, number
+from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Given, number
 
 MOST_VOTERS = 32
 PADDED = 17

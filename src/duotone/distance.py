@@ -10,7 +10,7 @@ import numpy as np
 
 from duotone.edges import small
 from duotone.machine import everywhere
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 
 NARROW, WIDE = np.dtype(np.uint8), np.dtype(np.int32)
 SHARE = 16

@@ -13,8 +13,8 @@ from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.mechanism import Mechanism
 from duotone.morphism import line_of
-from duotone.number import Number, complement, probability, show
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Number, complement, probability, show
 
 LONGEST_INTEGER = 40
 """The characters of a number in a file, where it is not text: more than any that is written there has."""

@@ -20,9 +20,9 @@ from duotone.graph import ColouredGraph, label
 from duotone.line import NEVER, LineMechanism, balanced, tradeoff
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism
-from duotone.notion import Notion
-from duotone.number import Number
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Notion
+from duotone.privacy.numbers import Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ import numpy as np
 from duotone.edges import compressed
 from duotone.errors import DuotoneError
 from duotone.machine import literal_path
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 
 CHUNK = 2**22
 """The edges fetched at a time."""

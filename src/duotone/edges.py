@@ -9,7 +9,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.machine import everywhere, must_fit
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 
 MOST_NODES = 2**31 - 2
 """Node numbers are 32-bit, and one number stands for nobody."""

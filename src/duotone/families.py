@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
-from duotone.number import Given, number
+from duotone.privacy.numbers import Given, number
 
 LARGEST = 2**21
 """The number of datasets up to which a family becomes an explicit graph."""

@@ -17,7 +17,7 @@ from duotone.distance import far, to_boundary
 from duotone.edges import checked, compressed
 from duotone.errors import DuotoneError
 from duotone.line import NEVER
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 
 Colour = Literal["blue", "red"]
 BUDGETS = {"epsilon", "eps", "ε", "delta", "δ", "ratio", "rho", "ρ", "mu", "μ", "privacy", "budget"}

@@ -12,7 +12,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.line import NEVER
 from duotone.machine import everywhere, must_fit, progress
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 
 Neighbours = Literal["add-remove", "replace"]
 Question = Callable[..., Any]

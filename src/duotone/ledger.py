@@ -17,7 +17,7 @@ from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.line import Boundary
 from duotone.plan import choose
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
 from duotone.stores import Pages, Store, open_store
 from duotone.stores.backup import new_file
 from duotone.stores.scan import Scan

@@ -15,7 +15,7 @@ from duotone.terminal import printable
 if TYPE_CHECKING:
     from duotone.account import Statement
     from duotone.ledger import Ledger
-    from duotone.privacy import ApproxDP
+    from duotone.privacy.approx_dp import ApproxDP
 
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
 
@@ -209,7 +209,7 @@ def _open(place: str) -> Ledger:
 
 
 def _budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
-    from duotone.privacy import ApproxDP
+    from duotone.privacy.approx_dp import ApproxDP
 
     return ApproxDP(epsilon, delta, ratio=ratio)
 

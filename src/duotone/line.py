@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.notion import (
+from duotone.privacy.definition import (
     Array,
     ClosedForm,
     Notion,
@@ -25,7 +25,7 @@ from duotone.notion import (
     whole_number,
     whole_numbers,
 )
-from duotone.number import Given, Number, complement, probability
+from duotone.privacy.numbers import Given, Number, complement, probability
 
 Boundary = Literal["balanced", "selection"] | Given
 """What is fixed at the boundary of a line: both sides alike, the empty group at no, or the truth on the blue side."""

@@ -12,10 +12,10 @@ from duotone.column import Column
 from duotone.errors import DuotoneError
 from duotone.graph import ColouredGraph
 from duotone.morphism import Morphism
-from duotone.notion import Array, Notion, exactly
-from duotone.number import Given, Number, complement, probability
 from duotone.pairs import extremes, first_pair
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Array, Notion, exactly
+from duotone.privacy.numbers import Given, Number, complement, probability
 
 
 @dataclass(frozen=True)

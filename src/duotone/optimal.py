@@ -17,9 +17,9 @@ from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
 from duotone.line import LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
-from duotone.notion import Array, Notion, exactly, iterate, represent
-from duotone.number import Given, Number, complement, probability
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Array, Notion, exactly, iterate, represent
+from duotone.privacy.numbers import Given, Number, complement, probability
 from duotone.sweeps import swept
 from duotone.waves import Clash, carried
 

@@ -11,7 +11,7 @@ import numpy as np
 from duotone.edges import small
 from duotone.graph import ColouredGraph
 from duotone.machine import everywhere
-from duotone.notion import Array
+from duotone.privacy.definition import Array
 
 
 def extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tuple[Array, Array]:

@@ -14,9 +14,9 @@ from duotone.graph import ColouredGraph
 from duotone.line import balanced, with_boundary
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism, line_of
-from duotone.number import Number, show
 from duotone.optimal import design
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Number, show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,8 +26,8 @@ from duotone.composition import (
 )
 from duotone.errors import DuotoneError
 from duotone.line import Boundary, on_line
-from duotone.number import float_above, float_below, number
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import float_above, float_below, number
 from duotone.spent import Spent, epsilon_above, epsilon_below
 from duotone.table import line_table
 

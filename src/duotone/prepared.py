@@ -25,8 +25,8 @@ from duotone.errors import DuotoneError
 from duotone.ledger import Ledger
 from duotone.line import balanced, partition_selection
 from duotone.measures import Declared, Measure
-from duotone.notion import Array
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Array
 from duotone.release import Basis, Coin
 from duotone.sql.atoms import Asked
 from duotone.sql.condition import Condition

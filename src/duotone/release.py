@@ -21,8 +21,8 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line import LineMechanism
-from duotone.notion import Array
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Array
 from duotone.table import GraphTable, LineTable, line_table
 
 CHUNK = 2**18

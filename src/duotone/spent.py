@@ -15,8 +15,8 @@ from typing import Any
 import gmpy2
 
 from duotone.errors import DuotoneError
-from duotone.number import show
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import show
 
 EXACT = 4224
 """The bits of a sum's numerator and denominator up to which it is exact: a privacy parameter has 4096 at most."""

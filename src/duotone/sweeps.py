@@ -13,8 +13,8 @@ from duotone.column import Column
 from duotone.distance import deepest
 from duotone.graph import ColouredGraph
 from duotone.machine import everywhere
-from duotone.notion import Array, Notion, represent
-from duotone.number import Number, complement
+from duotone.privacy.definition import Array, Notion, represent
+from duotone.privacy.numbers import Number, complement
 
 MOST_VALUES, LONGEST = 64, 128
 """The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""

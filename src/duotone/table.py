@@ -21,11 +21,11 @@ from duotone.graph import ColouredGraph
 from duotone.line import Boundary as LineBoundary
 from duotone.line import LineMechanism, on_line
 from duotone.mechanism import Mechanism
-from duotone.notion import Notion
-from duotone.number import Number, probability, show
 from duotone.optimal import Boundary, boundary_values, design, nearest_first
-from duotone.privacy import ApproxDP
-from duotone.rounded import Rounded
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Notion
+from duotone.privacy.numbers import Number, probability, show
+from duotone.privacy.rounded import Rounded
 
 LOSS = Fraction(1, 2**60)
 """What rounding may cost at most, in probability, at any level or dataset."""

@@ -222,7 +222,7 @@ def _print_accuracy(prepared: Prepared) -> None:
 
 
 def _budget(prepared: Prepared) -> dict[str, Any]:
-    from duotone.number import show
+    from duotone.privacy.numbers import show
 
     return {
         "ratio": show(prepared.privacy.ratio),

@@ -17,7 +17,7 @@ import typer
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.privacy import ApproxDP
+    from duotone.privacy.approx_dp import ApproxDP
 
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories: control, format (direction marks, invisible joiners), surrogate, private, unassigned, separators."""
@@ -34,7 +34,7 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
     """The budget as it was given."""
-    from duotone.privacy import ApproxDP
+    from duotone.privacy.approx_dp import ApproxDP
 
     if (epsilon is None) == (ratio is None):
         raise DuotoneError("give --epsilon E or --ratio R (which is e^E), one of the two")
@@ -82,7 +82,7 @@ def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
 
 def brief(value: str | float | Fraction) -> str:
     """A number to read: a fraction with its decimal value, if it is short."""
-    from duotone.number import number, show
+    from duotone.privacy.numbers import number, show
 
     exact = number(value)
     decimal = f"{float(exact):.6g}"

@@ -16,8 +16,8 @@ import numpy as np
 from duotone.column import Column
 from duotone.distance import far
 from duotone.graph import ColouredGraph
-from duotone.notion import Array, Notion, represent
-from duotone.number import Number
+from duotone.privacy.definition import Array, Notion, represent
+from duotone.privacy.numbers import Number
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.number import Given, number
+from duotone.privacy.numbers import Given, number
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import clipped
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.number import Given, number
+from duotone.privacy.numbers import Given, number
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import CROWD, Threshold
 

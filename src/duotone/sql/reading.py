@@ -16,7 +16,7 @@ from typing import Literal
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.number import number
+from duotone.privacy.numbers import number
 from duotone.sql.condition import Compare, Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
 
 NUMERIC = ("integer", "float", "decimal", "untyped")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from duotone.errors import DuotoneError
-from duotone.number import Given, number, show
+from duotone.privacy.numbers import Given, number, show
 from duotone.sql.atoms import Term, Total
 from duotone.sql.condition import MOST_CASES, MOST_TRUTHS, IsNull, Kind, Not, Operand, both, combinations, known_combinations
 

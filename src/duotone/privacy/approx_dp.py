@@ -15,9 +15,20 @@ import numpy as np
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.iterated import iterates
-from duotone.notion import Array, whole_numbers
-from duotone.number import Given, Number, exp_below, float_below, log_ceiling, number, power, probability, root_below, show
+from duotone.privacy.closed_form import iterates
+from duotone.privacy.definition import Array, whole_numbers
+from duotone.privacy.numbers import (
+    Given,
+    Number,
+    exp_below,
+    float_below,
+    log_ceiling,
+    number,
+    power,
+    probability,
+    root_below,
+    show,
+)
 
 ROUND_DOWN = 1 - 2.0**-50
 """Covers the roundings of the float64 step (at most 6 of 2^-53 each, relative), so that it is never above φ."""

@@ -11,8 +11,8 @@ from typing import Any
 import gmpy2
 
 from duotone.cached import cached_property
-from duotone.number import Number
-from duotone.privacy import ApproxDP
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Number
 
 
 @dataclass(frozen=True)

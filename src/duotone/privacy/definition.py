@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from duotone.errors import DuotoneError
-from duotone.number import Number
+from duotone.privacy.numbers import Number
 
 Array = npt.NDArray[Any]
 """A float64 array, or an object array of exact rationals."""
