@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from duotone.cube import TruthTable
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graph import ColouredGraph
+    from duotone.graph_table import GraphTable, graph_table
     from duotone.ledger import Ledger, open_ledger
     from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.mechanism import Check, Mechanism
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
     from duotone.privacy.definition import Notion
     from duotone.release import Answer, Coin
-    from duotone.table import GraphTable, LineTable, graph_table, line_table
+    from duotone.table import LineTable, line_table
 
 __version__ = "0.1.0"
 
@@ -48,7 +49,8 @@ _ROOMS = {
     "mechanism": ("Mechanism", "Check"),
     "optimal": ("design",),
     "cube": ("TruthTable",),
-    "table": ("LineTable", "GraphTable", "line_table", "graph_table"),
+    "table": ("LineTable", "line_table"),
+    "graph_table": ("GraphTable", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
     "asking": ("ask", "prepare", "select_groups", "prepare_groups"),

@@ -205,7 +205,7 @@ def design(
     from duotone import optimal
     from duotone.edges import small
     from duotone.graph import ColouredGraph
-    from duotone.table import graph_table
+    from duotone.graph_table import graph_table
 
     privacy = budget(epsilon, ratio, delta)
     if blue is not None and blue_from is not None:

@@ -1,0 +1,149 @@
+"""Tables of graphs: the optimal mechanism of every dataset as whole numbers over 2^bits, ready to be released and proved."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from duotone.column import Column
+from duotone.graph import ColouredGraph
+from duotone.mechanism import Mechanism
+from duotone.optimal import Boundary, boundary_values, design, nearest_first
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Number
+from duotone.privacy.rounded import Rounded
+from duotone.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTable:
+    """The optimal mechanism on a coloured graph, in integers: Pr[truth] = entry / 2^bits by dataset.
+
+    `witness` names, for each dataset that could be more truthful, the neighbour that holds it down; following it
+    leads to a fixed boundary dataset. `lowered` has the path to each boundary dataset whose value was lowered a little
+    to fit the grid. The guarantees are those of `LineTable`.
+    """
+
+    graph: ColouredGraph
+    privacy: ApproxDP
+    boundary: Boundary
+    bits: int
+    truth: tuple[int, ...]
+    witness: tuple[int | None, ...]
+    lowered: Mapping[int, tuple[int, ...]]
+    loss: Fraction
+
+    def yes(self, dataset: Hashable) -> int:
+        """Pr[yes]·2^bits at a dataset."""
+        i = self.graph.position(dataset)
+        return self.truth[i] if self.graph.blue[i] else (1 << self.bits) - self.truth[i]
+
+    def mechanism(self) -> Mechanism:
+        """The mechanism that is released, exactly."""
+        return Mechanism(self.graph, tuple(Fraction(t, 2**self.bits) for t in self.truth))
+
+    def certificate(self) -> dict[str, Any]:
+        """The table as JSON with its edges, witnesses and claims."""
+        names = self.graph.labels()
+        entries = zip(names, self.graph.blue.tolist(), self.truth, self.witness, strict=True)
+        boundary = self.boundary
+        return {
+            **certificate_head("graph", self.privacy, self.bits),
+            "boundary": {names[self.graph.position(d)]: boundary_text(m) for d, m in boundary.items()}
+            if isinstance(boundary, Mapping)
+            else boundary_text(boundary),
+            "datasets": {
+                name: {
+                    "colour": "blue" if blue else "red",
+                    "truth": str(t),
+                    "error": error_text(t, self.bits),
+                    "from": None if w is None else names[w],
+                }
+                for name, blue, t, w in entries
+            },
+            "lowered": {names[i]: [names[j] for j in path] for i, path in self.lowered.items()},
+            "edges": [[names[i], names[j]] for i, j in self.graph.edge_array().tolist()],
+        }
+
+
+def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> GraphTable:
+    """The integers from which answers by dataset are released.
+
+    >>> from duotone import ApproxDP, families
+    >>> table = graph_table(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
+    >>> round(table.yes("111") / 2**table.bits, 12)
+    0.9
+    """
+    require_approx_dp(privacy)
+    design(graph, privacy, boundary)  # raises what is bad or infeasible
+    if isinstance(boundary, Column | np.ndarray):
+        rim = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
+        boundary = {graph.names[i]: boundary[i] for i in rim}
+
+    values: dict[int, Number] | None = None
+    if boundary != "balanced":
+        asked = boundary if isinstance(boundary, Mapping) else dict.fromkeys(graph.boundary("blue"), boundary)
+        values = boundary_values(graph, asked)
+        for value in set(values.values()):
+            boundary_text(value)
+
+    def build(bits: int) -> GraphTable:
+        floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
+        fixed, lowered = _capped(graph, floor, values) if values and isinstance(boundary, Mapping) else (boundary, {})
+        low = design(graph, floor, fixed)
+        witness, tops = _held_down(graph, floor, ceiling, low, values)
+        truth = tuple(int(Fraction(t) * 2**bits) for t in low.truth)
+        loss = max(top - Fraction(t) for top, t in zip(tops, low.truth, strict=True))
+        return GraphTable(graph, privacy, boundary, bits, truth, witness, lowered, loss)
+
+    return wide_enough(build)
+
+
+def _capped(
+    graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]
+) -> tuple[dict[Hashable, Number], dict[int, tuple[int, ...]]]:
+    """Boundary values on the grid that are feasible there, and for each that had to be lowered, the path that did it.
+
+    Rounding can make values clash that just fit. Lowering them along every path, of either colour, mends that; by the
+    symmetry of φ, which survives rounding, the red side then fits as well.
+    """
+    everywhere = np.ones(len(graph), dtype=bool)
+    capped, came_from = nearest_first(graph, floor, {i: floor.represent(m) for i, m in values.items()}, everywhere)
+    lowered: dict[int, tuple[int, ...]] = {}
+    for i in values:
+        path = [i]
+        while path[-1] in came_from:
+            path.append(came_from[path[-1]])
+        if len(path) > 1:
+            lowered[i] = tuple(reversed(path))
+    return {graph.names[i]: capped[i] for i in values}, lowered
+
+
+def _held_down(
+    graph: ColouredGraph, floor: Rounded, ceiling: Rounded, low: Mechanism, values: Mapping[int, Number] | None
+) -> tuple[tuple[int | None, ...], list[Fraction]]:
+    """Who holds each dataset down, and a bound from above on the real optimum along the same chain.
+
+    Breadth first from the fixed datasets (both boundaries where `values` is None: balanced) along tight steps, so that no
+    chain can be circular.
+    """
+    fixed = graph.on_boundary if values is None else graph.on_boundary & graph.blue
+    found: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
+    tops = {i: ceiling.balance() if values is None else ceiling.represent(values[i]) for i in found}
+    queue = deque(found)
+    while queue:
+        i = queue.popleft()
+        for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
+            same = bool(graph.blue[i] == graph.blue[j])
+            if j not in found and (same or fixed[i]) and low.truth[j] < 1:
+                here = Fraction(low.truth[i])
+                if floor.step(here if same else 1 - here) == low.truth[j]:
+                    found[j] = i
+                    tops[j] = ceiling.step(tops[i] if same or values is None else 1 - floor.represent(values[i]))
+                    queue.append(j)
+    return tuple(found.get(i) for i in range(len(graph))), [tops.get(i, Fraction(1)) for i in range(len(graph))]
