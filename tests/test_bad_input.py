@@ -27,7 +27,7 @@ from duotone import (
     tradeoff,
     with_boundary,
 )
-from duotone.line import on_line
+from duotone.line.mechanism import on_line
 from duotone.optimal import improvable
 
 

@@ -36,7 +36,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.certificate import exp_bounds
-from duotone.line import on_line
+from duotone.line.mechanism import on_line
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
@@ -257,7 +257,7 @@ def test_what_can_be_written_can_be_proved(
     """Any budget: a table is refused in a sentence, or both checkers prove its certificate."""
     try:
         whole = ApproxDP(ratio=1 + Fraction(size), delta=delta) if as_ratio else ApproxDP(size, delta)
-        with mock.patch("duotone.table.LONGEST", 2**10):  # longer ones differ in nothing but time
+        with mock.patch("duotone.line.table.LONGEST", 2**10):  # longer ones differ in nothing but time
             table = line_table(on_line(whole.split(parts), value if boundary == "value" else boundary))
     except DuotoneError as error:
         assert any(said in str(error) for said in ("too many digits", "levels: raise epsilon", "too small to toss"))  # noqa: PT017

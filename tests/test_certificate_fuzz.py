@@ -31,7 +31,7 @@ from duotone import (
 from duotone.certificate import _brief, exp_bounds
 from duotone.document import parsed
 from duotone.graph_table import GraphTable
-from duotone.table import LineTable
+from duotone.line.table import LineTable
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
 SPEC = importlib.util.spec_from_file_location("check_certificate_fuzzed", TOOL)

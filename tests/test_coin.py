@@ -24,8 +24,8 @@ from duotone import (
     partition_selection,
     with_boundary,
 )
+from duotone.line.table import LineTable
 from duotone.release import NotPrivateWarning, insecure_test_seed
-from duotone.table import LineTable
 
 P = ApproxDP(ratio=2, delta="1/10")
 LINES = [

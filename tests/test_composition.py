@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from adversary import edges, enumerated, product_of, worst
 from duotone import ApproxDP, DuotoneError, balanced, line_table, partition_selection, with_boundary
 from duotone.composition import MOST, RELATIVE, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
-from duotone.line import LineMechanism
+from duotone.line.mechanism import LineMechanism
+from duotone.line.table import LineTable
 from duotone.plan import Plan
 from duotone.spent import Spent
-from duotone.table import LineTable
 from strategies import exact_budgets
 
 TENTH = ApproxDP(ratio=2, delta="1/10")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numba import njit as numba_njit
 
 from duotone import DuotoneError, TruthTable, families
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 
 njit: Any = numba_njit
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from scipy.sparse import coo_array
 
 from duotone import ColouredGraph, DuotoneError, families
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydp.algorithms.partition_selection import create_truncated_geometric_partition_strategy
 
 from duotone import ApproxDP, DuotoneError, balanced, design, families, partition_selection, recurrence, tradeoff, with_boundary
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from strategies import exact_budgets, probabilities
 
 PUBLISHED = [  # Google's differential-privacy library, tests of the Go and C++ partition selection

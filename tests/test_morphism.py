@@ -21,7 +21,7 @@ from duotone import (
     families,
     with_boundary,
 )
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs, exact_budgets, probabilities
 
 

@@ -28,9 +28,9 @@ from duotone import (
     partition_selection,
     with_boundary,
 )
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
+from duotone.line.table import LineTable
 from duotone.release import NotPrivateWarning, insecure_test_seed
-from duotone.table import LineTable
 
 FALSE_ALARM = 1e-9
 COIN = Coin(balanced(ApproxDP(1, "1e-6")))

@@ -11,11 +11,11 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "cached", "privacy", "line", "table", "machine", "column", "_search", "edges", "edgelist", "distance", "graph",
+    "errors", "cached", "privacy", "line", "machine", "column", "_search", "edges", "edgelist", "distance", "graph",
     "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube", "lattice", "document",
     "graph_table", "certificate", "_kernels", "release", "audit", "questions", "composition", "spent", "budget", "plan",
-    "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled", "prepared", "trial",
-    "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled", "prepared",
+    "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from duotone import ApproxDP, ColouredGraph, Column, DuotoneError, Infeasible, Mechanism, design, edges, sweeps
 from duotone.distance import far
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 EXACT, FLOATS = ApproxDP(ratio=2, delta="1/10"), ApproxDP(1, 1e-6)

@@ -153,7 +153,7 @@ def test_budgets_at_the_edges() -> None:
 
 
 def test_a_table_is_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duotone.table.LONGEST", 2**12)
+    monkeypatch.setattr("duotone.line.table.LONGEST", 2**12)
     with pytest.raises(DuotoneError, match="more than 4096 levels"):
         line_table(balanced(ApproxDP(60 / 4096)))
 

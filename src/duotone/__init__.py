@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from duotone.graph import ColouredGraph
     from duotone.graph_table import GraphTable, graph_table
     from duotone.ledger import Ledger, open_ledger
-    from duotone.line import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
+    from duotone.line.mechanism import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
+    from duotone.line.table import LineTable, line_table
     from duotone.mechanism import Check, Mechanism
     from duotone.morphism import Morphism, boundary_morphism
     from duotone.optimal import design
@@ -35,21 +36,20 @@ if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
     from duotone.privacy.definition import Notion
     from duotone.release import Answer, Coin
-    from duotone.table import LineTable, line_table
 
 __version__ = "0.1.0"
 
 _ROOMS = {
     "privacy.definition": ("Notion",),
     "privacy.approx_dp": ("ApproxDP",),
-    "line": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
+    "line.mechanism": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
     "column": ("Column",),
     "graph": ("ColouredGraph",),
     "morphism": ("Morphism", "boundary_morphism"),
     "mechanism": ("Mechanism", "Check"),
     "optimal": ("design",),
     "cube": ("TruthTable",),
-    "table": ("LineTable", "line_table"),
+    "line.table": ("LineTable", "line_table"),
     "graph_table": ("GraphTable", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),

@@ -238,8 +238,8 @@ def line(
 ) -> None:
     """The optimal mechanism on the (NB, NR)-line."""
     from duotone import families, optimal
-    from duotone.line import on_line
-    from duotone.table import line_table
+    from duotone.line.mechanism import on_line
+    from duotone.line.table import line_table
 
     privacy = budget(epsilon, ratio, delta)
     if not (blue >= 1 and red >= 1):
@@ -372,7 +372,7 @@ def _black_box(target: str, claim: ApproxDP) -> Any:
     if target == "line":
         import numpy as np
 
-        from duotone.line import balanced
+        from duotone.line.mechanism import balanced
         from duotone.release import Coin
 
         coin = Coin(balanced(claim))

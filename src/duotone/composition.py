@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.line.table import LineTable
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, Number, float_below, number
-from duotone.table import LineTable
 
 STRETCH = 1 + 2.0**-40
 """Losses are raised by this much: more than floats lose, so that what is computed is never below what is true."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from duotone.machine import everywhere, must_fit, progress, whole_file
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, number

@@ -17,7 +17,7 @@ from duotone.audit import Audit
 from duotone.budget import Sum
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graph import ColouredGraph, label
-from duotone.line import NEVER, LineMechanism, balanced, tradeoff
+from duotone.line.mechanism import NEVER, LineMechanism, balanced, tradeoff
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism
 from duotone.privacy.approx_dp import ApproxDP

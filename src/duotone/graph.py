@@ -16,7 +16,7 @@ from duotone.cached import cached_property
 from duotone.distance import far, to_boundary
 from duotone.edges import checked, compressed
 from duotone.errors import DuotoneError
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
 
 Colour = Literal["blue", "red"]

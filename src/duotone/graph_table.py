@@ -12,12 +12,12 @@ import numpy as np
 
 from duotone.column import Column
 from duotone.graph import ColouredGraph
+from duotone.line.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
 from duotone.mechanism import Mechanism
 from duotone.optimal import Boundary, boundary_values, design, nearest_first
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number
 from duotone.privacy.rounded import Rounded
-from duotone.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
 
 
 @dataclass(frozen=True, eq=False)

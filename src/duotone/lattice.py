@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 from duotone.machine import everywhere, must_fit, progress
 from duotone.privacy.definition import Array
 

@@ -15,7 +15,7 @@ from duotone.account import Receipt, Registered, Statement, book, intact, names,
 from duotone.budget import RuleName, Sale, boundary_text, read, short, write
 from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
 from duotone.errors import DuotoneError, LedgerError, OverBudget
-from duotone.line import Boundary
+from duotone.line.mechanism import Boundary
 from duotone.plan import choose
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.stores import Pages, Store, open_store

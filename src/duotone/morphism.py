@@ -11,7 +11,7 @@ import numpy as np
 from duotone.errors import DuotoneError, NotAMorphism
 from duotone.families import line
 from duotone.graph import ColouredGraph
-from duotone.line import NEVER
+from duotone.line.mechanism import NEVER
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from duotone.distance import deepest, looked_up
 from duotone.edges import small
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
-from duotone.line import LineMechanism, on_line, recurrence
+from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.mechanism import Mechanism
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, Notion, exactly, iterate, represent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from duotone import draw, families
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graph import ColouredGraph
-from duotone.line import balanced, with_boundary
+from duotone.line.mechanism import balanced, with_boundary
 from duotone.mechanism import Mechanism
 from duotone.morphism import boundary_morphism, line_of
 from duotone.optimal import design

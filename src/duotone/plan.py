@@ -25,11 +25,11 @@ from duotone.composition import (
     pair_of_notion,
 )
 from duotone.errors import DuotoneError
-from duotone.line import Boundary, on_line
+from duotone.line.mechanism import Boundary, on_line
+from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import float_above, float_below, number
 from duotone.spent import Spent, epsilon_above, epsilon_below
-from duotone.table import line_table
 
 
 @dataclass(frozen=True)

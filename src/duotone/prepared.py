@@ -23,14 +23,14 @@ from duotone.engines.reading import columns_in
 from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
 from duotone.ledger import Ledger
-from duotone.line import balanced, partition_selection
+from duotone.line.mechanism import balanced, partition_selection
+from duotone.line.table import LineTable, line_table
 from duotone.measures import Declared, Measure
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.release import Basis, Coin
 from duotone.sql.atoms import Asked
 from duotone.sql.condition import Condition
-from duotone.table import LineTable, line_table
 
 Key = tuple[Any, ...]
 LISTED = 1000

@@ -21,10 +21,10 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.graph_table import GraphTable
-from duotone.line import LineMechanism
+from duotone.line.mechanism import LineMechanism
+from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
-from duotone.table import LineTable, line_table
 
 CHUNK = 2**18
 """Answers per key and per round of the loop: its buffers fit into the cache."""

@@ -209,7 +209,7 @@ def _print_answers(reply: Reply) -> None:
 
 
 def _certain(prepared: Prepared) -> float:
-    from duotone.line import balanced
+    from duotone.line.mechanism import balanced
 
     return max(balanced(prepared.share).certain) + 1
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import gmpy2
 
 from duotone.errors import DuotoneError
-from duotone.line import Boundary, LineMechanism, on_line
+from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Notion
 from duotone.privacy.numbers import probability, show
