@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from duotone import ApproxDP, Infeasible, design, draw, families
+from duotone import ApproxDP, Infeasible, design, draw
+from duotone.graphs import families
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 folder.mkdir(parents=True, exist_ok=True)

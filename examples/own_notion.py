@@ -12,7 +12,8 @@ from math import floor
 from statistics import NormalDist
 from typing import Any
 
-from duotone import balanced, design, families
+from duotone import balanced, design
+from duotone.graphs import families
 
 NORMAL, GRID, ROOM = NormalDist(), 2**40, 2
 """ROOM, in grid steps, is a thousand times what the standard library's Φ and Φ⁻¹ can be off by."""

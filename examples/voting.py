@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from duotone import ApproxDP, Coin, balanced, families, prove
-from duotone.document import read
+from duotone import ApproxDP, Coin, balanced, prove
+from duotone.graphs import families
+from duotone.graphs.document import read
 
 votes = "1" * 507 + "2" * 494  # 1 = yes, 2 = no
 line = balanced(ApproxDP(1, "1e-6"))

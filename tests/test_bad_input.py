@@ -19,7 +19,6 @@ from duotone import (
     Mechanism,
     balanced,
     design,
-    families,
     graph_table,
     line_table,
     partition_selection,
@@ -27,8 +26,9 @@ from duotone import (
     tradeoff,
     with_boundary,
 )
+from duotone.graphs import families
+from duotone.graphs.optimum import improvable
 from duotone.line.mechanism import on_line
-from duotone.optimal import improvable
 
 
 class Odd:

@@ -28,7 +28,6 @@ from duotone import (
     Unproved,
     balanced,
     document,
-    families,
     graph_table,
     line_table,
     partition_selection,
@@ -36,6 +35,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.certificate import exp_bounds
+from duotone.graphs import families
 from duotone.line.mechanism import on_line
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 

@@ -21,7 +21,6 @@ from duotone import (
     ColouredGraph,
     Unproved,
     balanced,
-    families,
     graph_table,
     line_table,
     partition_selection,
@@ -29,8 +28,9 @@ from duotone import (
     with_boundary,
 )
 from duotone.certificate import _brief, exp_bounds
-from duotone.document import parsed
-from duotone.graph_table import GraphTable
+from duotone.graphs import families
+from duotone.graphs.document import parsed
+from duotone.graphs.table import GraphTable
 from duotone.line.table import LineTable
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"

@@ -12,8 +12,9 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from duotone import ApproxDP, balanced, families, line_table
+from duotone import ApproxDP, balanced, line_table
 from duotone.cli import main
+from duotone.graphs import families
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from duotone import (
-    ApproxDP,
-    Coin,
-    DuotoneError,
-    balanced,
-    families,
-    graph_table,
-    line_table,
-    partition_selection,
-    with_boundary,
-)
+from duotone import ApproxDP, Coin, DuotoneError, balanced, graph_table, line_table, partition_selection, with_boundary
+from duotone.graphs import families
 from duotone.line.table import LineTable
 from duotone.release import NotPrivateWarning, insecure_test_seed
 

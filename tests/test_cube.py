@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit as numba_njit
 
-from duotone import DuotoneError, TruthTable, families
+from duotone import DuotoneError, TruthTable
+from duotone.graphs import families
 from duotone.line.mechanism import NEVER
 
 njit: Any = numba_njit

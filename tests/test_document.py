@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, design, families
-from duotone.document import document, from_document
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, design
+from duotone.graphs import families
+from duotone.graphs.document import document, from_document
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 

@@ -8,18 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
-from duotone import (
-    ApproxDP,
-    ColouredGraph,
-    DuotoneError,
-    Mechanism,
-    MissingExtra,
-    balanced,
-    design,
-    draw,
-    families,
-    with_boundary,
-)
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, MissingExtra, balanced, design, draw, with_boundary
+from duotone.graphs import families
 
 PRIVACY = ApproxDP(ratio=2, delta="1/10")
 

@@ -10,7 +10,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from duotone import ColouredGraph, DuotoneError, edgelist, families
+from duotone import ColouredGraph, DuotoneError
+from duotone.graphs import edge_list as edgelist
+from duotone.graphs import families
 
 
 def parquet(path: Path, rows: str) -> Path:

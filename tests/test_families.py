@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import DuotoneError, families
-from duotone.families import Family
-from duotone.morphism import line_of
+from duotone import DuotoneError
+from duotone.graphs import families
+from duotone.graphs.families import Family
+from duotone.graphs.morphism import line_of
 
 
 def closed_form_holds(family: Family) -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from scipy.sparse import coo_array
 
-from duotone import ColouredGraph, DuotoneError, families
+from duotone import ColouredGraph, DuotoneError
+from duotone.graphs import families
 from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs
 

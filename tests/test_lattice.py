@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced, families, lattice
+from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
+from duotone.graphs import families, histograms
 
 RELATIONS = ("add-remove", "replace")
 
@@ -30,7 +31,7 @@ def explicit(answers: Any, relation: str) -> ColouredGraph:
 def test_boxes_against_the_explicit_graph(most: list[int], share: float, seed: int) -> None:
     answers = np.random.default_rng(seed).random([m + 1 for m in most]) < share
     for relation in RELATIONS:
-        found = lattice.levels(lambda *counts: answers[counts], most, neighbours=relation)  # type: ignore[arg-type]
+        found = histograms.levels(lambda *counts: answers[counts], most, neighbours=relation)  # type: ignore[arg-type]
         assert found.shape == answers.shape
         assert (found.ravel() == explicit(answers, relation).levels).all()
 
@@ -48,7 +49,7 @@ def test_one_histogram_against_the_explicit_graph(categories: int, seed: int, da
         return tile[tuple(x % 3 for x in c)]
 
     for relation in RELATIONS:
-        found = lattice.level(question, counts, last=last, neighbours=relation)  # type: ignore[arg-type]
+        found = histograms.level(question, counts, last=last, neighbours=relation)  # type: ignore[arg-type]
         reach = [c + last + 1 for c in counts]
         box = question(*np.indices([r + 1 for r in reach]))
         exact = explicit(box, relation).level(tuple(counts)) if box.size <= 700 else None
@@ -58,7 +59,7 @@ def test_one_histogram_against_the_explicit_graph(categories: int, seed: int, da
 
 def test_the_family_of_histograms() -> None:
     family = families.histograms(3, 6, lambda c: c[0] > max(c[1:]), neighbours="replace").graph()
-    levels = lattice.levels(lambda a, b, c: a > np.maximum(b, c), [6, 6, 6], neighbours="replace")
+    levels = histograms.levels(lambda a, b, c: a > np.maximum(b, c), [6, 6, 6], neighbours="replace")
     assert all(levels[d] == family.level(d) for d in family.names)  # type: ignore[call-overload]
 
 
@@ -75,7 +76,7 @@ def test_a_test_of_two_proportions_from_counts_in_the_millions() -> None:
     last = int(max(balanced(ApproxDP(1, 1e-6)).certain))
     for relation in RELATIONS:
         levels = [
-            lattice.level(better, [1_000_000, 9_000_000, yes, 10_000_000 - yes], last=last, neighbours=relation)  # type: ignore[arg-type]
+            histograms.level(better, [1_000_000, 9_000_000, yes, 10_000_000 - yes], last=last, neighbours=relation)  # type: ignore[arg-type]
             for yes in range(1_002_190, 1_002_230)
         ]
         answers = [bool(better(1_000_000, 9_000_000, yes, 10_000_000 - yes)) for yes in range(1_002_190, 1_002_230)]
@@ -83,24 +84,24 @@ def test_a_test_of_two_proportions_from_counts_in_the_millions() -> None:
         assert len(set(answers)) == 2
         steps = np.diff(levels)  # one person of B changes from no to yes: one replaced, or one who leaves and one who joins
         assert (abs(steps) <= (1 if relation == "replace" else 2)).all()
-    assert lattice.level(better, [0, 0, 0, 0], last=last) < 0
+    assert histograms.level(better, [0, 0, 0, 0], last=last) < 0
 
 
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: lattice.levels(lambda a: a > 1, [3], neighbours="swap"), "got swap"),  # type: ignore[arg-type]
-        (lambda: lattice.level(lambda a: a > 1, [3], last=3, neighbours="swap"), "got swap"),  # type: ignore[arg-type]
-        (lambda: lattice.levels(lambda: True, []), "at least one whole number"),
-        (lambda: lattice.levels(lambda a: a > 1, [-1]), "none below 0"),
-        (lambda: lattice.levels(lambda a: a, [3]), "one Boolean for each"),
-        (lambda: lattice.level(lambda a: a > 1, [-1], last=3), "none below 0"),
-        (lambda: lattice.level(lambda a: a > 1, [3.7], last=3), "whole number"),  # type: ignore[list-item]
-        (lambda: lattice.level(lambda a: a > 1, [2**63], last=3), "below 2"),
-        (lambda: lattice.level(lambda a: a > 1, [5], last=2.5), "the last level must be"),  # type: ignore[arg-type]
-        (lambda: lattice.level(lambda a: a > 1, [5], last=-1), "the last level must be from 0"),
-        (lambda: lattice.level(lambda a: a > 1, [5], last=2**20), "the last level must be from 0"),
-        (lambda: lattice.levels(lambda a, b: a > b, [10**6, 10**6]), "the levels of 1000002000001 histograms need"),
+        (lambda: histograms.levels(lambda a: a > 1, [3], neighbours="swap"), "got swap"),  # type: ignore[arg-type]
+        (lambda: histograms.level(lambda a: a > 1, [3], last=3, neighbours="swap"), "got swap"),  # type: ignore[arg-type]
+        (lambda: histograms.levels(lambda: True, []), "at least one whole number"),
+        (lambda: histograms.levels(lambda a: a > 1, [-1]), "none below 0"),
+        (lambda: histograms.levels(lambda a: a, [3]), "one Boolean for each"),
+        (lambda: histograms.level(lambda a: a > 1, [-1], last=3), "none below 0"),
+        (lambda: histograms.level(lambda a: a > 1, [3.7], last=3), "whole number"),  # type: ignore[list-item]
+        (lambda: histograms.level(lambda a: a > 1, [2**63], last=3), "below 2"),
+        (lambda: histograms.level(lambda a: a > 1, [5], last=2.5), "the last level must be"),  # type: ignore[arg-type]
+        (lambda: histograms.level(lambda a: a > 1, [5], last=-1), "the last level must be from 0"),
+        (lambda: histograms.level(lambda a: a > 1, [5], last=2**20), "the last level must be from 0"),
+        (lambda: histograms.levels(lambda a, b: a > b, [10**6, 10**6]), "the levels of 1000002000001 histograms need"),
     ],
 )
 def test_bad_lattices(build: Any, says: str) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydp.algorithms.partition_selection import create_truncated_geometric_partition_strategy
 
-from duotone import ApproxDP, DuotoneError, balanced, design, families, partition_selection, recurrence, tradeoff, with_boundary
+from duotone import ApproxDP, DuotoneError, balanced, design, partition_selection, recurrence, tradeoff, with_boundary
+from duotone.graphs import families
 from duotone.line.mechanism import NEVER
 from strategies import exact_budgets, probabilities
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, Morphism, design, families
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, Morphism, design
+from duotone.graphs import families
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 

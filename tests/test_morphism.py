@@ -18,9 +18,9 @@ from duotone import (
     NotAMorphism,
     boundary_morphism,
     design,
-    families,
     with_boundary,
 )
+from duotone.graphs import families
 from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs, exact_budgets, probabilities
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design, families
-from duotone.optimal import improvable
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
+from duotone.graphs import families
+from duotone.graphs.optimum import improvable
 from oracles import Problem, indistinguishable, linear_programs, most_for_free
 from strategies import coloured_graphs, exact_budgets, probabilities
 

@@ -15,7 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from duotone import ApproxDP, DuotoneError, balanced, design, families
+from duotone import ApproxDP, DuotoneError, balanced, design
+from duotone.graphs import families
 from duotone.privacy.definition import balance, certain_after, iterate
 from oracles import indistinguishable
 from strategies import exact_budgets, float_budgets, probabilities

@@ -17,17 +17,8 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
-from duotone import (
-    ApproxDP,
-    Coin,
-    DuotoneError,
-    balanced,
-    families,
-    graph_table,
-    line_table,
-    partition_selection,
-    with_boundary,
-)
+from duotone import ApproxDP, Coin, DuotoneError, balanced, graph_table, line_table, partition_selection, with_boundary
+from duotone.graphs import families
 from duotone.line.mechanism import NEVER
 from duotone.line.table import LineTable
 from duotone.release import NotPrivateWarning, insecure_test_seed

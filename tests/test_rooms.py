@@ -11,11 +11,10 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "cached", "privacy", "line", "machine", "column", "_search", "edges", "edgelist", "distance", "graph",
-    "families", "morphism", "pairs", "mechanism", "waves", "sweeps", "optimal", "_transform", "cube", "lattice", "document",
-    "graph_table", "certificate", "_kernels", "release", "audit", "questions", "composition", "spent", "budget", "plan",
-    "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled", "prepared",
-    "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "errors", "cached", "privacy", "line", "machine", "graphs", "certificate", "_kernels", "release", "audit", "questions",
+    "composition", "spent", "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines",
+    "measures", "compiled", "prepared", "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands",
+    "cli", "__main__",
 ]  # fmt: skip
 
 
@@ -47,7 +46,7 @@ def test_public_names_are_exactly_the_documented_ones() -> None:
     documented = {
         name for line in re.findall(r"^- (.*)", reference, re.M) for name in re.findall(r"`(\w+)", line.split(":")[0])
     }
-    assert documented == set(duotone.__all__)
+    assert documented - {"duotone"} == set(duotone.__all__)  # others are named by their address
     assert sorted(duotone.__all__) == duotone.__all__
     for name in duotone.__all__:
         assert getattr(duotone, name).__doc__

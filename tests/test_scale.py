@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, Column, DuotoneError, Infeasible, Mechanism, design, edges, sweeps
-from duotone.distance import far
+from duotone import ApproxDP, ColouredGraph, Column, DuotoneError, Infeasible, Mechanism, design
+from duotone.graphs import _csr as edges
+from duotone.graphs import sweeps
+from duotone.graphs.distance import far
 from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 

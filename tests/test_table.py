@@ -18,13 +18,13 @@ from duotone import (
     Infeasible,
     balanced,
     design,
-    families,
     graph_table,
     line_table,
     partition_selection,
     with_boundary,
 )
 from duotone.certificate import exp_bounds
+from duotone.graphs import families
 from duotone.privacy.rounded import Rounded
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities

@@ -3,7 +3,8 @@
 Every dataset is a node, neighbours are edges, the true answer is a colour (blue = yes, red = no). A private answer
 is a randomised colour; Duotone designs the best one.
 
->>> from duotone import ApproxDP, design, families
+>>> from duotone import ApproxDP, design
+>>> from duotone.graphs import families
 >>> M = design(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
 >>> M.yes["111"], M.yes["112"], M.check(ApproxDP(ratio=2, delta="1/10")).holds
 (Fraction(9, 10), Fraction(7, 10), True)
@@ -15,23 +16,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duotone import draw, families, lattice, questions
+    from duotone import draw, questions
     from duotone.account import Receipt, Statement
     from duotone.asking import ask, prepare, prepare_groups, select_groups
     from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.budget import Sale
     from duotone.certificate import Unproved, prove
-    from duotone.column import Column
-    from duotone.cube import TruthTable
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
-    from duotone.graph import ColouredGraph
-    from duotone.graph_table import GraphTable, graph_table
+    from duotone.graphs.graph import ColouredGraph
+    from duotone.graphs.mechanism import Check, Mechanism
+    from duotone.graphs.morphism import Morphism, boundary_morphism
+    from duotone.graphs.optimum import design
+    from duotone.graphs.table import GraphTable, graph_table
+    from duotone.graphs.truth_table import TruthTable
+    from duotone.graphs.values import Column
     from duotone.ledger import Ledger, open_ledger
     from duotone.line.mechanism import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.line.table import LineTable, line_table
-    from duotone.mechanism import Check, Mechanism
-    from duotone.morphism import Morphism, boundary_morphism
-    from duotone.optimal import design
     from duotone.prepared import Prepared, Reply
     from duotone.privacy.approx_dp import ApproxDP
     from duotone.privacy.definition import Notion
@@ -43,14 +44,14 @@ _ROOMS = {
     "privacy.definition": ("Notion",),
     "privacy.approx_dp": ("ApproxDP",),
     "line.mechanism": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
-    "column": ("Column",),
-    "graph": ("ColouredGraph",),
-    "morphism": ("Morphism", "boundary_morphism"),
-    "mechanism": ("Mechanism", "Check"),
-    "optimal": ("design",),
-    "cube": ("TruthTable",),
+    "graphs.values": ("Column",),
+    "graphs.graph": ("ColouredGraph",),
+    "graphs.morphism": ("Morphism", "boundary_morphism"),
+    "graphs.mechanism": ("Mechanism", "Check"),
+    "graphs.optimum": ("design",),
+    "graphs.truth_table": ("TruthTable",),
     "line.table": ("LineTable", "line_table"),
-    "graph_table": ("GraphTable", "graph_table"),
+    "graphs.table": ("GraphTable", "graph_table"),
     "certificate": ("prove", "Unproved"),
     "release": ("Coin", "Answer"),
     "asking": ("ask", "prepare", "select_groups", "prepare_groups"),
@@ -98,9 +99,7 @@ __all__ = [
     "boundary_morphism",
     "design",
     "draw",
-    "families",
     "graph_table",
-    "lattice",
     "line_table",
     "one_by_one",
     "open_ledger",
@@ -118,7 +117,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used, so that `duotone --help` comes at once."""
-    if name in ("draw", "families", "lattice", "questions"):
+    if name in ("draw", "questions"):
         return import_module(f"duotone.{name}")
     if name in _HOME:
         value = getattr(import_module(f"duotone.{_HOME[name]}"), name)

@@ -37,7 +37,7 @@ from duotone.terminal import (
 )
 
 if TYPE_CHECKING:
-    from duotone.mechanism import Mechanism
+    from duotone.graphs.mechanism import Mechanism
     from duotone.privacy.approx_dp import ApproxDP
 
 ROWS = 60
@@ -202,10 +202,10 @@ def design(
     certificate: CertificateFile = None,
 ) -> None:
     """The optimal mechanism on a coloured dataset graph."""
-    from duotone import optimal
-    from duotone.edges import small
-    from duotone.graph import ColouredGraph
-    from duotone.graph_table import graph_table
+    from duotone.graphs import optimum as optimal
+    from duotone.graphs._csr import small
+    from duotone.graphs.graph import ColouredGraph
+    from duotone.graphs.table import graph_table
 
     privacy = budget(epsilon, ratio, delta)
     if blue is not None and blue_from is not None:
@@ -237,7 +237,8 @@ def line(
     certificate: CertificateFile = None,
 ) -> None:
     """The optimal mechanism on the (NB, NR)-line."""
-    from duotone import families, optimal
+    from duotone.graphs import families
+    from duotone.graphs import optimum as optimal
     from duotone.line.mechanism import on_line
     from duotone.line.table import line_table
 
@@ -270,9 +271,9 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Whether a mechanism is private, or a certificate proves what it claims; decided exactly over every pair."""
-    from duotone import document
     from duotone.certificate import Unproved, prove
-    from duotone.graph import label
+    from duotone.graphs import document
+    from duotone.graphs.graph import label
     from duotone.privacy.numbers import show
 
     data = document.read(mechanism)
@@ -404,7 +405,7 @@ def _boundary(text: str, names: dict[str, Any]) -> Any:
 
 def _hint(free: dict[Any, Any]) -> None:
     """Name boundary values that could be larger at no cost."""
-    from duotone.graph import label
+    from duotone.graphs.graph import label
 
     for name in [*free][:HINTS]:
         say(f"note: dataset {label(name)} could tell the truth with {brief(free[name])}, at no cost to any other dataset")
@@ -413,9 +414,9 @@ def _hint(free: dict[Any, Any]) -> None:
 
 
 def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> None:
-    from duotone import document
-    from duotone.graph import label
-    from duotone.morphism import line_of
+    from duotone.graphs import document
+    from duotone.graphs.graph import label
+    from duotone.graphs.morphism import line_of
 
     graph, truth = mechanism.graph, mechanism.truth
     if as_json:

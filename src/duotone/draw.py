@@ -16,10 +16,10 @@ from duotone.account import Statement
 from duotone.audit import Audit
 from duotone.budget import Sum
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.graph import ColouredGraph, label
+from duotone.graphs.graph import ColouredGraph, label
+from duotone.graphs.mechanism import Mechanism
+from duotone.graphs.morphism import boundary_morphism
 from duotone.line.mechanism import NEVER, LineMechanism, balanced, tradeoff
-from duotone.mechanism import Mechanism
-from duotone.morphism import boundary_morphism
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Notion
 from duotone.privacy.numbers import Number

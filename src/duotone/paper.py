@@ -8,13 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from duotone import draw, families
+from duotone import draw
 from duotone.errors import DuotoneError, Infeasible
-from duotone.graph import ColouredGraph
+from duotone.graphs import families
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.mechanism import Mechanism
+from duotone.graphs.morphism import boundary_morphism, line_of
+from duotone.graphs.optimum import design
 from duotone.line.mechanism import balanced, with_boundary
-from duotone.mechanism import Mechanism
-from duotone.morphism import boundary_morphism, line_of
-from duotone.optimal import design
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number, show
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.graph_table import GraphTable
+from duotone.graphs.table import GraphTable
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import ApproxDP

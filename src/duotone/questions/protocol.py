@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from duotone.errors import DuotoneError
-from duotone.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph
 
 Neighbours = Literal["add-remove", "replace"]
 """Neighbouring tables: one person joins or leaves, or one person's data changes."""

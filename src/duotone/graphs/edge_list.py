@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from duotone.edges import compressed
 from duotone.errors import DuotoneError
+from duotone.graphs._csr import compressed
 from duotone.machine import literal_path
 from duotone.privacy.definition import Array
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from duotone.column import Column
-from duotone.distance import far
-from duotone.graph import ColouredGraph
+from duotone.graphs.distance import far
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.values import Column
 from duotone.privacy.definition import Array, Notion, represent
 from duotone.privacy.numbers import Number
 
@@ -52,7 +52,7 @@ class _Lowered(Exception):
 
 
 def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, starts: Column, blue: bool, parent: Array) -> Column:
-    from duotone import _search
+    from duotone.graphs import _search
 
     certain = represent(privacy, Fraction(1))
     if not len(nodes):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from duotone.edges import small
+from duotone.graphs._csr import small
 from duotone.machine import everywhere
 from duotone.privacy.definition import Array
 
@@ -56,7 +56,7 @@ def _either_way(indptr: Array, indices: Array, blue: Array) -> Array:
 
     The frontier decides which way pays: on a grid it is always narrow, on a random graph soon half of everything.
     """
-    from duotone import _search
+    from duotone.graphs import _search
 
     nodes = left = len(blue)
     few = nodes // FEW if nodes > LITTLE else nodes
@@ -88,7 +88,7 @@ def deepest(distance: Array) -> int:
     """The largest finite distance; 0 if there is none."""
     if small(len(distance), 0):
         return int(distance[distance != far(distance)].max(initial=0))
-    from duotone import _search
+    from duotone.graphs import _search
 
     return int(max(everywhere(_search.deepest, len(distance), distance, far(distance))))
 
@@ -100,7 +100,7 @@ def looked_up(distance: Array, blue: Array, reds: int, blues: int) -> Array:
         never = distance == far(distance)
         at = np.minimum(distance, np.where(blue, blues, reds) - 1) + np.where(blue, 1 + reds, 1)
         return np.where(never, 0, at).astype(places)
-    from duotone import _search
+    from duotone.graphs import _search
 
     out = np.empty(len(distance), dtype=places)
     everywhere(_search.look_up, len(distance), distance, far(distance), blue.view(np.uint8), reds, blues, out)

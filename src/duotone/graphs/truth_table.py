@@ -50,7 +50,7 @@ class TruthTable:
         words = _empty(voters)
         with progress(len(words), f"answers of {voters} voters") as told:
             if hasattr(function, "py_func"):
-                from duotone import _transform
+                from duotone.graphs import _transform
 
                 used = max(1, 2**voters // 64)
                 everywhere(_transform.ask, used, function, words[:used], least=64, told=told)
@@ -87,7 +87,7 @@ class TruthTable:
             low = np.concatenate([low, low + w])
         for w in whole[PADDED:]:
             high = np.concatenate([high, high + w])
-        from duotone import _transform
+        from duotone.graphs import _transform
 
         with progress(len(words), f"answers of {len(whole)} voters") as told:
             everywhere(_transform.weigh, len(words), low, high, least, words, told=told)
@@ -135,7 +135,7 @@ class TruthTable:
 
         Guarantee: exact, so neighbours' levels differ by at most 1.
         """
-        from duotone import _transform
+        from duotone.graphs import _transform
 
         voters = max(self.voters, PADDED)
         must_fit(2**voters, f"the levels of {self.voters} voters")
@@ -165,7 +165,7 @@ class TruthTable:
 
     def histogram(self) -> dict[float, int]:
         """How many datasets have each level."""
-        from duotone import _transform
+        from duotone.graphs import _transform
 
         levels = self.levels()
         counts = sum(everywhere(_transform.tally, len(levels), levels.view(np.uint8)))

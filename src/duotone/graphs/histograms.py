@@ -37,7 +37,7 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
     shape = tuple(int(m) + 1 for m in _whole(most))
     size = math.prod(shape)
     must_fit(size * 30, f"the levels of {size} histograms")
-    from duotone import _transform
+    from duotone.graphs import _transform
 
     far = 2**31 - 1 - sum(shape)  # room for one more step along every axis
     yes = _asked(question, shape)

@@ -10,18 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from duotone.column import Column
-from duotone.distance import deepest, looked_up
-from duotone.edges import small
 from duotone.errors import DuotoneError, Infeasible
-from duotone.graph import ColouredGraph
+from duotone.graphs._csr import small
+from duotone.graphs.distance import deepest, looked_up
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.mechanism import Mechanism
+from duotone.graphs.sweeps import swept
+from duotone.graphs.values import Column
+from duotone.graphs.waves import Clash, carried
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
-from duotone.mechanism import Mechanism
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, Notion, exactly, iterate, represent
 from duotone.privacy.numbers import Given, Number, complement, probability
-from duotone.sweeps import swept
-from duotone.waves import Clash, carried
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | Column | Array
 """What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or as
@@ -39,7 +39,8 @@ def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced
     Guarantee: the result passes `check(privacy)`, in floats too; unequal values that no private mechanism has
     raise `Infeasible` with the two clashing datasets, the path between them and the gap.
 
-    >>> from duotone import ApproxDP, families
+    >>> from duotone import ApproxDP
+    >>> from duotone.graphs import families
     >>> M = design(families.figure_2(), ApproxDP(ratio=2, delta="0.1"), {"h": "0.6", "l": "0.7"})
     >>> [str(M.yes[d]) for d in "abgkc"], [str(M.no[d]) for d in "qinmdo"]
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from duotone.column import Column
 from duotone.errors import DuotoneError
-from duotone.graph import ColouredGraph
-from duotone.morphism import Morphism
-from duotone.pairs import extremes, first_pair
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.morphism import Morphism
+from duotone.graphs.pairs import extremes, first_pair
+from duotone.graphs.values import Column
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, Notion, exactly
 from duotone.privacy.numbers import Given, Number, complement, probability

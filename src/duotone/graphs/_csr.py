@@ -57,7 +57,7 @@ def _by_sorting(chunks: Chunks, nodes: int, named: Callable[[int], Any]) -> tupl
 
 
 def _by_counting(chunks: Chunks, nodes: int, ends: int, named: Callable[[int], Any]) -> tuple[Array, Array]:
-    from duotone import _search
+    from duotone.graphs import _search
 
     width = np.dtype(np.int32 if ends < 2**31 else np.int64)
     must_fit(4 * ends + (width.itemsize + 4) * nodes, f"{nodes} nodes and {ends // 2} edges")
@@ -91,7 +91,7 @@ def checked(indptr: Any, indices: Any, nodes: int) -> tuple[Array, Array]:
         raise _nobody(nodes)
     ends = np.ascontiguousarray(ends, dtype=np.int32 if len(rows) < 2**31 else np.int64)
     rows = np.ascontiguousarray(rows, dtype=np.int32)
-    from duotone import _search
+    from duotone.graphs import _search
 
     broken = [i for i in everywhere(_search.broken_row, nodes, ends, rows) if i >= 0]
     if broken:

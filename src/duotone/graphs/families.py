@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from duotone.errors import DuotoneError
-from duotone.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph
 from duotone.privacy.numbers import Given, number
 
 LARGEST = 2**21

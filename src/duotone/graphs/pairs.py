@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from duotone.edges import small
-from duotone.graph import ColouredGraph
+from duotone.graphs._csr import small
+from duotone.graphs.graph import ColouredGraph
 from duotone.machine import everywhere
 from duotone.privacy.definition import Array
 
@@ -25,7 +25,7 @@ def extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tupl
         np.maximum.at(above, rank[rows[both]], rank[graph.indices[both]])
         np.minimum.at(below, rank[rows[~both]], rank[graph.indices[~both]])
         return above, below
-    from duotone import _search
+    from duotone.graphs import _search
 
     def part(start: int, stop: int) -> tuple[Array, Array]:
         above, below = _empty(ranks)
@@ -46,7 +46,7 @@ def first_pair(graph: ColouredGraph, rank: Array, above: Array, below: Array) ->
         )
         at = int(np.flatnonzero(wanted & (rows < graph.indices))[0])
         return int(rows[at]), int(graph.indices[at])
-    from duotone import _search
+    from duotone.graphs import _search
 
     i, j = _search.first_pair(graph.indptr, graph.indices, rank, graph.blue.view(np.uint8), above, below)
     return int(i), int(j)

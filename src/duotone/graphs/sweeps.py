@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from duotone.column import Column
-from duotone.distance import deepest
-from duotone.graph import ColouredGraph
+from duotone.graphs.distance import deepest
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.values import Column
 from duotone.machine import everywhere
 from duotone.privacy.definition import Array, Notion, represent
 from duotone.privacy.numbers import Number, complement
@@ -41,7 +41,7 @@ def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) ->
     blue = graph.blue.view(np.uint8)
     label = np.array([len(reds) - 1, len(blues) - 1], dtype=kind)[blue]
     label[nodes] = np.array([rank[1][m] for m in fixed.values], dtype=kind)[fixed.places]
-    from duotone import _search
+    from duotone.graphs import _search
 
     final, first = np.full(2, -1, dtype=np.int64), True
     for _ in range(MOST_SWEEPS):

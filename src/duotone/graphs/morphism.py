@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from duotone.errors import DuotoneError, NotAMorphism
-from duotone.families import line
-from duotone.graph import ColouredGraph
+from duotone.graphs.families import line
+from duotone.graphs.graph import ColouredGraph
 from duotone.line.mechanism import NEVER
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Morphism:
     Guarantee: constructing one checks every dataset and edge, so a `Morphism` that exists carries private
     mechanisms to private mechanisms (Theorem 1).
 
-    >>> from duotone import families
+    >>> from duotone.graphs import families
     >>> votes, coarse = families.votes(3).graph(), families.line(2, 2).graph()
     >>> Morphism(votes, coarse, lambda d: 1 + d.count("2")).preserves_colour()
     True
@@ -75,7 +75,7 @@ def line_of(graph: ColouredGraph) -> tuple[int, int]:
 def boundary_morphism(graph: ColouredGraph) -> Morphism:
     """Definition 9. g_∂ from a coloured graph onto its boundary graph, the (n_B, n_R)-line.
 
-    >>> from duotone import families
+    >>> from duotone.graphs import families
     >>> g = boundary_morphism(families.figure_2())
     >>> g.map["a"], g.map["h"], g.map["n"], g.map["e"]
     (1, 3, 4, 7)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from duotone.column import Column
-from duotone.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.mechanism import Mechanism
+from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first
+from duotone.graphs.values import Column
 from duotone.line.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
-from duotone.mechanism import Mechanism
-from duotone.optimal import Boundary, boundary_values, design, nearest_first
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number
 from duotone.privacy.rounded import Rounded
@@ -74,7 +74,8 @@ class GraphTable:
 def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> GraphTable:
     """The integers from which answers by dataset are released.
 
-    >>> from duotone import ApproxDP, families
+    >>> from duotone import ApproxDP
+    >>> from duotone.graphs import families
     >>> table = graph_table(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
     >>> round(table.yes("111") / 2**table.bits, 12)
     0.9

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.graph import ColouredGraph
-from duotone.mechanism import Mechanism
-from duotone.morphism import line_of
+from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.mechanism import Mechanism
+from duotone.graphs.morphism import line_of
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number, complement, probability, show
 

@@ -11,11 +11,11 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from duotone import edgelist
 from duotone.cached import cached_property
-from duotone.distance import far, to_boundary
-from duotone.edges import checked, compressed
 from duotone.errors import DuotoneError
+from duotone.graphs import edge_list as edgelist
+from duotone.graphs._csr import checked, compressed
+from duotone.graphs.distance import far, to_boundary
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
 
