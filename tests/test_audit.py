@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, draw, one_by_one, partition_selection
-from duotone.audit import lower_bound
+from duotone.release.audit import lower_bound
 
 CLAIM = ApproxDP(ratio=2, delta="1/10")
 SURE = 1 - 1e-9

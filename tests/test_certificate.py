@@ -34,9 +34,9 @@ from duotone import (
     prove,
     with_boundary,
 )
-from duotone.certificate import exp_bounds
 from duotone.graphs import families
 from duotone.line.mechanism import on_line
+from duotone.release.certificate import exp_bounds
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"

@@ -27,11 +27,11 @@ from duotone import (
     prove,
     with_boundary,
 )
-from duotone.certificate import _brief, exp_bounds
 from duotone.graphs import families
 from duotone.graphs.document import parsed
 from duotone.graphs.table import GraphTable
 from duotone.line.table import LineTable
+from duotone.release.certificate import _brief, exp_bounds
 
 TOOL = Path(__file__).parents[1] / "tools" / "check_certificate.py"
 SPEC = importlib.util.spec_from_file_location("check_certificate_fuzzed", TOOL)

@@ -16,7 +16,7 @@ import pytest
 from duotone import ApproxDP, Coin, DuotoneError, balanced, graph_table, line_table, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.line.table import LineTable
-from duotone.release import NotPrivateWarning, insecure_test_seed
+from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 P = ApproxDP(ratio=2, delta="1/10")
 LINES = [

@@ -21,7 +21,7 @@ from duotone import ApproxDP, Coin, DuotoneError, balanced, graph_table, line_ta
 from duotone.graphs import families
 from duotone.line.mechanism import NEVER
 from duotone.line.table import LineTable
-from duotone.release import NotPrivateWarning, insecure_test_seed
+from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 FALSE_ALARM = 1e-9
 COIN = Coin(balanced(ApproxDP(1, "1e-6")))
@@ -99,7 +99,7 @@ def test_a_batch_compares_every_bit(monkeypatch: pytest.MonkeyPatch) -> None:
                     buffers.random[:n] = whole[0]  # noqa: B023
 
             script = Stream(whole[8:0:-1], whole[:8:-1])
-            monkeypatch.setattr("duotone.release.Keystream", lambda _: script)  # noqa: B023
+            monkeypatch.setattr("duotone.release.coin.Keystream", lambda _: script)  # noqa: B023
             assert coin.answers(np.array([level])).tolist() == [drawn < threshold]
 
 
@@ -300,7 +300,7 @@ def test_the_test_seed_is_marked() -> None:
 
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("duotone.release.LONG", 1)
+    monkeypatch.setattr("duotone.release.coin.LONG", 1)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert COIN.answers(np.full(10, 30)).all()
     assert capsys.readouterr().out == ""

@@ -11,10 +11,9 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "cached", "privacy", "line", "machine", "graphs", "certificate", "_kernels", "release", "audit", "questions",
-    "composition", "spent", "budget", "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines",
-    "measures", "compiled", "prepared", "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands",
-    "cli", "__main__",
+    "errors", "cached", "privacy", "line", "machine", "graphs", "release", "questions", "composition", "spent", "budget",
+    "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled", "prepared",
+    "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

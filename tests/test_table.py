@@ -23,9 +23,9 @@ from duotone import (
     partition_selection,
     with_boundary,
 )
-from duotone.certificate import exp_bounds
 from duotone.graphs import families
 from duotone.privacy.rounded import Rounded
+from duotone.release.certificate import exp_bounds
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 

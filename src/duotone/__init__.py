@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from duotone import draw, questions
     from duotone.account import Receipt, Statement
     from duotone.asking import ask, prepare, prepare_groups, select_groups
-    from duotone.audit import Audit, audit_answers, one_by_one
     from duotone.budget import Sale
-    from duotone.certificate import Unproved, prove
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graphs.graph import ColouredGraph
     from duotone.graphs.mechanism import Check, Mechanism
@@ -36,7 +34,9 @@ if TYPE_CHECKING:
     from duotone.prepared import Prepared, Reply
     from duotone.privacy.approx_dp import ApproxDP
     from duotone.privacy.definition import Notion
-    from duotone.release import Answer, Coin
+    from duotone.release.audit import Audit, audit_answers, one_by_one
+    from duotone.release.certificate import Unproved, prove
+    from duotone.release.coin import Answer, Coin
 
 __version__ = "0.1.0"
 
@@ -52,11 +52,11 @@ _ROOMS = {
     "graphs.truth_table": ("TruthTable",),
     "line.table": ("LineTable", "line_table"),
     "graphs.table": ("GraphTable", "graph_table"),
-    "certificate": ("prove", "Unproved"),
-    "release": ("Coin", "Answer"),
+    "release.certificate": ("prove", "Unproved"),
+    "release.coin": ("Coin", "Answer"),
     "asking": ("ask", "prepare", "select_groups", "prepare_groups"),
     "prepared": ("Prepared", "Reply"),
-    "audit": ("audit_answers", "Audit", "one_by_one"),
+    "release.audit": ("audit_answers", "Audit", "one_by_one"),
     "budget": ("Sale",),
     "account": ("Receipt", "Statement"),
     "ledger": ("open_ledger", "Ledger"),

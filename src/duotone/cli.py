@@ -271,10 +271,10 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Whether a mechanism is private, or a certificate proves what it claims; decided exactly over every pair."""
-    from duotone.certificate import Unproved, prove
     from duotone.graphs import document
     from duotone.graphs.graph import label
     from duotone.privacy.numbers import show
+    from duotone.release.certificate import Unproved, prove
 
     data = document.read(mechanism)
     if isinstance(data, dict) and "certificate" in data:
@@ -318,7 +318,7 @@ def audit(
     draw: Draw = None,
 ) -> None:
     """How private an answering function can be at most, from its answers alone. Exit code 1 if the claim is refuted."""
-    from duotone.audit import audit_answers
+    from duotone.release.audit import audit_answers
 
     claim = budget(epsilon, ratio, delta)
     sides = _dataset(left), _dataset(right)
@@ -368,13 +368,13 @@ app.command()(groups)
 
 def _black_box(target: str, claim: ApproxDP) -> Any:
     """The function to audit; `line` is Duotone's own balanced mechanism."""
-    from duotone.audit import named
+    from duotone.release.audit import named
 
     if target == "line":
         import numpy as np
 
         from duotone.line.mechanism import balanced
-        from duotone.release import Coin
+        from duotone.release.coin import Coin
 
         coin = Coin(balanced(claim))
         return lambda level, n: coin.answers(np.full(n, level))

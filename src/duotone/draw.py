@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from duotone.account import Statement
-from duotone.audit import Audit
 from duotone.budget import Sum
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs.graph import ColouredGraph, label
@@ -23,6 +22,7 @@ from duotone.line.mechanism import NEVER, LineMechanism, balanced, tradeoff
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Notion
 from duotone.privacy.numbers import Number
+from duotone.release.audit import Audit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,7 +28,7 @@ from duotone.line.table import LineTable, line_table
 from duotone.measures import Declared, Measure
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
-from duotone.release import Basis, Coin
+from duotone.release.coin import Basis, Coin
 from duotone.sql.atoms import Asked
 from duotone.sql.condition import Condition
 

@@ -12,7 +12,7 @@ from duotone.engines.expressions import holds
 from duotone.engines.found import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
 from duotone.engines.recipes import Recipe
 from duotone.engines.source import Source
-from duotone.release import Coin
+from duotone.release.coin import Coin
 from duotone.sql.condition import ALWAYS, Condition
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from duotone.engines.reading import OTHER, Columns, Reading
 from duotone.engines.source import Source, quietly
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.release import Coin
+from duotone.release.coin import Coin
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21

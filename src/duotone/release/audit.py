@@ -17,7 +17,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.release import Answer
+from duotone.release.coin import Answer
 
 CHUNK = 2**22
 LONG = 2**28

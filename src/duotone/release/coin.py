@@ -260,7 +260,7 @@ def _first_bytes() -> Any:
     """The loop over first bytes, compiled when first needed."""
     global _compiled
     if _compiled is None:
-        from duotone._kernels import first_bytes
+        from duotone.release._kernels import first_bytes
 
         _compiled = first_bytes
     return _compiled
