@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone import ApproxDP, prepare, select_groups
-from duotone.engines import Source, open_source
+from duotone.tables.engines import Source, open_source
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 P = ApproxDP(1, "1e-6")

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from duotone import ApproxDP, prepare
-from duotone.engines import Source
-from duotone.prepared import levels_of_all
+from duotone.tables.engines import Source
+from duotone.tables.prepared import levels_of_all
 
 P = ApproxDP(1, "1e-6")
 EDGE = 2**63 - 1

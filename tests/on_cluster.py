@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import engine_cases
 from duotone import ApproxDP, open_ledger, prepare, prepare_groups
-from duotone.engines import open_source
+from duotone.tables.engines import open_source
 
 
 def main(url: str, parquet: str, started: str) -> None:

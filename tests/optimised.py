@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone import ApproxDP, DuotoneError, Ledger, open_ledger, prepare
-from duotone.sql.question import read_question
+from duotone.tables.sql.question import read_question
 from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 

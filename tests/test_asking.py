@@ -25,11 +25,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
-from duotone.asking import prepare
 from duotone.cli import main
-from duotone.engines.plan import People, _one_pass, _plan
-from duotone.prepared import Prepared
 from duotone.questions import Neighbours, verify
+from duotone.tables.ask import prepare
+from duotone.tables.engines.plan import People, _one_pass, _plan
+from duotone.tables.prepared import Prepared
 
 P = ApproxDP(1, "1e-6")
 BOTH: list[Neighbours] = ["add-remove", "replace"]

@@ -354,7 +354,7 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
 
 NOT_AN_INTERRUPT = """
 import os, signal, sys
-import duotone.engines.embedded as embedded
+import duotone.tables.engines.embedded as embedded
 from duotone.cli import main
 
 def busy(*_, **__):
@@ -383,7 +383,7 @@ SETTING = """
 import os, signal
 import duckdb, ibis, ibis.backends.duckdb
 from duotone.cli import main
-from duotone.engines import embedded
+from duotone.tables.engines import embedded
 
 class Busy:
     def __init__(self, con):

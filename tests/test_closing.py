@@ -19,8 +19,8 @@ import pytest
 import postgres_server
 from duotone import ApproxDP, DuotoneError, ask, prepare, prepare_groups, select_groups
 from duotone.cli import main
-from duotone.engines import open_source
-from duotone.engines.source import quietly
+from duotone.tables.engines import open_source
+from duotone.tables.engines.source import quietly
 
 P = ApproxDP(1, "1e-6")
 ROWS = pa.table({"x": [1, 2, 3], "g": ["a", "b", "b"]})
@@ -134,7 +134,7 @@ FORKED = """
 import os, sys
 import pyarrow as pa
 from duotone import ApproxDP, DuotoneError, ask, prepare
-from duotone.engines import open_source
+from duotone.tables.engines import open_source
 place, name = sys.argv[1], sys.argv[2] or None
 P = ApproxDP(1, "1e-6")
 table = pa.table({"x": [1, 2, 3]}) if place == "frame" else place

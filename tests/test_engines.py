@@ -19,9 +19,9 @@ import postgres_server
 import spark_cluster
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.cli import main
-from duotone.engines import Source, open_source
-from duotone.engines.postgres import of_column
-from duotone.trial import CASES
+from duotone.tables.conformance import CASES
+from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.postgres import of_column
 
 P = ApproxDP(1, "1e-6")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -114,7 +114,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
 def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark["visits"].connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
-    monkeypatch.setattr("duotone.prepared.gather", None)  # the counts never come to the driver
+    monkeypatch.setattr("duotone.tables.prepared.gather", None)  # the counts never come to the driver
     found = select_groups(keys, ["g"], ApproxDP(1, "1e-3"), unit="u", max_groups=2).answers
     assert {("many0",), ("many1",), ("many2",)} <= set(found)
     share = ApproxDP(1, "1e-3").split(2).delta

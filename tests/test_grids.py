@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.engines import open_source
-from duotone.engines.expressions import quotient, steps
 from duotone.questions import Neighbours
-from duotone.sql.condition import Kind, Operand
-from duotone.sql.scoring import Bounds, Grid
+from duotone.tables.engines import open_source
+from duotone.tables.engines.expressions import quotient, steps
+from duotone.tables.sql.condition import Kind, Operand
+from duotone.tables.sql.scoring import Bounds, Grid
 from refusals import HOSTILE
 
 P = ApproxDP(1, "1e-6")

@@ -24,11 +24,11 @@ import pytest
 
 import postgres_server
 from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
-from duotone.engines import Source, embedded, open_source
-from duotone.engines.found import MOST_ENDS
-from duotone.engines.plan import LONGEST
-from duotone.engines.postgres import _arrow
-from duotone.engines.reading import of_type
+from duotone.tables.engines import Source, embedded, open_source
+from duotone.tables.engines.found import MOST_ENDS
+from duotone.tables.engines.plan import LONGEST
+from duotone.tables.engines.postgres import _arrow
+from duotone.tables.engines.reading import of_type
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")
@@ -237,7 +237,7 @@ def test_types_of_pandas_that_hold_nothing_but_their_own() -> None:
 
 def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of 13 instead of 65,536: a table of so many levels takes long to make."""
-    monkeypatch.setattr("duotone.engines.found.MOST_ENDS", 13)
+    monkeypatch.setattr("duotone.tables.engines.found.MOST_ENDS", 13)
     monkeypatch.setattr(Source, "run", None)
     rows = pa.table({"name": ["Bob"] * 2, "x": [5, 7]})
     for question in ("sum(x) filter (where name = 'Bob') > 1000000", "avg(x) > 3", "mode(name) = 'Bob'"):
@@ -366,7 +366,7 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import pyarrow as pa
 from duotone import ApproxDP, prepare
-from duotone.engines.source import Source
+from duotone.tables.engines.source import Source
 
 n = 300_000
 rows = pa.table({"u": range(n), "x": [4711] * n, "s": [f"secret{i % 70000}" for i in range(n)]})

@@ -12,8 +12,8 @@ SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
     "errors", "cached", "privacy", "line", "machine", "graphs", "release", "questions", "composition", "spent", "budget",
-    "plan", "stores", "chain", "verify", "account", "turns", "ledger", "sql", "engines", "measures", "compiled", "prepared",
-    "trial", "asking", "draw", "paper", "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "plan", "stores", "chain", "verify", "account", "turns", "ledger", "tables", "draw", "paper", "terminal", "ledger_cli",
+    "table_commands", "cli", "__main__",
 ]  # fmt: skip
 
 

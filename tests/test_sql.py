@@ -18,10 +18,10 @@ import pytest
 import duotone
 import optimised
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.sql.atoms import Term, Total
-from duotone.sql.condition import Compare, IsNull, Joined, Like, Not, Operand, combinations
-from duotone.sql.question import read_question
-from duotone.sql.scoring import Bounds, score
+from duotone.tables.sql.atoms import Term, Total
+from duotone.tables.sql.condition import Compare, IsNull, Joined, Like, Not, Operand, combinations
+from duotone.tables.sql.question import read_question
+from duotone.tables.sql.scoring import Bounds, score
 from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 

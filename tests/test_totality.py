@@ -19,7 +19,7 @@ import postgres_server
 import spark_cluster
 from duotone import DuotoneError, prepare
 from duotone.cli import main
-from duotone.engines import open_source
+from duotone.tables.engines import open_source
 from hostile import by_spark, csvs, extras, pairs, sources
 from hostile.asked import PRIVACY, Refused, Tally, levels, wrong_levels
 from hostile.columns import COLUMNS, LONG, NANS64, double

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from duotone import draw, questions
     from duotone.account import Receipt, Statement
-    from duotone.asking import ask, prepare, prepare_groups, select_groups
     from duotone.budget import Sale
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graphs.graph import ColouredGraph
@@ -31,12 +30,13 @@ if TYPE_CHECKING:
     from duotone.ledger import Ledger, open_ledger
     from duotone.line.mechanism import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.line.table import LineTable, line_table
-    from duotone.prepared import Prepared, Reply
     from duotone.privacy.approx_dp import ApproxDP
     from duotone.privacy.definition import Notion
     from duotone.release.audit import Audit, audit_answers, one_by_one
     from duotone.release.certificate import Unproved, prove
     from duotone.release.coin import Answer, Coin
+    from duotone.tables.ask import ask, prepare, prepare_groups, select_groups
+    from duotone.tables.prepared import Prepared, Reply
 
 __version__ = "0.1.0"
 
@@ -54,8 +54,8 @@ _ROOMS = {
     "graphs.table": ("GraphTable", "graph_table"),
     "release.certificate": ("prove", "Unproved"),
     "release.coin": ("Coin", "Answer"),
-    "asking": ("ask", "prepare", "select_groups", "prepare_groups"),
-    "prepared": ("Prepared", "Reply"),
+    "tables.ask": ("ask", "prepare", "select_groups", "prepare_groups"),
+    "tables.prepared": ("Prepared", "Reply"),
     "release.audit": ("audit_answers", "Audit", "one_by_one"),
     "budget": ("Sale",),
     "account": ("Receipt", "Statement"),

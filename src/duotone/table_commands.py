@@ -30,7 +30,7 @@ from duotone.terminal import (
 )
 
 if TYPE_CHECKING:
-    from duotone.prepared import Prepared, Reply
+    from duotone.tables.prepared import Prepared, Reply
 
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -78,9 +78,9 @@ def ask(
     certificate: CertificateFile = None,
 ) -> None:
     """A private answer to a yes/no question about a table."""
-    from duotone.asking import prepare
-    from duotone.engines.recipes import Reduction
     from duotone.questions import Neighbours
+    from duotone.tables.ask import prepare
+    from duotone.tables.engines.recipes import Reduction
 
     privacy = budget(epsilon, ratio, delta)
     asked = prepare(
@@ -130,7 +130,7 @@ def groups(
     certificate: CertificateFile = None,
 ) -> None:
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
-    from duotone.asking import prepare_groups
+    from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
     asked = prepare_groups(_without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)

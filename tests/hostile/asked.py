@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.asking import prepare_groups
-from duotone.engines import Source
-from duotone.prepared import Prepared
+from duotone.tables.ask import prepare_groups
+from duotone.tables.engines import Source
+from duotone.tables.prepared import Prepared
 from hostile.model import Value
 from hostile.questions import Question, Row
 

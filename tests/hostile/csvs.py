@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from duotone.engines import open_source
+from duotone.tables.engines import open_source
 from hostile.asked import Refused, Tally, levels, wrong_levels
 from hostile.columns import BROKEN, TEXTS
 from hostile.pairs import BOOLEANS, DATES, EIGHTHS, FLOATS, NARROW, NUMBERS, ONE_ANSWER, WIDE

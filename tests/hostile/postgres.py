@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from duotone.engines import open_source
+from duotone.tables.engines import open_source
 from hostile import pairs
 from hostile.asked import Tally, keys, levels
 from hostile.columns import COLUMNS, Column, Raw

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from duotone.engines import open_source
+from duotone.tables.engines import open_source
 from hostile.columns import COLUMNS, Column, Raw, array
 from hostile.model import kind_of
 

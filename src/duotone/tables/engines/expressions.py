@@ -11,8 +11,8 @@ from typing import Any
 
 import ibis
 
-from duotone.sql.condition import Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
-from duotone.sql.scoring import Grid
+from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
+from duotone.tables.sql.scoring import Grid
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 INT64 = 2**63 - 1

@@ -8,12 +8,12 @@ from typing import Any
 
 import ibis
 
-from duotone.engines.expressions import holds
-from duotone.engines.found import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
-from duotone.engines.recipes import Recipe
-from duotone.engines.source import Source
 from duotone.release.coin import Coin
-from duotone.sql.condition import ALWAYS, Condition
+from duotone.tables.engines.expressions import holds
+from duotone.tables.engines.found import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
+from duotone.tables.engines.recipes import Recipe
+from duotone.tables.engines.source import Source
+from duotone.tables.sql.condition import ALWAYS, Condition
 
 
 @dataclass(frozen=True)

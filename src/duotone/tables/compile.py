@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from duotone.engines.found import Ends, Found, Tally, Want
 from duotone.errors import DuotoneError
-from duotone.measures import Declared, Measure, Results, measure, one_value_each
 from duotone.privacy.definition import Array
-from duotone.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
-from duotone.sql.condition import ALWAYS, Condition
+from duotone.tables.comparisons import Declared, Measure, Results, measure, one_value_each
+from duotone.tables.engines.found import Ends, Found, Tally, Want
+from duotone.tables.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
+from duotone.tables.sql.condition import ALWAYS, Condition
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from duotone.engines.reading import OTHER, Columns, Reading
-from duotone.engines.source import Source, quietly
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.release.coin import Coin
+from duotone.tables.engines.reading import OTHER, Columns, Reading
+from duotone.tables.engines.source import Source, quietly
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from duotone.engines import Source
 from duotone.errors import DuotoneError
+from duotone.tables.engines import Source
 
 if TYPE_CHECKING:
-    from duotone.prepared import Prepared
+    from duotone.tables.prepared import Prepared
 
 Prepare = Callable[[Source, str, Mapping[str, Any]], "Prepared"]
 KINDS = {"u": "int64", "g": "string", "v": "string", "x": "int64", "i": "int32", "f": "float64", "b": "boolean", "day": "date"}

@@ -12,16 +12,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.engines.found import Ends, Found, Tally, Votes, Want
-from duotone.engines.recipes import Recipe, Reduction, added_up, averaged, counted, dueling, flagged, ranked, valued, voting
 from duotone.errors import DuotoneError
 from duotone.questions.difference import Side, difference_level
 from duotone.questions.plurality import plurality_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
-from duotone.sql.atoms import Atom, Duel, Mean, Ranked, Settled, Total, Winner
-from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both, columns_of, combinations, holds
-from duotone.sql.scoring import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid, Score, grid_of, score
+from duotone.tables.engines.found import Ends, Found, Tally, Votes, Want
+from duotone.tables.engines.recipes import (
+    Recipe,
+    Reduction,
+    added_up,
+    averaged,
+    counted,
+    dueling,
+    flagged,
+    ranked,
+    valued,
+    voting,
+)
+from duotone.tables.sql.atoms import Atom, Duel, Mean, Ranked, Settled, Total, Winner
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both, columns_of, combinations, holds
+from duotone.tables.sql.scoring import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid, Score, grid_of, score
 
 Array = NDArray[Any]
 Results = Mapping[str, Found]

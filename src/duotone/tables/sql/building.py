@@ -9,9 +9,9 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.sql.atoms import Both, Ranked, Settled, Term, Total, Tree
-from duotone.sql.condition import Condition, IsNull, Joined, Not, Operand, Value, both
-from duotone.sql.reading import compare
+from duotone.tables.sql.atoms import Both, Ranked, Settled, Term, Total, Tree
+from duotone.tables.sql.condition import Condition, IsNull, Joined, Not, Operand, Value, both
+from duotone.tables.sql.reading import compare
 
 ONE = Fraction(1)
 

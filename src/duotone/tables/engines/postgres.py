@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from duotone.engines.reading import OTHER, Columns, Reading, quoted
-from duotone.engines.source import Source, closed_on_error, quietly
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.machine import keep_in_child
+from duotone.tables.engines.reading import OTHER, Columns, Reading, quoted
+from duotone.tables.engines.source import Source, closed_on_error, quietly
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"

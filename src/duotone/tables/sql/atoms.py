@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from duotone.sql.condition import Condition, Operand, Value
+from duotone.tables.sql.condition import Condition, Operand, Value
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from duotone.account import Receipt
 from duotone.budget import Sale
 from duotone.cached import cached_property
-from duotone.compiled import Compiled, compile_question
-from duotone.engines import Source
-from duotone.engines.found import require_reach
-from duotone.engines.plan import People, gather, kept
-from duotone.engines.reading import columns_in
-from duotone.engines.source import UNREADABLE, quietly
 from duotone.errors import DuotoneError
 from duotone.ledger import Ledger
 from duotone.line.mechanism import balanced, partition_selection
 from duotone.line.table import LineTable, line_table
-from duotone.measures import Declared, Measure
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.release.coin import Basis, Coin
-from duotone.sql.atoms import Asked
-from duotone.sql.condition import Condition
+from duotone.tables.comparisons import Declared, Measure
+from duotone.tables.compile import Compiled, compile_question
+from duotone.tables.engines import Source
+from duotone.tables.engines.found import require_reach
+from duotone.tables.engines.plan import People, gather, kept
+from duotone.tables.engines.reading import columns_in
+from duotone.tables.engines.source import UNREADABLE, quietly
+from duotone.tables.sql.atoms import Asked
+from duotone.tables.sql.condition import Condition
 
 Key = tuple[Any, ...]
 LISTED = 1000

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import number
-from duotone.sql.condition import Compare, Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
+from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
 SIGNS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from duotone.cached import cached_property
-from duotone.engines.reading import Columns
 from duotone.errors import DuotoneError
-from duotone.sql.condition import Kind
+from duotone.tables.engines.reading import Columns
+from duotone.tables.sql.condition import Kind
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 FORKED = "the table was opened by another process: open it in this one"

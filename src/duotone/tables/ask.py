@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
-from duotone.engines import Source, open_source
-from duotone.engines.recipes import Reduction
-from duotone.engines.source import closed_on_error
 from duotone.errors import DuotoneError
-from duotone.measures import Declared
-from duotone.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
-from duotone.sql.condition import Kind
-from duotone.sql.question import read_question
-from duotone.sql.scoring import Bounds
-from duotone.trial import require_trial
+from duotone.tables.comparisons import Declared
+from duotone.tables.conformance import require_trial
+from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.recipes import Reduction
+from duotone.tables.engines.source import closed_on_error
+from duotone.tables.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
+from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.question import read_question
+from duotone.tables.sql.scoring import Bounds
 
 TRIAL = ApproxDP(1, "1e-6")
 """What engines are tried with."""

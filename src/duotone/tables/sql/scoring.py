@@ -10,8 +10,18 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, number, show
-from duotone.sql.atoms import Term, Total
-from duotone.sql.condition import MOST_CASES, MOST_TRUTHS, IsNull, Kind, Not, Operand, both, combinations, known_combinations
+from duotone.tables.sql.atoms import Term, Total
+from duotone.tables.sql.condition import (
+    MOST_CASES,
+    MOST_TRUTHS,
+    IsNull,
+    Kind,
+    Not,
+    Operand,
+    both,
+    combinations,
+    known_combinations,
+)
 
 FLOAT_STEPS, INTEGER_STEPS = 2**51, 2**62 - 1
 """How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are

@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.sql.atoms import Asked, Both, Duel, Mean, Opposite, Settled, Term, Total, Tree, Winner
-from duotone.sql.building import Aggregate, mean, ranked, ratio, total
-from duotone.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both, combinations
-from duotone.sql.naming import drop_names
-from duotone.sql.parsing import parse
-from duotone.sql.reading import (
+from duotone.tables.sql.atoms import Asked, Both, Duel, Mean, Opposite, Settled, Term, Total, Tree, Winner
+from duotone.tables.sql.building import Aggregate, mean, ranked, ratio, total
+from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both, combinations
+from duotone.tables.sql.naming import drop_names
+from duotone.tables.sql.parsing import parse
+from duotone.tables.sql.reading import (
     MIRRORED,
     NUMERIC,
     SIGNS,

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import ibis
 
-from duotone.engines.expressions import added, clipped, compared, holds, indicator, quotient, read, steps, wide
-from duotone.sql.atoms import Ranked
-from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
-from duotone.sql.scoring import Grid, Score
+from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, quotient, read, steps, wide
+from duotone.tables.sql.atoms import Ranked
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
+from duotone.tables.sql.scoring import Grid, Score
 
 Reduction = Literal["avg", "sum", "min", "max"]
 Expressions = Mapping[str, Any]

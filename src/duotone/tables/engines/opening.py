@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duotone.engines.embedded import TWINS, of_duckdb, open_local
-from duotone.engines.postgres import of_database, open_postgres
-from duotone.engines.source import Source, quietly
-from duotone.engines.spark import of_frame, of_session, open_spark
 from duotone.errors import DuotoneError
+from duotone.tables.engines.embedded import TWINS, of_duckdb, open_local
+from duotone.tables.engines.postgres import of_database, open_postgres
+from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.spark import of_frame, of_session, open_spark
 
 
 def open_source(table: Any, *, name: str | None = None) -> Source:

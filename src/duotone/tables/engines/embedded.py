@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from duotone.engines.frames import columns_of, of_arrow, plain_type, wide
-from duotone.engines.lines import header, lines_of
-from duotone.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted, text
-from duotone.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.errors import DuotoneError
 from duotone.machine import keep_in_child, literal_path
-from duotone.sql.condition import Kind
+from duotone.tables.engines.frames import columns_of, of_arrow, plain_type, wide
+from duotone.tables.engines.lines import header, lines_of
+from duotone.tables.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.sql.condition import Kind
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"

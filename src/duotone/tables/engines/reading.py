@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
-from duotone.sql.condition import Kind, Operand
+from duotone.tables.sql.condition import Kind, Operand
 
 DAYS = -719_162, 2_932_896
 """The first and the last day of the years 1 to 9999, counted from 1970."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.engines.source import UNREADABLE
 from duotone.errors import DuotoneError
+from duotone.tables.engines.source import UNREADABLE
 
 Array = NDArray[Any]
 
