@@ -28,7 +28,7 @@ from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.cli import main
 from duotone.questions import Neighbours, verify
 from duotone.tables.ask import prepare
-from duotone.tables.engines.plan import People, _one_pass, _plan
+from duotone.tables.engines.query import People, _one_pass, _plan
 from duotone.tables.prepared import Prepared
 
 P = ApproxDP(1, "1e-6")

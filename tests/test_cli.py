@@ -354,7 +354,7 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
 
 NOT_AN_INTERRUPT = """
 import os, signal, sys
-import duotone.tables.engines.embedded as embedded
+import duotone.tables.engines.duckdb as embedded
 from duotone.cli import main
 
 def busy(*_, **__):

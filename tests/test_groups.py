@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
 from duotone.cli import main
 from duotone.tables.engines import open_source
-from duotone.tables.engines.plan import People, gather
+from duotone.tables.engines.query import People, gather
 
 SURE = ApproxDP(50, "0.9")  # a group of two is certain
 rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, None]), st.sampled_from(["a", "b", "c", None])), max_size=12)

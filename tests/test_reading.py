@@ -25,10 +25,10 @@ import pytest
 import postgres_server
 from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
 from duotone.tables.engines import Source, embedded, open_source
-from duotone.tables.engines.found import MOST_ENDS
-from duotone.tables.engines.plan import LONGEST
 from duotone.tables.engines.postgres import _arrow
+from duotone.tables.engines.query import LONGEST
 from duotone.tables.engines.reading import of_type
+from duotone.tables.engines.results import MOST_ENDS
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")
@@ -237,7 +237,7 @@ def test_types_of_pandas_that_hold_nothing_but_their_own() -> None:
 
 def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of 13 instead of 65,536: a table of so many levels takes long to make."""
-    monkeypatch.setattr("duotone.tables.engines.found.MOST_ENDS", 13)
+    monkeypatch.setattr("duotone.tables.engines.results.MOST_ENDS", 13)
     monkeypatch.setattr(Source, "run", None)
     rows = pa.table({"name": ["Bob"] * 2, "x": [5, 7]})
     for question in ("sum(x) filter (where name = 'Bob') > 1000000", "avg(x) > 3", "mode(name) = 'Bob'"):

@@ -80,7 +80,7 @@ def ask(
     """A private answer to a yes/no question about a table."""
     from duotone.questions import Neighbours
     from duotone.tables.ask import prepare
-    from duotone.tables.engines.recipes import Reduction
+    from duotone.tables.engines.person_columns import Reduction
 
     privacy = budget(epsilon, ratio, delta)
     asked = prepare(

@@ -14,7 +14,7 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.comparisons import Declared
 from duotone.tables.conformance import require_trial
 from duotone.tables.engines import Source, open_source
-from duotone.tables.engines.recipes import Reduction
+from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
 from duotone.tables.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
 from duotone.tables.sql.condition import Kind

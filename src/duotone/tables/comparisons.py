@@ -17,8 +17,7 @@ from duotone.questions.difference import Side, difference_level
 from duotone.questions.plurality import plurality_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
-from duotone.tables.engines.found import Ends, Found, Tally, Votes, Want
-from duotone.tables.engines.recipes import (
+from duotone.tables.engines.person_columns import (
     Recipe,
     Reduction,
     added_up,
@@ -30,6 +29,7 @@ from duotone.tables.engines.recipes import (
     valued,
     voting,
 )
+from duotone.tables.engines.results import Ends, Found, Tally, Votes, Want
 from duotone.tables.sql.atoms import Atom, Duel, Mean, Ranked, Settled, Total, Winner
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both, columns_of, combinations, holds
 from duotone.tables.sql.scoring import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid, Score, grid_of, score

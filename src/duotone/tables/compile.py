@@ -10,7 +10,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import Declared, Measure, Results, measure, one_value_each
-from duotone.tables.engines.found import Ends, Found, Tally, Want
+from duotone.tables.engines.results import Ends, Found, Tally, Want
 from duotone.tables.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
 

@@ -25,9 +25,9 @@ from duotone.release.coin import Basis, Coin
 from duotone.tables.comparisons import Declared, Measure
 from duotone.tables.compile import Compiled, compile_question
 from duotone.tables.engines import Source
-from duotone.tables.engines.found import require_reach
-from duotone.tables.engines.plan import People, gather, kept
+from duotone.tables.engines.query import People, gather, kept
 from duotone.tables.engines.reading import columns_in
+from duotone.tables.engines.results import require_reach
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.sql.atoms import Asked
 from duotone.tables.sql.condition import Condition

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.embedded import TWINS, of_duckdb, open_local
+from duotone.tables.engines.duckdb import TWINS, of_duckdb, open_local
 from duotone.tables.engines.postgres import of_database, open_postgres
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.engines.spark import of_frame, of_session, open_spark

@@ -10,8 +10,8 @@ import ibis
 
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
-from duotone.tables.engines.found import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
-from duotone.tables.engines.recipes import Recipe
+from duotone.tables.engines.person_columns import Recipe
+from duotone.tables.engines.results import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import ALWAYS, Condition
 

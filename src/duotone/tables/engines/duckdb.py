@@ -16,8 +16,8 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.machine import keep_in_child, literal_path
+from duotone.tables.engines.csv import header, lines_of
 from duotone.tables.engines.frames import columns_of, of_arrow, plain_type, wide
-from duotone.tables.engines.lines import header, lines_of
 from duotone.tables.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted, text
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.sql.condition import Kind
