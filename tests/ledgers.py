@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from duotone import ApproxDP, Ledger, Receipt, Sale, balanced
-from duotone.stores import Row
+from duotone.ledger.stores import Row
 
 HALF = Sale(balanced(ApproxDP("0.5")))
 ABOUT: dict[str, Any] = {"unit": "person", "neighbours": "replace"}

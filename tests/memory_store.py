@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from duotone.stores import Pages
+from duotone.ledger.stores import Pages
 
 
 class MemoryStore:

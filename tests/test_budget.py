@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, Notion, Sale, balanced, partition_selection, with_boundary
-from duotone.budget import Advanced, Rule, Sum, read, write
-from duotone.plan import Plan, choose, rule_of
-from duotone.spent import Spent, exactly, exp_above, log_above
+from duotone.ledger.filters import Advanced, Rule, Sum, read, write
+from duotone.ledger.planned import Plan, choose, rule_of
+from duotone.ledger.sums import Spent, exactly, exp_above, log_above
 from strategies import exact_budgets, float_budgets
 
 ONE = ApproxDP(1, "1e-6")

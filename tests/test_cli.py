@@ -383,7 +383,7 @@ SETTING = """
 import os, signal
 import duckdb, ibis, ibis.backends.duckdb
 from duotone.cli import main
-from duotone.tables.engines import embedded
+from duotone.tables.engines import duckdb as embedded
 
 class Busy:
     def __init__(self, con):

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from adversary import edges, enumerated, product_of, worst
 from duotone import ApproxDP, DuotoneError, balanced, line_table, partition_selection, with_boundary
-from duotone.composition import MOST, RELATIVE, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
+from duotone.ledger.loss_distributions import MOST, RELATIVE, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
+from duotone.ledger.planned import Plan
+from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable
-from duotone.plan import Plan
-from duotone.spent import Spent
 from strategies import exact_budgets
 
 TENTH = ApproxDP(ratio=2, delta="1/10")
@@ -221,7 +221,7 @@ def test_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['dp_accounting.pld.pld_pmf'] = None\n"
         "from duotone import ApproxDP, MissingExtra\n"
-        "from duotone.plan import Plan\n"
+        "from duotone.ledger.planned import Plan\n"
         "try: Plan.most(ApproxDP(1, '1e-6'), ApproxDP('0.1', '1e-9'))\n"
         "except MissingExtra as e: print(e)"
     )

@@ -19,11 +19,11 @@ import pytest
 
 from accountant import audit
 from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, open_ledger, with_boundary
-from duotone.chain import canonical, digest, key_of
 from duotone.cli import main
-from duotone.spent import EXACT, Spent, read_sum
-from duotone.stores import Row, open_store
-from duotone.verify import Verdict, verify
+from duotone.ledger.entries import canonical, digest, key_of
+from duotone.ledger.stores import Row, open_store
+from duotone.ledger.sums import EXACT, Spent, read_sum
+from duotone.ledger.verify import Verdict, verify
 from ledgers import ABOUT, ask, ending, register
 from memory_store import MemoryStore
 
@@ -271,7 +271,7 @@ def test_what_is_written_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(DuotoneError, match="fixes at the boundary has too many digits"):
             register(ledger, ApproxDP(5), dataset="d", **plan)
         assert ledger.entries() == before
-        monkeypatch.setattr("duotone.ledger.LONGEST_ANSWER", 100)
+        monkeypatch.setattr("duotone.ledger.ledger.LONGEST_ANSWER", 100)
         assert ledger.ask("census", "q", Sale(balanced(ApproxDP(1))), lambda: "x" * 98, **ABOUT).answer == "x" * 98
         with pytest.raises(DuotoneError, match="has at most 100 characters as JSON, got 101; the charge stands"):
             ledger.ask("census", "r", Sale(balanced(ApproxDP(1))), lambda: "x" * 99, **ABOUT)

@@ -17,8 +17,8 @@ import pytest
 
 from attacks import HERE, Asker
 from duotone import ApproxDP, Ledger, LedgerError, OverBudget, open_ledger
-from duotone.chain import State
-from duotone.stores import open_store
+from duotone.ledger.entries import State
+from duotone.ledger.stores import open_store
 from ledgers import ask, register
 
 
@@ -38,7 +38,7 @@ def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 CHILD_EXITS = """
 import gc, os, sys
 sys.path.insert(0, sys.argv[-1])
-from duotone.stores import open_store
+from duotone.ledger.stores import open_store
 how, path = sys.argv[2], sys.argv[1]
 store = open_store(path)
 with store.writing() as pages:
@@ -78,7 +78,7 @@ def test_a_child_leaves_the_transaction_of_its_parent_alone(path: Path, how: str
 IN_THE_BLOCK = """
 import os, sys
 from duotone import LedgerError
-from duotone.stores import open_store
+from duotone.ledger.stores import open_store
 store = open_store(sys.argv[1])
 child = None
 try:
@@ -110,7 +110,7 @@ def test_a_block_that_was_entered_before_a_fork_ends_for_the_child(path: Path) -
 
 def test_a_child_that_lives_on_does_not_keep_the_lock_of_a_dead_parent(path: Path) -> None:
     code = (
-        "import os, sys, time\nfrom duotone.stores import open_store\nstore = open_store(sys.argv[1])\n"
+        "import os, sys, time\nfrom duotone.ledger.stores import open_store\nstore = open_store(sys.argv[1])\n"
         "with store.writing() as pages:\n"
         "    pages.execute(\"INSERT INTO duotone_ledger VALUES ('note', 'x')\", ())\n"
         "    if os.fork() == 0:\n"

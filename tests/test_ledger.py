@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import duotone.stores.scan
+import duotone.ledger.stores.scan
 from duotone import (
     ApproxDP,
     Coin,
@@ -32,12 +32,12 @@ from duotone import (
     open_ledger,
     partition_selection,
 )
-from duotone.chain import key_of, row_of
-from duotone.stores import Pages, Row, open_store
-from duotone.stores.protocol import MIGRATIONS, SCHEMA
-from duotone.stores.scan import Scan
-from duotone.stores.sqlite import SqliteStore
-from duotone.verify import verify
+from duotone.ledger.entries import key_of, row_of
+from duotone.ledger.stores import Pages, Row, open_store
+from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA
+from duotone.ledger.stores.scan import Scan
+from duotone.ledger.stores.sqlite import SqliteStore
+from duotone.ledger.verify import verify
 from ledgers import ABOUT, HALF, ask, askers, ending, register, tampered
 
 HERE = Path(__file__).parent
@@ -346,11 +346,12 @@ def test_a_clock_that_runs_backwards(path: Path) -> None:
 READ_ONLY = """
 import os, sys
 from duotone import LedgerError, OverBudget, open_ledger
-from duotone import budget, plan
+from duotone.ledger import filters as budget
+from duotone.ledger import planned as plan
 sys.path.insert(0, sys.argv[2])
 from ledgers import ask
 HALF_TABLES = __import__("ledgers").HALF.tables
-import duotone.stores.sqlite
+import duotone.ledger.stores.sqlite
 if os.geteuid() == 0:  # root may write anything
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 flips = []
@@ -609,8 +610,8 @@ def test_a_long_ledger_is_read_in_pieces(path: Path) -> None:
 
 def test_charges_do_not_wait_for_those_who_read(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long ledger is verified, shown, exported and copied while another program charges it in the middle of that."""
-    monkeypatch.setattr(duotone.stores.protocol, "CHUNK", 8)
-    monkeypatch.setattr(duotone.stores.scan, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.protocol, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
     with open_ledger(path) as ledger, open_ledger(path, wait=0.2) as other:
         register(ledger, ApproxDP(8))
         for i in range(12):
@@ -636,8 +637,8 @@ def test_charges_do_not_wait_for_those_who_read(path: Path, tmp_path: Path, monk
 
 
 def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duotone.stores.protocol, "CHUNK", 8)
-    monkeypatch.setattr(duotone.stores.scan, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.protocol, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
     for name in ("a", "b"):
         with open_ledger(tmp_path / name) as ledger:
             register(ledger, ApproxDP(8))
@@ -782,7 +783,7 @@ def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
         ask(ledger, "small", Sale(balanced(ApproxDP("0.01", "1e-12"))))
         assert ledger.verify().holds
     with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duotone.plan.Plan.accepts", lambda *_: None)
+        patch.setattr("duotone.ledger.planned.Plan.accepts", lambda *_: None)
         ask(ledger, "large", Sale(balanced(ApproxDP(50, "1/2"))))
     with open_ledger(tmp_path / "l") as ledger:
         assert ledger.verify().problems == ("entry 4 is for an answer that a budget of the rule plan does not sell",)

@@ -15,8 +15,8 @@ import pytest
 
 from duotone import ApproxDP, Ledger, LedgerBusy, LedgerError, OverBudget, open_ledger
 from duotone.cli import main
-from duotone.stores.postgres import PostgresStore
-from duotone.stores.protocol import MIGRATIONS, SCHEMA, Pages
+from duotone.ledger.stores.postgres import PostgresStore
+from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA, Pages
 from ledgers import ask, askers, register, tampered
 from postgres_server import programs, server
 

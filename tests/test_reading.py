@@ -24,7 +24,8 @@ import pytest
 
 import postgres_server
 from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
-from duotone.tables.engines import Source, embedded, open_source
+from duotone.tables.engines import Source, open_source
+from duotone.tables.engines import duckdb as embedded
 from duotone.tables.engines.postgres import _arrow
 from duotone.tables.engines.query import LONGEST
 from duotone.tables.engines.reading import of_type

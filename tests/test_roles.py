@@ -15,9 +15,9 @@ import pytest
 
 from attacks import HERE, Asker
 from duotone import ApproxDP, LedgerError, open_ledger
-from duotone.chain import row_of
-from duotone.stores.postgres import PostgresStore
-from duotone.stores.postgres_schema import APPEND, LOCK
+from duotone.ledger.entries import row_of
+from duotone.ledger.stores.postgres import PostgresStore
+from duotone.ledger.stores.postgres_schema import APPEND, LOCK
 from ledgers import ABOUT, HALF, ask, register
 from postgres_server import Server, programs, running
 
@@ -330,7 +330,7 @@ FORKS = """
 import gc, os, sys
 sys.path.insert(0, sys.argv[2])
 from duotone import LedgerError, OverBudget, open_ledger
-from duotone.stores import open_store
+from duotone.ledger.stores import open_store
 from ledgers import ask
 store = open_store(sys.argv[1])
 with store.writing() as pages:

@@ -17,8 +17,8 @@ import pytest
 
 from attacks import HERE, Asker, stranger
 from duotone import ApproxDP, LedgerBusy, LedgerError, OverBudget, Sale, balanced, open_ledger
-from duotone.stores.filelock import FileLock
-from duotone.stores.sqlite import SqliteStore
+from duotone.ledger.stores.filelock import FileLock
+from duotone.ledger.stores.sqlite import SqliteStore
 from ledgers import ABOUT, ask, register
 from test_cli import run as command
 
@@ -578,7 +578,7 @@ def test_a_backup_replaces_nothing_and_is_whole_or_absent(
 
 def test_without_locks_of_descriptors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system has none, `flock` keeps Duotone's own processes apart."""
-    import duotone.stores.filelock as filelock
+    import duotone.ledger.stores.filelock as filelock
 
     monkeypatch.setattr(filelock, "OWN_DESCRIPTOR", None)
     first, second = SqliteStore(path, 0.1), SqliteStore(path, 0.1)

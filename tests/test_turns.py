@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from duotone import ApproxDP, Ledger, Receipt, Sale, balanced, open_ledger
-from duotone import ledger as module
-from duotone.turns import Turns
+from duotone.ledger import ledger as module
+from duotone.ledger.turns import Turns
 from ledgers import ABOUT, HALF, ask, register
 
 HERE = Path(__file__).parent

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duotone import draw, questions
-    from duotone.account import Receipt, Statement
-    from duotone.budget import Sale
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graphs.graph import ColouredGraph
     from duotone.graphs.mechanism import Check, Mechanism
@@ -27,7 +25,9 @@ if TYPE_CHECKING:
     from duotone.graphs.table import GraphTable, graph_table
     from duotone.graphs.truth_table import TruthTable
     from duotone.graphs.values import Column
-    from duotone.ledger import Ledger, open_ledger
+    from duotone.ledger.account import Receipt, Statement
+    from duotone.ledger.filters import Sale
+    from duotone.ledger.ledger import Ledger, open_ledger
     from duotone.line.mechanism import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.line.table import LineTable, line_table
     from duotone.privacy.approx_dp import ApproxDP
@@ -57,9 +57,9 @@ _ROOMS = {
     "tables.ask": ("ask", "prepare", "select_groups", "prepare_groups"),
     "tables.prepared": ("Prepared", "Reply"),
     "release.audit": ("audit_answers", "Audit", "one_by_one"),
-    "budget": ("Sale",),
-    "account": ("Receipt", "Statement"),
-    "ledger": ("open_ledger", "Ledger"),
+    "ledger.filters": ("Sale",),
+    "ledger.account": ("Receipt", "Statement"),
+    "ledger.ledger": ("open_ledger", "Ledger"),
     "errors": ("DuotoneError", "Infeasible", "LedgerBusy", "LedgerError", "MissingExtra", "NotAMorphism", "OverBudget"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

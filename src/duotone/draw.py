@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from duotone.account import Statement
-from duotone.budget import Sum
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import boundary_morphism
+from duotone.ledger.account import Statement
+from duotone.ledger.filters import Sum
 from duotone.line.mechanism import NEVER, LineMechanism, balanced, tradeoff
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Notion

@@ -13,8 +13,8 @@ from duotone.errors import DuotoneError
 from duotone.terminal import printable
 
 if TYPE_CHECKING:
-    from duotone.account import Statement
-    from duotone.ledger import Ledger
+    from duotone.ledger.account import Statement
+    from duotone.ledger.ledger import Ledger
     from duotone.privacy.approx_dp import ApproxDP
 
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
@@ -141,7 +141,7 @@ def reset_clock(
 
 def written(account: Statement) -> dict[str, Any]:
     """A statement as JSON."""
-    from duotone.budget import definition_text
+    from duotone.ledger.filters import definition_text
 
     registered, (epsilon, delta) = account.registered, account.spent
     charges = [
@@ -203,7 +203,7 @@ def _print_account(account: Statement, as_json: bool) -> None:
 
 
 def _open(place: str) -> Ledger:
-    from duotone.ledger import open_ledger
+    from duotone.ledger.ledger import open_ledger
 
     return open_ledger(place)
 

@@ -170,7 +170,7 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
         if again or dataset or asker:
             raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
         return prepared.release()
-    from duotone.ledger import open_ledger
+    from duotone.ledger.ledger import open_ledger
 
     with open_ledger(place) as ledger:
         reply = prepared.charge(ledger, dataset, again=again, by=asker)

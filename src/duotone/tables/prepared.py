@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.account import Receipt
-from duotone.budget import Sale
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.ledger import Ledger
+from duotone.ledger.account import Receipt
+from duotone.ledger.filters import Sale
+from duotone.ledger.ledger import Ledger
 from duotone.line.mechanism import balanced, partition_selection
 from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import ApproxDP

@@ -14,13 +14,13 @@ from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from duotone.cached import cached_property
-from duotone.composition import MOST
 from duotone.errors import DuotoneError
+from duotone.ledger.loss_distributions import MOST
+from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import LARGEST_EPSILON, ApproxDP
 from duotone.privacy.numbers import exp_below, number, probability, show
-from duotone.spent import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 
 LONGEST = 3000
 """The characters of a definition, and of a boundary, that a ledger writes down."""

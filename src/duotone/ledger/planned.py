@@ -8,9 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from duotone.budget import Advanced, Rule, RuleName, Sale, Sum, boundary_text, definition_text, read, write
 from duotone.cached import cached_property
-from duotone.composition import (
+from duotone.errors import DuotoneError
+from duotone.ledger.filters import Advanced, Rule, RuleName, Sale, Sum, boundary_text, definition_text, read, write
+from duotone.ledger.loss_distributions import (
     LEAST,
     LONGEST,
     MOST,
@@ -24,12 +25,11 @@ from duotone.composition import (
     pair_of,
     pair_of_notion,
 )
-from duotone.errors import DuotoneError
+from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import float_above, float_below, number
-from duotone.spent import Spent, epsilon_above, epsilon_below
 
 
 @dataclass(frozen=True)

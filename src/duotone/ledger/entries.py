@@ -14,11 +14,11 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from duotone.budget import read
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, LedgerError
-from duotone.spent import Spent, exactly
-from duotone.stores import Row
+from duotone.ledger.filters import read
+from duotone.ledger.stores import Row
+from duotone.ledger.sums import Spent, exactly
 
 VERSION = 2
 LONGEST_LABEL = 200

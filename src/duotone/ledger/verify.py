@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from duotone.budget import Rule, read, sale_of
-from duotone.chain import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
 from duotone.errors import DuotoneError
-from duotone.plan import rule_of
-from duotone.stores import Row
+from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
+from duotone.ledger.filters import Rule, read, sale_of
+from duotone.ledger.planned import rule_of
+from duotone.ledger.stores import Row
 
 MOST_PROBLEMS = 100
 

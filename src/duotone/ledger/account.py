@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from duotone.budget import Rule, read
-from duotone.chain import Body, State, at, damaged, decoded, digest, is_label
 from duotone.errors import DuotoneError, LedgerError
-from duotone.plan import rule_of
+from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
+from duotone.ledger.filters import Rule, read
+from duotone.ledger.planned import rule_of
+from duotone.ledger.stores import Pages, Row, Store
+from duotone.ledger.stores.scan import Scan
+from duotone.ledger.sums import Spent
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.spent import Spent
-from duotone.stores import Pages, Row, Store
-from duotone.stores.scan import Scan
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from duotone.account import Receipt, Registered, Statement, book, intact, names, statement
-from duotone.budget import RuleName, Sale, boundary_text, read, short, write
-from duotone.chain import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
 from duotone.errors import DuotoneError, LedgerError, OverBudget
+from duotone.ledger.account import Receipt, Registered, Statement, book, intact, names, statement
+from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
+from duotone.ledger.filters import RuleName, Sale, boundary_text, read, short, write
+from duotone.ledger.planned import choose
+from duotone.ledger.stores import Pages, Store, open_store
+from duotone.ledger.stores.backup import new_file
+from duotone.ledger.stores.scan import Scan
+from duotone.ledger.turns import Turns
+from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
-from duotone.plan import choose
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.stores import Pages, Store, open_store
-from duotone.stores.backup import new_file
-from duotone.stores.scan import Scan
-from duotone.turns import Turns
-from duotone.verify import Verdict, verify
 
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""

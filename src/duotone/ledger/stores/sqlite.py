@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from duotone.errors import LedgerBusy, LedgerError
-from duotone.stores.base import BaseStore
-from duotone.stores.filelock import FileLock
-from duotone.stores.journal import check_journal, check_no_log, in_wal_mode, is_interrupted, mark_of
-from duotone.stores.protocol import SCHEMA, Pages
-from duotone.stores.sqlite_file import OpenFile, convert, copied, schema_of, transaction
+from duotone.ledger.stores.base import BaseStore
+from duotone.ledger.stores.filelock import FileLock
+from duotone.ledger.stores.journal import check_journal, check_no_log, in_wal_mode, is_interrupted, mark_of
+from duotone.ledger.stores.protocol import SCHEMA, Pages
+from duotone.ledger.stores.sqlite_file import OpenFile, convert, copied, schema_of, transaction
 
 
 class SqliteStore(BaseStore):

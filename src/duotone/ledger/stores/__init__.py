@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.stores.protocol import Pages, Row, Store
+from duotone.ledger.stores.protocol import Pages, Row, Store
 
 __all__ = ["Pages", "Row", "Store", "open_store"]
 
@@ -19,9 +19,9 @@ def open_store(place: str | Path, *, wait: float = 30.0) -> Store:
     if keywords or (scheme and scheme[1].lower() not in ("postgresql", "postgres")):
         raise DuotoneError("a ledger is a file, or a database whose URL begins with postgresql://")
     if scheme:
-        from duotone.stores.postgres import PostgresStore
+        from duotone.ledger.stores.postgres import PostgresStore
 
         return PostgresStore(text, wait)
-    from duotone.stores.sqlite import SqliteStore
+    from duotone.ledger.stores.sqlite import SqliteStore
 
     return SqliteStore(Path(place), wait)
