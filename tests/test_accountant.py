@@ -16,7 +16,7 @@ import pytest
 
 from accountant import Account, Definition, audit, logarithm
 from duotone import ApproxDP, DuotoneError, Ledger, OverBudget, Sale, balanced, open_ledger
-from duotone.cli import main
+from duotone.cli.app import main
 from ledgers import ABOUT, ask, register
 from memory_store import MemoryStore
 

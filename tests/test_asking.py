@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.questions import Neighbours, verify
 from duotone.tables.ask import prepare
 from duotone.tables.engines.query import People, _one_pass, _plan

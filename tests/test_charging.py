@@ -23,7 +23,7 @@ from duotone import (
     prepare,
     prepare_groups,
 )
-from duotone.cli import main
+from duotone.cli.app import main
 from ledgers import ask, register
 from memory_store import MemoryStore
 

@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 from duotone import ApproxDP, balanced, line_table
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.graphs import families
 
 
@@ -222,7 +222,7 @@ def test_check_refuses_what_is_not_a_mechanism(capsys: pytest.CaptureFixture[str
 
 def test_help_comes_at_once() -> None:
     """No heavy library is imported before a command needs it."""
-    code = "import sys, duotone.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nprint(sorted(sys.modules))"
+    code = "import sys, duotone.cli.app as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nprint(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("'numpy'", "'gmpy2'", "'networkx'", "'matplotlib'", "'scipy'"):
         assert heavy not in loaded
@@ -355,7 +355,7 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
 NOT_AN_INTERRUPT = """
 import os, signal, sys
 import duotone.tables.engines.duckdb as embedded
-from duotone.cli import main
+from duotone.cli.app import main
 
 def busy(*_, **__):
     try:
@@ -382,7 +382,7 @@ def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path,
 SETTING = """
 import os, signal
 import duckdb, ibis, ibis.backends.duckdb
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.tables.engines import duckdb as embedded
 
 class Busy:

@@ -18,7 +18,7 @@ import pytest
 
 import postgres_server
 from duotone import ApproxDP, DuotoneError, ask, prepare, prepare_groups, select_groups
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.tables.engines import open_source
 from duotone.tables.engines.source import quietly
 

@@ -18,7 +18,7 @@ import on_cluster
 import postgres_server
 import spark_cluster
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.tables.conformance import CASES
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.postgres import of_column

@@ -19,7 +19,7 @@ import pytest
 
 from accountant import audit
 from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, open_ledger, with_boundary
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.ledger.entries import canonical, digest, key_of
 from duotone.ledger.stores import Row, open_store
 from duotone.ledger.sums import EXACT, Spent, read_sum

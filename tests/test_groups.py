@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.tables.engines import open_source
 from duotone.tables.engines.query import People, gather
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from duotone import ApproxDP, Ledger, LedgerBusy, LedgerError, OverBudget, open_ledger
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.ledger.stores.postgres import PostgresStore
 from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA, Pages
 from ledgers import ask, askers, register, tampered

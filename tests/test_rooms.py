@@ -12,7 +12,7 @@ SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
     "errors", "cached", "privacy", "line", "machine", "graphs", "release", "questions", "ledger", "tables", "draw", "paper",
-    "terminal", "ledger_cli", "table_commands", "cli", "__main__",
+    "cli", "__main__",
 ]  # fmt: skip
 
 FORMULAS = ("approx_dp", "closed_form", "rounded", "certificate", "audit", "loss_distributions", "sums", "filters", "planned")

@@ -330,7 +330,7 @@ def test_somebody_changes_the_journal_mode_later(path: Path) -> None:
 
 READERS = """
 import os, sys
-from duotone.cli import main
+from duotone.cli.app import main
 def each(place, picture):
     for words in (["show", place], ["show", place, "--json"], ["verify", place], ["export", place], ["plot", place, picture]):
         try:

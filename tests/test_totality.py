@@ -18,7 +18,7 @@ import pytest
 import postgres_server
 import spark_cluster
 from duotone import DuotoneError, prepare
-from duotone.cli import main
+from duotone.cli.app import main
 from duotone.tables.engines import open_source
 from hostile import by_spark, csvs, extras, pairs, sources
 from hostile.asked import PRIVACY, Refused, Tally, levels, wrong_levels

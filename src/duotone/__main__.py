@@ -1,5 +1,5 @@
 """`python -m duotone`."""
 
-from duotone.cli import main
+from duotone.cli.app import main
 
 main()

@@ -58,7 +58,7 @@ def record(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _run(arguments: list[str]) -> tuple[int, str, str]:
-    from duotone.cli import main
+    from duotone.cli.app import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from duotone.errors import DuotoneError
-from duotone.terminal import (
+from duotone.cli.terminal import (
     AsJson,
     CertificateFile,
     Delta,
@@ -28,6 +27,7 @@ from duotone.terminal import (
     write_json,
     wrote,
 )
+from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared, Reply

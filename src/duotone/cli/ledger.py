@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from duotone.cli.terminal import printable
 from duotone.errors import DuotoneError
-from duotone.terminal import printable
 
 if TYPE_CHECKING:
     from duotone.ledger.account import Statement

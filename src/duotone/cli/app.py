@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from duotone.errors import DuotoneError
-from duotone.ledger_cli import ledgers
-from duotone.table_commands import ask, groups
-from duotone.terminal import (
+from duotone.cli.ledger import ledgers
+from duotone.cli.tables import ask, groups
+from duotone.cli.terminal import (
     AsJson,
     CertificateFile,
     Delta,
@@ -35,6 +34,7 @@ from duotone.terminal import (
     write_json,
     wrote,
 )
+from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.graphs.mechanism import Mechanism
