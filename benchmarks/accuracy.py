@@ -30,7 +30,7 @@ from comparing import (
     two_laplaces,
 )
 
-from duotone import ApproxDP, balanced, draw, prepare
+from duotone import ApproxDP, balanced, plotting, prepare
 
 BUDGETS = [(e, d) for d in ("0", "1e-6") for e in ("0.1", "0.2", "0.5", "1", "2")]
 SHOWN = ("1", "1e-6")
@@ -250,10 +250,10 @@ def report_anchor() -> None:
 
 
 STYLES = {
-    "Laplace, parts": (draw.SEQUENCE[1], "--"),
-    "Gaussian": (draw.SEQUENCE[3], ":"),
-    "Laplace": (draw.SEQUENCE[2], "-."),
-    "OpenDP canonical": (draw.SEQUENCE[5], "-"),
+    "Laplace, parts": (plotting.SEQUENCE[1], "--"),
+    "Gaussian": (plotting.SEQUENCE[3], ":"),
+    "Laplace": (plotting.SEQUENCE[2], "-."),
+    "OpenDP canonical": (plotting.SEQUENCE[5], "-"),
 }
 PANELS = (1, 3, 4, 6, 11, 15)
 
@@ -284,12 +284,12 @@ def _panel(ax: Any, c: Cases, by: Errors) -> None:
             ax.plot(at, worst, color=colour, ls=style, lw=1.5, label=name)
             ax.fill_between(at, luckiest, worst, color=colour, alpha=0.12, lw=0)
         kept = {side * k: e for k, e in by_margin(c, by[DUOTONE], np.max, (side,)).items() if e > 0}
-        ax.plot(list(kept), list(kept.values()), "o", ms=4, color=draw.SEQUENCE[0], label=DUOTONE, zorder=4)
+        ax.plot(list(kept), list(kept.values()), "o", ms=4, color=plotting.SEQUENCE[0], label=DUOTONE, zorder=4)
     ax.set_title(c.name, fontsize=10)
     ax.set(yscale="log", ylim=(3e-7, 1), xlim=(-MARGINS - 0.5, MARGINS + 0.5))
-    ax.axvline(0, color=draw.INK, lw=0.8, ls=":")
+    ax.axvline(0, color=plotting.INK, lw=0.8, ls=":")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color=draw.FAINT, lw=0.4)
+    ax.grid(axis="y", color=plotting.FAINT, lw=0.4)
 
 
 def main() -> None:
@@ -303,7 +303,7 @@ def main() -> None:
     report_anchor()
     if len(sys.argv) > 1:
         Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
-        draw.save(picture(found), Path(sys.argv[1]) / "accuracy.svg")
+        plotting.save(picture(found), Path(sys.argv[1]) / "accuracy.svg")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from duotone import ApproxDP, Audit, Coin, audit_answers, balanced, draw, one_by_one, partition_selection
+from duotone import ApproxDP, Audit, Coin, audit_answers, balanced, one_by_one, partition_selection, plotting
 
 SURE = 0.999
 
@@ -64,7 +64,7 @@ def main() -> None:
         report(name, found, time.perf_counter() - start)
         if len(sys.argv) > 1:
             Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
-            draw.save(draw.audit_bound(found), Path(sys.argv[1]) / f"audit-{i + 1}.png")
+            plotting.save(plotting.audit_bound(found), Path(sys.argv[1]) / f"audit-{i + 1}.png")
 
 
 if __name__ == "__main__":

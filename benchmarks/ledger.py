@@ -21,11 +21,11 @@ from statistics import median
 from typing import Any
 
 from duotone import ApproxDP, Ledger, Sale, balanced, open_ledger
-from duotone.draw import BLUE, FAINT, INK, RED, save, spending
 from duotone.ledger.filters import Advanced, Sum
 from duotone.ledger.planned import Plan
 from duotone.ledger.stores import open_store
 from duotone.ledger.sums import Spent
+from duotone.plotting import BLUE, FAINT, INK, RED, save, spending
 
 EACH, BUDGET = ApproxDP("0.1", "1e-10"), ApproxDP(8000, "1e-6")
 COUNTS = (1, 10, 100, 1000)

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from duotone import ApproxDP, Infeasible, design, draw
+from duotone import ApproxDP, Infeasible, design, plotting
 from duotone.graphs import families
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
@@ -23,7 +23,7 @@ except Infeasible as clash:
     print(f"  under (log 1.1, 0): {clash}")
 
 for name, figure in {
-    "figure-2": draw.boundary_graph(graph, families.FIGURE_2_POSITIONS),
-    "figure-2-mechanism": draw.graph(mechanism, families.FIGURE_2_POSITIONS),
+    "figure-2": plotting.boundary_graph(graph, families.FIGURE_2_POSITIONS),
+    "figure-2-mechanism": plotting.graph(mechanism, families.FIGURE_2_POSITIONS),
 }.items():
-    print(f"  wrote {draw.save(figure, folder / f'{name}.svg')} and {draw.save(figure, folder / f'{name}.png').name}")
+    print(f"  wrote {plotting.save(figure, folder / f'{name}.svg')} and {plotting.save(figure, folder / f'{name}.png').name}")

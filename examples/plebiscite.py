@@ -6,7 +6,7 @@ The 1988 Chilean plebiscite: 868 of 2,700 people asked said yes, 889 no. See exa
 import sys
 from pathlib import Path
 
-from duotone import ApproxDP, draw, prepare
+from duotone import ApproxDP, plotting, prepare
 
 survey = Path(__file__).parent / "chile" / "chile.csv"
 privacy = ApproxDP(1, "1e-6")
@@ -38,4 +38,4 @@ print(
 if len(sys.argv) > 1:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    print("wrote", draw.save(draw.error_by_distance([privacy, regions.share]), folder / "plebiscite.svg"))
+    print("wrote", plotting.save(plotting.error_by_distance([privacy, regions.share]), folder / "plebiscite.svg"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, draw, one_by_one, partition_selection
+from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, one_by_one, partition_selection, plotting
 from duotone.release.audit import lower_bound
 
 CLAIM = ApproxDP(ratio=2, delta="1/10")
@@ -28,7 +28,7 @@ def test_our_mechanism_keeps_its_claim_and_the_bound_comes_close() -> None:
     found = audit_answers(line(CLAIM), 0, -1, CLAIM, draws=5 * 10**7, confidence=SURE)
     assert not found.caught
     assert found.claim.epsilon - 0.005 < found.epsilon <= found.claim.epsilon
-    legend: Any = draw.audit_bound(found).axes[0].get_legend()
+    legend: Any = plotting.audit_bound(found).axes[0].get_legend()
     assert "claimed" in legend.get_texts()[1].get_text()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from duotone import ApproxDP, Sale, balanced, draw, open_ledger
+from duotone import ApproxDP, Sale, balanced, open_ledger, plotting
 from ledgers import ABOUT, ask, register
 from test_cli import run
 
@@ -94,7 +94,7 @@ def test_plot(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) ->
     assert (tmp_path / "spent.svg").stat().st_size > 5000
     with open_ledger(path) as ledger:
         register(ledger, dataset="empty")
-        draw.save(draw.spending(ledger.statement("empty")), tmp_path / "empty.png")  # nothing spent, and no warning
+        plotting.save(plotting.spending(ledger.statement("empty")), tmp_path / "empty.png")  # nothing spent, and no warning
     code, _, err = run(capsys, "ledger", "plot", path, tmp_path / "spent.svg")
     assert code == 2
     assert "this ledger has 2 datasets: name one with --dataset" in err

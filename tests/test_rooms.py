@@ -11,7 +11,7 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [
-    "errors", "cached", "privacy", "line", "machine", "graphs", "release", "questions", "ledger", "tables", "draw", "paper",
+    "errors", "cached", "privacy", "line", "machine", "graphs", "release", "questions", "ledger", "tables", "plotting", "paper",
     "cli", "__main__",
 ]  # fmt: skip
 

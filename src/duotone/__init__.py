@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duotone import draw, questions
+    from duotone import plotting, questions
     from duotone.errors import DuotoneError, Infeasible, LedgerBusy, LedgerError, MissingExtra, NotAMorphism, OverBudget
     from duotone.graphs.graph import ColouredGraph
     from duotone.graphs.mechanism import Check, Mechanism
@@ -98,12 +98,12 @@ __all__ = [
     "balanced",
     "boundary_morphism",
     "design",
-    "draw",
     "graph_table",
     "line_table",
     "one_by_one",
     "open_ledger",
     "partition_selection",
+    "plotting",
     "prepare",
     "prepare_groups",
     "prove",
@@ -117,7 +117,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used, so that `duotone --help` comes at once."""
-    if name in ("draw", "questions"):
+    if name in ("plotting", "questions"):
         return import_module(f"duotone.{name}")
     if name in _HOME:
         value = getattr(import_module(f"duotone.{_HOME[name]}"), name)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from duotone import draw
+from duotone import plotting
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graphs import families
 from duotone.graphs.graph import ColouredGraph
@@ -57,19 +57,22 @@ def figures(folder: Path) -> Iterator[Path]:
     joins = {(1,): (1, 1), (2,): (3, 1), (3,): (5, 1), (1, 2): (1, 3), (1, 3): (3, 3), (2, 3): (5, 3), (1, 2, 3): (3, 5)}
     loose, tight = ApproxDP(ratio=2, delta="1/10"), ApproxDP(ratio="1.3", delta="1/10")
     fig_2 = families.figure_2()
+    fixed = design(fig_2, loose, {"h": "0.6", "l": "0.7"})
     pictures: dict[str, Callable[[], Figure]] = {
-        "figure-1a": lambda: draw.graph(families.votes(3).graph(), cube),
-        "figure-1b": lambda: draw.graph(families.turnout(2, 1).graph(), {frozenset(k): v for k, v in joins.items()}),
-        "figure-1c": lambda: draw.graph(families.line(2, 2).graph(), {i: (i, 0) for i in range(1, 5)}),
-        "figure-2": lambda: draw.boundary_graph(fig_2, families.FIGURE_2_POSITIONS),
-        "figure-2-mechanism": lambda: draw.graph(design(fig_2, loose, {"h": "0.6", "l": "0.7"}), families.FIGURE_2_POSITIONS),
-        "figure-3": lambda: draw.line_phases(with_boundary(tight, "1/50"), 12, 4),
-        "error-by-distance": lambda: draw.error_by_distance([ApproxDP(e, "1e-6") for e in ("0.5", "1", "2")] + [loose]),
-        "trade-off": lambda: draw.tradeoff_curve([tight, loose, ApproxDP(1, "1e-6")]),
+        "figure-1a": lambda: plotting.graph(families.votes(3).graph(), cube),
+        "figure-1b": lambda: plotting.graph(families.turnout(2, 1).graph(), {frozenset(k): v for k, v in joins.items()}),
+        "figure-1c": lambda: plotting.graph(families.line(2, 2).graph(), {i: (i, 0) for i in range(1, 5)}),
+        "figure-2": lambda: plotting.boundary_graph(fig_2, families.FIGURE_2_POSITIONS),
+        "figure-2-mechanism": lambda: plotting.graph(
+            design(fig_2, loose, {"h": "0.6", "l": "0.7"}), families.FIGURE_2_POSITIONS
+        ),
+        "figure-3": lambda: plotting.line_phases(with_boundary(tight, "1/50"), 12, 4),
+        "error-by-distance": lambda: plotting.error_by_distance([ApproxDP(e, "1e-6") for e in ("0.5", "1", "2")] + [loose]),
+        "trade-off": lambda: plotting.tradeoff_curve([tight, loose, ApproxDP(1, "1e-6")]),
     }
     for name, picture in pictures.items():
         for ending in ("svg", "png"):
-            yield draw.save(picture(), folder / f"{name}.{ending}")
+            yield plotting.save(picture(), folder / f"{name}.{ending}")
 
 
 def _claim(place: str, what: str, claimed: str, computed: Number) -> Claim:

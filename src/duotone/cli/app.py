@@ -216,9 +216,9 @@ def design(
     if small(len(coloured), len(coloured.indices)):
         _hint(optimal.improvable(coloured, privacy, fixed))
     if draw is not None:
-        from duotone import draw as pictures
+        from duotone import plotting
 
-        wrote(pictures.save(pictures.graph(mechanism), draw))
+        wrote(plotting.save(plotting.graph(mechanism), draw))
     if certificate is not None:
         write_json(certificate, graph_table(coloured, privacy, fixed).certificate())
     _print_mechanism(mechanism, privacy, as_json)
@@ -251,9 +251,9 @@ def line(
     mechanism = optimal.design(families.line(blue, red).graph(), privacy, boundary)
     plain = on_line(privacy, boundary)
     if draw is not None:
-        from duotone import draw as pictures
+        from duotone import plotting
 
-        wrote(pictures.save(pictures.line_phases(plain, blue, red), draw))
+        wrote(plotting.save(plotting.line_phases(plain, blue, red), draw))
     if certificate is not None:
         write_json(certificate, line_table(plain).certificate())
     _print_mechanism(mechanism, privacy, as_json)
@@ -327,9 +327,9 @@ def audit(
     black_box = _black_box(target, claim)
     found = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
     if draw is not None:
-        from duotone import draw as pictures
+        from duotone import plotting
 
-        wrote(pictures.save(pictures.audit_bound(found), draw))
+        wrote(plotting.save(plotting.audit_bound(found), draw))
     if as_json:
         told = {"epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": float(claim.delta)}
         print(json.dumps({**told, "confidence": confidence, "draws": draws, "yes": found.yes, "refuted": found.caught}))

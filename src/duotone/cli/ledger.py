@@ -76,14 +76,14 @@ def plot(
     dataset: Dataset = None,
 ) -> None:
     """Draw what was spent over time."""
-    from duotone import draw
+    from duotone import plotting
 
     with _open(place) as ledger:
         names = ledger.datasets()
         if dataset is None and len(names) != 1:
             raise DuotoneError(f"this ledger has {len(names)} datasets: name one with --dataset")
         account = ledger.statement(dataset or names[0])
-    path = draw.save(draw.spending(account), picture)
+    path = plotting.save(plotting.spending(account), picture)
     print(f"wrote {path}", file=sys.stderr)
 
 

@@ -98,9 +98,9 @@ def ask(
     )
     with asked as prepared:
         if draw is not None:
-            from duotone import draw as pictures
+            from duotone import plotting
 
-            wrote(pictures.save(pictures.error_by_distance([prepared.share]), draw))
+            wrote(plotting.save(plotting.error_by_distance([prepared.share]), draw))
         reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None and reply is not None:
         write_json(certificate, reply.certificate())

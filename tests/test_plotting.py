@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, MissingExtra, balanced, design, draw, with_boundary
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, MissingExtra, balanced, design, plotting, with_boundary
 from duotone.graphs import families
 
 PRIVACY = ApproxDP(ratio=2, delta="1/10")
@@ -20,24 +20,24 @@ def texts(figure: object) -> str:
 
 def test_graph_names_and_probabilities(tmp_path: Path) -> None:
     mechanism = design(families.votes(3).graph(), PRIVACY)
-    assert "111: 0.9" in texts(draw.graph(mechanism))
-    assert "Pr[truth]" not in texts(draw.graph(mechanism.graph))
-    first = draw.save(draw.graph(mechanism), tmp_path / "a.svg").read_bytes()
-    assert first == draw.save(draw.graph(mechanism), tmp_path / "b.svg").read_bytes()
-    assert draw.save(draw.graph(mechanism), tmp_path / "a.png").stat().st_size > 5000
+    assert "111: 0.9" in texts(plotting.graph(mechanism))
+    assert "Pr[truth]" not in texts(plotting.graph(mechanism.graph))
+    first = plotting.save(plotting.graph(mechanism), tmp_path / "a.svg").read_bytes()
+    assert first == plotting.save(plotting.graph(mechanism), tmp_path / "b.svg").read_bytes()
+    assert plotting.save(plotting.graph(mechanism), tmp_path / "a.png").stat().st_size > 5000
 
 
 def test_datasets_stand_in_columns_by_level() -> None:
     graph = ColouredGraph([(1, 2), (3, 4), (3, 5)], {1: "red", 2: "red", 3: "blue", 4: "blue", 5: "red"})
-    where = draw._layout(graph)
+    where = plotting._layout(graph)
     assert set(where) == set(graph.names)
     assert len(set(where.values())) == 5
     assert where[4][0] < where[3][0] < where[5][0] < min(where[1][0], where[2][0])
-    assert where == draw._layout(graph)
+    assert where == plotting._layout(graph)
 
 
 def test_boundary_ring_is_drawn_per_boundary_dataset() -> None:
-    figure = draw.graph(families.figure_2(), families.FIGURE_2_POSITIONS)
+    figure = plotting.graph(families.figure_2(), families.FIGURE_2_POSITIONS)
     drawn: list[Any] = [
         c for c in figure.axes[0].collections if isinstance(c, PathCollection) and len(np.asarray(c.get_offsets())) == 1
     ]
@@ -46,21 +46,21 @@ def test_boundary_ring_is_drawn_per_boundary_dataset() -> None:
 
 
 def test_boundary_graph_lists_who_is_where() -> None:
-    assert "c\ng\nk" in texts(draw.boundary_graph(families.figure_2(), families.FIGURE_2_POSITIONS))
+    assert "c\ng\nk" in texts(plotting.boundary_graph(families.figure_2(), families.FIGURE_2_POSITIONS))
 
 
 def test_line_phases() -> None:
-    shown = texts(draw.line_phases(with_boundary(PRIVACY, "1/100"), 6, 2))
+    shown = texts(plotting.line_phases(with_boundary(PRIVACY, "1/100"), 6, 2))
     assert "initial recurrence" in shown
     assert "terminal recurrence" in shown
-    assert "initial" not in texts(draw.line_phases(balanced(PRIVACY), 6, 30))
+    assert "initial" not in texts(plotting.line_phases(balanced(PRIVACY), 6, 30))
 
 
 def test_error_and_tradeoff() -> None:
-    figure = draw.error_by_distance([PRIVACY, ApproxDP(1, 1e-6), ApproxDP(1, 0)])
+    figure = plotting.error_by_distance([PRIVACY, ApproxDP(1, 1e-6), ApproxDP(1, 0)])
     assert "0 from 14" in texts(figure)
     assert "e^ε = 2, δ = 0.1" in texts(figure)
-    assert "balanced" in texts(draw.tradeoff_curve([PRIVACY, ApproxDP(0, "0.1")]))
+    assert "balanced" in texts(plotting.tradeoff_curve([PRIVACY, ApproxDP(0, "0.1")]))
 
 
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,21 +71,21 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def __str__(self) -> str:
             return "own notion"
 
-    assert "own notion" in texts(draw.tradeoff_curve([Own()]))
+    assert "own notion" in texts(plotting.tradeoff_curve([Own()]))
     with pytest.raises(DuotoneError, match="phases are a property"):
-        draw.line_phases(with_boundary(Own(), 0.5), 2, 2)
+        plotting.line_phases(with_boundary(Own(), 0.5), 2, 2)
     with pytest.raises(DuotoneError, match="would not be legible"):
-        draw.graph(families.votes(9).graph())
-    figure = draw.graph(families.line(1, 1).graph())
+        plotting.graph(families.votes(9).graph())
+    figure = plotting.graph(families.line(1, 1).graph())
     with pytest.raises(DuotoneError, match=r"must end in .svg, .png or .pdf, got a.txt"):
-        draw.save(figure, tmp_path / "a.txt")
+        plotting.save(figure, tmp_path / "a.txt")
     with pytest.raises(DuotoneError, match="cannot write"):
-        draw.save(figure, tmp_path / "missing" / "a.svg")
+        plotting.save(figure, tmp_path / "missing" / "a.svg")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r'pip install "duotone\[draw\]"'):
-        draw.graph(families.votes(2).graph())
+        plotting.graph(families.votes(2).graph())
 
 
 def test_the_mechanisms_picture_needs_no_graph_library_layout() -> None:
     mechanism = Mechanism.from_yes(families.line(1, 1).graph(), {1: 1, 2: "1/2"})
-    assert "2: 0.5" in texts(draw.graph(mechanism, {1: (0, 0), 2: (1, 0)}))
+    assert "2: 0.5" in texts(plotting.graph(mechanism, {1: (0, 0), 2: (1, 0)}))
