@@ -249,6 +249,21 @@ def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: py
     prepare(rows, "count(*) filter (where name = 'Bob') > 1000000", P).close()  # a count needs no ends
 
 
+@pytest.mark.parametrize("delta", ["5e-6", "5e-7"])
+def test_a_hundred_thousand_and_a_million_levels_are_answered_or_refused(delta: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Bob and with him, whose value once met a limit of the engine's."""
+    tables = [pa.table({"name": ["Ann", "Cy", "Di", name], "x": [1, 2, 3, 7]}) for name in ("Eve", "Bob")]
+    privacy = ApproxDP(0, delta)
+    for question, expected in (("count(*) filter (where name = 'Bob') > 0", [-1, 0]), ("median(x) > 3", [-3, -3])):
+        for table, level in zip(tables, expected, strict=True):
+            with prepare(table, question, privacy) as asked:
+                assert asked._levels()[2].tolist() == [level]
+    monkeypatch.setattr(Source, "run", None)  # nothing may be read
+    for table in tables:
+        with pytest.raises(DuotoneError, match="most influential people, and engines keep at most 65536"):
+            prepare(table, "sum(x) filter (where name = 'Bob') > 1000000", privacy, bounds={"x": (0, 10)})
+
+
 def test_the_engine_keeps_as_many_as_it_may_be_asked_for() -> None:
     with duckdb.connect() as connection:
         kept = connection.execute(f"select len(max(i, {MOST_ENDS + 2})) from range(5) t(i)").fetchall()
