@@ -297,6 +297,41 @@ def test_notions_are_equal_only_if_their_epsilon_is() -> None:
     assert ApproxDP(1) == ApproxDP("1") == ApproxDP(1.0)
 
 
+def test_beyond_the_largest_epsilon_there_is_one_notion() -> None:
+    assert ApproxDP(9000, "0.1") == ApproxDP(10**4, "0.1") == ApproxDP(8192, "0.1") != ApproxDP("8191.9", "0.1")
+
+
+def test_a_ratio_is_read_as_it_was_written_down() -> None:
+    assert ApproxDP.from_ratio("3/2", "1/10") == ApproxDP(ratio="3/2", delta="1/10")
+    long = ApproxDP(8192).ratio  # too long to be asked for, and yet somebody's budget
+    assert ApproxDP.from_ratio(long, "1/10").ratio == long
+    for below in ("1/2", 0, -3, "0.999999", NAN, math.inf):
+        with pytest.raises(DuotoneError, match="ratio must be finite and at least 1"):
+            ApproxDP.from_ratio(below, 0)
+    with pytest.raises(DuotoneError, match="ratio has too many digits"):
+        ApproxDP.from_ratio(2**11821, 0)
+    for delta in (1, "-1/10", NAN):
+        with pytest.raises(DuotoneError, match="delta must be"):
+            ApproxDP.from_ratio(2, delta)
+
+
+@pytest.mark.parametrize("epsilon", ["0", "1e-9", "0.3", "1", "60"])
+def test_the_notion_above_allows_more_by_very_little(epsilon: str) -> None:
+    power = Fraction(Context(prec=200).exp(Decimal(epsilon)))  # another library's e^ε
+    above = ApproxDP(epsilon, "0.1").above()
+    assert above.exact
+    assert power <= above.ratio <= power + (power - 1) / 2**119
+    assert above.delta == Fraction(1, 10)
+    assert ApproxDP(ratio="3/2", delta="0.1").above() == ApproxDP(ratio="3/2", delta="0.1")
+
+
+def test_a_budget_is_divided_among_a_number_of_answers_that_can_be_counted() -> None:
+    assert ApproxDP("1/3").split(2**63 - 1).exponent == Fraction(1, 3 * (2**63 - 1))
+    for parts in (0, -1, 2**63, 3**50, 1.0, True, "2"):
+        with pytest.raises(DuotoneError, match="a whole number of answers, at least 1"):
+            ApproxDP(1).split(parts)  # type: ignore[arg-type]
+
+
 def test_a_parameter_has_a_bounded_length() -> None:
     for long in ("0." + "1" * 120_000, Fraction(1, 10**1300), "1e-2999"):
         with pytest.raises(DuotoneError, match="epsilon has too many digits: at most 1228"):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from duotone.questions import (
     smallest,
     verify,
 )
+from duotone.questions.threshold import Scores, levels
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
 
@@ -135,6 +137,37 @@ def slow_level(question: Threshold, people: list[int], most: int) -> float:
 def test_larger_tables_against_every_choice(people: list[int], at_least: int, somebody: bool, neighbours: Neighbours) -> None:
     question = Threshold(int, -6, 9, max(at_least, 0) if somebody else at_least, somebody, neighbours)
     assert question.level(people) == slow_level(question, people, 14)
+
+
+def both_ends(tables: list[list[int]], reach: int) -> Scores:
+    """Many tables at once, as engines give them: of each, only the `reach` largest and the `reach` smallest scores."""
+
+    def end(reverse: bool) -> list[tuple[Any, Any]]:
+        ordered = [sorted(table, reverse=reverse) for table in tables]
+        ranks = [[(table[i], 1) if i < len(table) else (0, 0) for table in ordered] for i in range(reach)]
+        return [tuple(np.array(part, dtype=object) for part in zip(*rank, strict=True)) for rank in ranks]  # type: ignore[misc]
+
+    return Scores(np.array([sum(table) for table in tables], dtype=object), end(True), end(False), reach)
+
+
+@given(
+    st.sampled_from([(-6, 9), (0, 5), (1, 4), (-5, -1), (-3, 0)]),
+    st.lists(st.lists(st.integers(-6, 9), max_size=6), min_size=1, max_size=4),
+    st.integers(-20, 25),
+    st.integers(0, 4),
+    st.sampled_from(BOTH),
+)
+def test_the_ends_of_many_tables_tell_every_level_within_reach(
+    bounds: tuple[int, int], drawn: list[list[int]], at_least: int, reach: int, neighbours: Neighbours
+) -> None:
+    tables = [[min(max(v, bounds[0]), bounds[1]) for v in table] for table in drawn]
+    told = levels(both_ends(tables, reach), *bounds, at_least, neighbours)
+    for people, level in zip(tables, told.tolist(), strict=True):
+        true = slow_level(Threshold(int, *bounds, at_least, neighbours=neighbours), people, 30)
+        if -reach <= true < reach:
+            assert level == true
+        else:
+            assert level >= reach if true >= 0 else level < -reach
 
 
 def test_values_outside_their_bounds_are_clipped() -> None:
