@@ -399,7 +399,7 @@ def test_neighbours_that_never_agree_have_no_notion() -> None:
         with pytest.raises(DuotoneError, match="no finite epsilon"):
             ApproxDP.tightest([pair], delta="0.99")
     nearly = ApproxDP.tightest([(0, Fraction(99, 100))], ratio=2)
-    assert (nearly.ratio, nearly.delta) == (2, Fraction(99, 100))
+    assert (nearly.ratio, nearly.delta) == (Fraction(2), Fraction(99, 100))
 
 
 def test_tightest_wants_one_of_the_two() -> None:

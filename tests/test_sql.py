@@ -19,7 +19,7 @@ import duotone
 import optimised
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.sql.atoms import Term, Total
-from duotone.sql.condition import ALWAYS, Compare, IsNull, Joined, Like, Not, Operand, combinations
+from duotone.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand, combinations
 from duotone.sql.question import read_question
 from duotone.sql.scoring import Bounds, Grid, score
 from refusals import COLUMNS, DECLARED, REFUSED, TABLE
@@ -267,11 +267,11 @@ def test_scores_against_every_row(strict: bool, present: Any) -> None:
         worths = [worth(terms, row) for row in rows]
         scale = rule.terms[0][0] / (terms[0].weight * (GRIDS[terms[0].value.column].step if terms[0].value else 1))
         steps = [t.weight * (GRIDS[t.value.column].step if t.value else 1) for t in terms]
-        assert [(step * scale, t) for step, t in zip(steps, terms, strict=True)] == [*rule.terms]
+        assert [(int(step * scale), t) for step, t in zip(steps, terms, strict=True)] == [*rule.terms]
         columns = [t.value for t in terms if t.value]
         assert rule.exact == (len(columns) == len({*columns}))
         if rule.exact:
-            assert (rule.lowest, rule.highest) == (min(worths) * scale, max(worths) * scale), (terms, present)
+            assert [rule.lowest, rule.highest] == [int(min(worths) * scale), int(max(worths) * scale)], (terms, present)
         assert rule.lowest <= min(worths) * scale <= max(worths) * scale <= rule.highest
         ranges = any(t.value and true_of(t.where, row) for t in terms for row in rows)
         assert rule.possible == (None if ranges else tuple(sorted({int(w * scale) for w in worths})))
@@ -288,7 +288,7 @@ def test_what_no_row_can_be_among_scores_nothing() -> None:
 
 def test_people_score_what_any_of_their_rows_does() -> None:
     """Up to three rows each: a person is counted once by each condition that one of its rows satisfies."""
-    wheres = [LOW, HIGH, IsNull(C), Compare(C, "=", Fraction(2))]
+    wheres: list[Condition] = [LOW, HIGH, IsNull(C), Compare(C, "=", Fraction(2))]
     for weights in itertools.product((1, -2, 5), repeat=4):
         terms = tuple(Term(Fraction(w), None, where) for w, where in zip(weights, wheres, strict=True))
         people = itertools.combinations_with_replacement([{"c": c} for c in (None, 0, 1, 2)], 3)
