@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import runpy
+from dataclasses import FrozenInstanceError
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -369,6 +370,11 @@ def test_a_budget_is_divided_among_a_number_of_answers_that_can_be_counted() -> 
     for parts in (0, -1, 2**63, 3**50, 1.0, True, "2"):
         with pytest.raises(DuotoneError, match="a whole number of answers, at least 1"):
             ApproxDP(1).split(parts)  # type: ignore[arg-type]
+
+
+def test_a_notion_never_changes() -> None:
+    with pytest.raises(FrozenInstanceError):
+        ApproxDP(1).delta = 0.5  # type: ignore[misc]
 
 
 def test_a_parameter_has_a_bounded_length() -> None:

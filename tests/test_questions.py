@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -211,6 +211,14 @@ def test_verify_shows_the_first_counterexample() -> None:
     assert verify(Wrong("wrong side"), [0, 1]) == Verdict(False, False, 10, ((1, 1),))
     with pytest.raises(DuotoneError, match="at least one value"):
         verify(Wrong("bound"), [])
+
+
+def test_questions_never_change() -> None:
+    question = Threshold(int, 0, 1, 1)
+    with pytest.raises(FrozenInstanceError):
+        question.highest = 10**6  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        both_ends([[1]], 1).reach = None  # type: ignore[misc]
 
 
 def test_bad_questions() -> None:

@@ -8,6 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -278,6 +279,13 @@ def test_scores_against_every_row(strict: bool, present: Any) -> None:
         assert (rule.absent, rule.nobody) == (present is not None, False)
         yes = [n / scale > limit if strict else n / scale >= limit for n in (rule.at_least - 1, rule.at_least)]
         assert yes == [False, True]
+
+
+def test_bounds_never_change() -> None:
+    bounds, rule = Bounds.of(0, 1), score(Total((Term(Fraction(1), X, ALWAYS),), Fraction(0), True), GRIDS)
+    for made, name in ((bounds, "high"), (bounds.on("x", "float"), "high"), (rule, "highest")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(made, name, 10**6)
 
 
 def test_what_no_row_can_be_among_scores_nothing() -> None:
