@@ -246,6 +246,16 @@ def test_exact_probabilities_of_many_distances(ratio: str, start: str, by_hand: 
     assert privacy.certain_after(start) == len(expected) - 1
 
 
+@pytest.mark.parametrize("ratio", ["11/10", "5/4", "2", "7"])
+@pytest.mark.parametrize("delta", ["1/10", "1/100", "1/1000"])
+@pytest.mark.parametrize("x", ["0", "1/1000", "1/50", "1/3"])
+def test_certainty_comes_after_as_many_steps_as_are_counted_one_by_one(ratio: str, delta: str, x: str) -> None:
+    privacy, truth, steps = ApproxDP(ratio=ratio, delta=delta), Fraction(x), 0
+    while truth < 1:
+        truth, steps = _next(privacy, truth), steps + 1
+    assert privacy.certain_after(x) == steps
+
+
 def test_numbers_of_steps_are_counted_up_to_2_to_the_1000() -> None:
     for steps, counted in ((2**1000 - 1, float(2**1000 - 1)), (2**999 + 1, float(2**999 + 1)), (2**1000, math.inf)):
         assert ApproxDP(ratio=1, delta=Fraction(1, steps)).certain_after(0) == counted
