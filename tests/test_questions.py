@@ -25,7 +25,7 @@ from duotone.questions import (
     smallest,
     verify,
 )
-from duotone.questions.threshold import Scores, levels
+from duotone.questions.threshold import Scores, fewest, levels, scores
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
 
@@ -168,6 +168,15 @@ def test_the_ends_of_many_tables_tell_every_level_within_reach(
             assert level == true
         else:
             assert level >= reach if true >= 0 else level < -reach
+
+
+def test_the_fewest_changes_by_hand() -> None:
+    """Of people who score 3, 1 and 1, to lower their total by so much: who leaves, then who joins."""
+    largest, excess = scores([1, 3, 1]).largest, np.array([-5, 0, 1, 3, 4, 5, 6, 8, 9], dtype=object)
+    assert fewest(largest, excess, 0, "add-remove").tolist() == [0, 0, 1, 1, 2, 3, math.inf, math.inf, math.inf]
+    assert fewest(largest, excess, -2, "add-remove").tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 4]
+    assert fewest(largest, excess, -1, "replace").tolist() == [0, 0, 1, 1, 1, 2, 2, 3, math.inf]
+    assert fewest(largest, excess, 1, "replace").tolist() == [0, 0, 1, *[math.inf] * 6]
 
 
 def test_values_outside_their_bounds_are_clipped() -> None:

@@ -199,6 +199,14 @@ def test_a_certificate_writes_a_boundary_value_as_a_fraction() -> None:
     assert line_table(with_boundary(privacy, "0.6")).certificate()["boundary"] == "3/5"
 
 
+def test_nobody_holds_down_what_is_certain() -> None:
+    """Balanced, with e^ε = 2 and δ = 1/4: 3/4 at the boundary, which is fixed, and 1 beyond it."""
+    graph = families.votes(5).graph()
+    table = graph_table(graph, ApproxDP(ratio=2, delta="1/4"))
+    assert {Fraction(t, 2**table.bits) for t in table.truth} == {Fraction(3, 4), Fraction(1)}
+    assert set(table.witness) == {None}
+
+
 def test_tables_never_change() -> None:
     privacy = ApproxDP(1, "1e-6")
     for made in (line_table(balanced(privacy)), graph_table(families.figure_2(), privacy), Rounded(privacy, 128)):
