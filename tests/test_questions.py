@@ -177,6 +177,7 @@ def test_the_fewest_changes_by_hand() -> None:
     assert fewest(largest, excess, -2, "add-remove").tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 4]
     assert fewest(largest, excess, -1, "replace").tolist() == [0, 0, 1, 1, 1, 2, 2, 3, math.inf]
     assert fewest(largest, excess, 1, "replace").tolist() == [0, 0, 1, *[math.inf] * 6]
+    assert fewest(scores([1, 1]).largest, excess[:3], 0, "add-remove").tolist() == [0, 0, 1]
 
 
 def test_values_outside_their_bounds_are_clipped() -> None:
