@@ -188,6 +188,18 @@ def test_values_outside_their_bounds_are_clipped() -> None:
     assert verify(beaten, [(1, 0), (1, 9), (2, -4), (2, 1), None], people=3).exact
 
 
+def test_a_crowd_is_never_taken_for_a_larger_sum() -> None:
+    """A hundred thousand people whose sum is 0: no sum of at least 1, which one more would make; and at least 0."""
+    people = [1, -1] * 50_000
+    assert Threshold(int, -1, 1, 1, somebody=True).level(people) == -1
+    assert Threshold(int, -1, 1, 0, somebody=True).level(people) == 0
+
+
+def test_everybody_may_count_the_same() -> None:
+    question = Threshold(int, 1, 1, 2)
+    assert [question.level([7] * n) for n in range(5)] == [-2, -1, 0, 1, 2]
+
+
 def test_the_published_distances() -> None:
     """Fewest people to flip, as measured by others: lower median and majority."""
     for above in range(7):
