@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import partial
@@ -18,8 +19,8 @@ from typing import Any
 import pytest
 
 from accountant import audit
-from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, open_ledger, with_boundary
-from duotone.chain import canonical, digest, key_of
+from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, chain, open_ledger, with_boundary
+from duotone.chain import State, canonical, dated, decoded, digest, key_of, loaded
 from duotone.cli import main
 from duotone.spent import EXACT, Spent, read_sum
 from duotone.stores import Row, open_store
@@ -181,6 +182,109 @@ def test_sums_that_entries_carry_are_not_taken_on_trust(tmp_path: Path, chained:
                 with pytest.raises(LedgerError, match="entry 3 of the ledger is damaged: run verify; nothing was released"):
                     ask(ledger, question)
             assert ledger.verify().problems == ("entry 3 is not the one that was written after entry 2",)
+
+
+def _row(text: Any, hashed: Any = "h") -> Row:
+    return Row(2, "d", "charge", "k", text, hashed)
+
+
+CHARGE, CLOCK = json.loads(SECOND_VERSION[1]), json.loads(SECOND_VERSION[2])
+NOT_ENTRIES: list[dict[str, Any]] = [
+    *({name: value for name, value in CHARGE.items() if name != missing} for missing in CHARGE if missing != "by"),
+    *({**CHARGE, name: 1.5} for name in ("version", "question", "notion", "boundary", "answers", "key", "after", "kind", "at")),
+    *({**CHARGE, "answers": n} for n in (0, -1, True, "2")),
+    *({**CHARGE, "v": v} for v in (0, -1, 3, True, "2", 2.0)),
+    *({**CHARGE, name: text} for name in ("dataset", "version", "by") for text in ("", "x" * 201, "a\nb", 7)),
+    *({**CHARGE, "at": time} for time in ("2026-11-15T11:00:01", "x", "", 7)),
+    {**CHARGE, "kind": "gift"},
+    {**CLOCK, "dataset": "d"},
+    {**CLOCK, "by": ""},
+]
+
+
+@pytest.mark.parametrize("body", NOT_ENTRIES, ids=range(len(NOT_ENTRIES)))
+def test_only_entries_with_every_field_of_their_kind_are_read(body: dict[str, Any]) -> None:
+    with pytest.raises(LedgerError, match="entry 2 of the ledger is damaged"):
+        decoded(_row(json.dumps(body)))
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "{", '{"a": NaN}', "[" * 200_000, b"{}", 7, None])
+def test_what_is_no_object_is_neither_read_nor_exported(text: Any) -> None:
+    for reading in (decoded, loaded):
+        with pytest.raises(LedgerError, match="entry 2 of the ledger is damaged"):
+            reading(_row(text))
+    assert dated(_row(text)) is None
+
+
+def test_entries_at_the_limits_are_read() -> None:
+    for body in (
+        CHARGE,
+        CLOCK,
+        {**CHARGE, "by": "x" * 200, "dataset": "y"},
+        {**CHARGE, "answers": 1},
+        {**CHARGE, "again": None},
+    ):
+        assert decoded(_row(json.dumps(body))) == body
+    assert loaded(_row("{}")) == {}
+    with pytest.raises(LedgerError, match="damaged"):
+        loaded(_row("{}", b"h"))
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical({"answer": float("nan")})
+
+
+def test_the_time_of_an_entry_is_read_whatever_else_it_says() -> None:
+    assert dated(_row('{"at": "2026-11-15T12:30:00+01:00"}')) == datetime(2026, 11, 15, 11, 30, tzinfo=UTC)
+    for at in ("2026-11-15T12:30:00", "x", "", 7, None, ["2026-11-15T12:30:00+01:00"]):
+        assert dated(_row(json.dumps({"at": at}))) is None
+    assert dated(_row("{}")) is None
+
+
+@pytest.mark.parametrize("v", [1, 2])
+def test_only_what_an_entry_may_carry_is_read(v: int) -> None:
+    """Counts at least 0, a version, and the sums of the entry's own version: nothing missing, nothing beside them."""
+    body = json.loads((FIRST_VERSION if v == 1 else SECOND_VERSION)[1])
+    after = body["after"]
+    state = State.of(body)
+    assert (state.version, state.charges, state.answers, state.unanswered) == ("1", 1, 0, 1)
+    assert (state.spent.answers, state.spent.epsilon, state.spent.squares) == (2, Fraction(1), Fraction(1, 2))
+    wrong = [{**after, name: n} for name in ("charges", "answers") for n in (-1, True, "1", 1.0, None)]
+    wrong += [{**after, "version": text} for text in ("", "x" * 201, 1)]
+    wrong += [{**after, "more": 0}, {**after, "tally": {}, "spent": after.get("spent")}]
+    wrong += [{name: value for name, value in after.items() if name != missing} for missing in after]
+    if v == 1:
+        wrong += [{**after, "tally": {"epsilon=1/2 delta=0": n}} for n in (-1, True, "2", 2.0)]
+    for each in wrong:
+        with pytest.raises((DuotoneError, LookupError, TypeError, AttributeError)):
+            State.of({**body, "after": each})
+    with pytest.raises(FrozenInstanceError):
+        state.charges = 0  # type: ignore[misc]
+
+
+def test_a_definition_is_counted_as_often_as_the_first_version_charged_it() -> None:
+    """By hand: 2 answers at 1/2, then 3 more, and 1 at 1/4; an answer and a version change no count."""
+    charge = json.loads(FIRST_VERSION[1])
+    state = State()
+    state = state.after(charge).after({**charge, "answers": 3}).after(json.loads(FIRST_VERSION[2]))
+    state = state.after({**charge, "notion": "epsilon=1/4 delta=0", "answers": 1})
+    assert state.sums == {"epsilon=1/2 delta=0": 5, "epsilon=1/4 delta=0": 1}
+    assert (state.charges, state.answers, state.unanswered) == (3, 1, 2)
+    assert (state.spent.answers, state.spent.epsilon) == (6, Fraction(11, 4))
+    relabelled = state.after({"kind": "version", "v": 1, "version": "2"})
+    assert (relabelled.version, relabelled.sums) == ("2", state.sums)
+    with pytest.raises(DuotoneError, match="an entry of kind gift changes no dataset"):
+        state.after({"kind": "gift", "v": 1})
+
+
+def test_long_entries_are_not_kept_in_memory() -> None:
+    """What entries of up to 20,000 characters say is remembered for a while; longer ones are read anew each time."""
+    for length, hits in ((20_000, 1), (20_001, 0)):
+        text = json.dumps({**CHARGE, "question": "q"})
+        text = json.dumps({**CHARGE, "question": "q" * (length - len(text) + 1)})
+        assert len(text) == length
+        before = chain._decoded.cache_info()
+        assert decoded(_row(text)) == decoded(_row(text))
+        after = chain._decoded.cache_info()
+        assert (after.hits - before.hits, after.misses - before.misses) == (hits, hits)
 
 
 def test_long_definitions_of_the_first_version_are_read_and_continued(tmp_path: Path) -> None:
