@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, Notion, Sale, balanced, partition_selection, with_boundary
-from duotone.budget import Advanced, Rule, Sum, read, write
+from duotone.budget import Advanced, Rule, Sum, read, short, write
 from duotone.plan import Plan, choose, rule_of
 from duotone.spent import Spent, exactly, exp_above, log_above
 from strategies import exact_budgets, float_budgets
@@ -235,3 +235,45 @@ def test_a_sale_is_at_one_definition_and_its_size_is_bounded() -> None:
     for change in ({"answers": 3}, {"mechanism": other}):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(Sale(other), *change.popitem())
+
+
+def test_a_product_fits_up_to_the_last_bit_below_e() -> None:
+    """e by its series, whose rest after 1/200! is below 2^-1000: the largest number of 576 bits below it, and the next."""
+    e = sum(Fraction(1, math.factorial(k)) for k in range(201))
+    below = Fraction(e * 2**574 // 1, 2**574)
+    assert below < e < below + Fraction(1, 2**574) - Fraction(1, 2**1000)
+    assert Sum(ApproxDP(1)).fits(charged((ApproxDP(ratio=below), 1)))
+    assert not Sum(ApproxDP(1)).fits(charged((ApproxDP(ratio=below + Fraction(1, 2**574)), 1)))
+    assert Sum(ApproxDP("3/2")).fits(charged((ApproxDP("1/2"), 1), (ApproxDP(ratio=below), 1)))
+    assert not Sum(ApproxDP("3/2")).fits(charged((ApproxDP("1/2"), 1), (ApproxDP(ratio=below + Fraction(1, 2**574)), 1)))
+
+
+def test_nothing_is_left_of_a_budget_that_was_overspent() -> None:
+    sums = charged((ApproxDP(3, "1e-3"), 1))
+    assert Sum(ONE).left(sums) == "epsilon 0, delta 0"
+    assert Advanced(ONE, Fraction(1, 2 * 10**6)).left(sums) == "epsilon 0, delta 0"
+    assert Sum(ApproxDP(ratio=2, delta="1e-6")).left(charged((ApproxDP(ratio=2), 2))) == "epsilon 0, delta 1e-06"
+
+
+@pytest.mark.parametrize("rule", [Sum(ONE), Advanced(ONE, Fraction(1, 10**7))])
+def test_a_rule_cannot_be_changed(rule: Any) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rule.budget = ApproxDP(9, "1e-6")
+
+
+def test_definitions_are_written_up_to_3000_characters_and_read_up_to_a_million() -> None:
+    assert short("x" * 3000, "a text") == "x" * 3000
+    with pytest.raises(DuotoneError, match="a text has too many digits for a ledger: 3001 characters"):
+        short("x" * 3001, "a text")
+    rest = len("epsilon=7 delta=0")
+    assert read(f"epsilon={'0' * (2**20 - rest)}7 delta=0").exponent == 7
+    with pytest.raises(DuotoneError, match="not a definition"):
+        read(f"epsilon={'0' * (2**20 - rest + 1)}7 delta=0")
+
+
+def test_a_power_is_multiplied_out_up_to_2_to_the_20_bits_in_the_first_version() -> None:
+    """1024 answers at a ratio whose numerator has 1024 bits, and 1025."""
+    ratio = Fraction(2**1023 + 1, 2**1023)
+    kept, moved = exactly([(ApproxDP(ratio=ratio), 1024)]), exactly([(ApproxDP(ratio=ratio), 1025)])
+    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), ratio**1024)
+    assert (moved.epsilon > 0, moved.exp_epsilon) == (True, Fraction(1))

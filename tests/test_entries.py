@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from accountant import audit
+from accountant import audit, logarithm
 from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, chain, open_ledger, with_boundary
 from duotone.chain import State, canonical, dated, decoded, digest, key_of, loaded
 from duotone.cli import main
-from duotone.spent import EXACT, Spent, read_sum
+from duotone.spent import EXACT, Spent, log_above, log_below, read_sum, rounded_up, sum_text
 from duotone.stores import Row, open_store
 from duotone.verify import Verdict, verify
 from ledgers import ABOUT, ask, register
@@ -137,6 +137,63 @@ def test_versions_may_change_between_any_two_entries_and_never_back() -> None:
     back = rows_of([SECOND_VERSION[0], *FIRST_VERSION[1:]])
     problems = verify(back, (3, back[-1].hash)).problems
     assert "entry 2 does not make sense where it stands" in problems
+
+
+def test_a_ledger_without_entries_or_without_its_first() -> None:
+    assert verify([], (0, "")) == Verdict(0, "", ())
+    assert not verify([], (1, "")).holds
+    first, second, third, fourth = rows_of(SECOND_VERSION)
+    problems = verify([second, third, fourth], (4, fourth.hash)).problems
+    assert problems[:2] == ("entry 1 is missing", "entry 2 is not the one that was written after entry 1")
+    problems = verify([first, fourth], (4, fourth.hash)).problems
+    assert problems[:2] == ("entry 2 is missing", "entry 3 is missing")
+    with pytest.raises(FrozenInstanceError):
+        verify([], (1, "")).problems = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("missing", [99, 100, 101, 102])
+def test_at_most_a_hundred_problems_are_listed(missing: int) -> None:
+    """With an ellipsis where there are more; one entry that is there after so many that are not."""
+    text = SECOND_VERSION[0]
+    seq = missing + 1
+    row = Row(seq, "d", "register", "", text, sha256(f"\n{seq}\n{text}".encode()).hexdigest())
+    problems = verify([row], (seq, row.hash)).problems
+    expected = [f"entry {n} is missing" for n in range(1, min(missing, 101) + 1)]
+    assert problems == (*expected, *(["…"] if missing > 100 else []))
+
+
+def key_by_hand(*same: object) -> str:
+    """What decides whether two questions are the same, written out."""
+    return sha256(json.dumps({"same": same}, separators=(",", ":")).encode()).hexdigest()
+
+
+def test_every_answer_follows_its_own_charge() -> None:
+    """Two charges of two questions, answered in either order: each once, by its own number and key."""
+    first = json.loads(SECOND_VERSION[0])
+    one, two = json.loads(SECOND_VERSION[1]), json.loads(SECOND_VERSION[1])
+    assert one["key"] == key_by_hand("d", "1", "q", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")
+    two |= {"question": "r", "key": key_by_hand("d", "1", "r", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")}
+    twice = {**one["after"]["spent"], "answers": 4, "epsilon": "2", "squares": "1"}
+    two["after"] = {**two["after"], "charges": 2, "spent": twice}
+
+    def answer(charge: int, key: str, count: int) -> dict[str, Any]:
+        body = json.loads(SECOND_VERSION[3])
+        return {**body, "charge": charge, "key": key, "after": {**two["after"], "answers": count}}
+
+    def problems(*bodies: dict[str, Any]) -> tuple[str, ...]:
+        rows = rows_of([json.dumps(body, sort_keys=True, separators=(",", ":")) for body in bodies])
+        return verify(rows, (len(rows), rows[-1].hash)).problems
+
+    wrong = ("entry 4 does not make sense where it stands",)
+    assert problems(first, one, two, answer(2, one["key"], 1), answer(3, two["key"], 2)) == ()
+    assert problems(first, one, two, answer(3, two["key"], 1), answer(2, one["key"], 2)) == ()
+    assert problems(first, one, two, answer(2, two["key"], 1)) == wrong
+    assert problems(first, one, two, answer(3, one["key"], 1)) == wrong
+    assert problems(first, one, two, answer(1, one["key"], 1)) == wrong
+    again = answer(2, one["key"], 2)
+    assert problems(first, one, two, answer(2, one["key"], 1), again) == ("entry 5 does not make sense where it stands",)
+    key = key_by_hand("d", "9", "q", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")
+    assert problems(first, {**one, "version": "9", "key": key}) == ("entry 2 does not make sense where it stands",)
 
 
 def test_a_ledger_of_the_first_version_that_was_overspent_says_so(tmp_path: Path) -> None:
@@ -350,6 +407,54 @@ def test_sums_are_never_below_the_truth_and_hardly_above() -> None:
     assert huge.plus(ApproxDP(ratio=2)).exp_epsilon == 1
     assert float(huge.plus(ApproxDP(ratio=2)).epsilon) == pytest.approx(12001 * 0.6931471805599453)
     assert float(Spent().plus(ApproxDP(ratio=2**4000), 2**17).epsilon) == pytest.approx(4000 * 2**17 * 0.6931471805599453)
+
+
+def test_sums_are_rounded_as_they_always_were() -> None:
+    """By hand: entries on disk hold sums that were rounded so, and verify adds them up again to the last bit."""
+    longest = Fraction(2**4224 - 1, 2**4223)
+    assert rounded_up(longest) == longest  # 4224 bits above and below the line
+    assert rounded_up(1 / longest) == 1 / longest
+    for exponent in (0, 1, 510, 511, 512, 513, 514, 4224):  # 2^exponent and a little: 2^512 and one unit, as far to the left
+        little = Fraction(1, 2**4300)
+        assert rounded_up(2**exponent + little) == Fraction(2**512 + 1) * Fraction(2) ** (exponent - 512)
+    assert rounded_up(Fraction(1, 2**4224)) == Fraction(1, 2**4224)
+    assert rounded_up(Fraction(1, 2**4224 + 1)) == Fraction(1, 2**4224)
+    assert rounded_up(Fraction(3**3000)) == -(-(3**3000) // 2 ** (4755 - 513)) * 2 ** (4755 - 513)  # 4755 bits
+    assert rounded_up(Fraction(3**3000, 2**9000)) == Fraction(-(-(3**3000) // 2 ** (4755 - 513)), 2 ** (9000 - 4755 + 513))
+
+
+def test_logarithms_are_rounded_as_they_always_were() -> None:
+    """To 576 significant bits: between the accountant's bounds, there is one such number next above, and one below."""
+    for x, before in ((Fraction(2), 0), (Fraction(10), 2), (Fraction(5, 4), -2), (Fraction(2**1000), 10)):
+        low, high = logarithm(x)
+        assert Fraction(2) ** (before - 1) <= low <= high < Fraction(2) ** before
+        unit = Fraction(2) ** (before - 576)
+        assert low // unit == high // unit
+        assert (log_below(x), log_above(x)) == (low // unit * unit, (low // unit + 1) * unit)
+
+
+@pytest.mark.parametrize("power", [63, 64, 65, 66, 200])
+def test_long_powers_of_two_are_written_as_such(power: int) -> None:
+    text = f"5/2^{power}" if power > 64 else f"5/{2**power}"
+    assert sum_text(Fraction(5, 2**power)) == text
+    assert read_sum(text) == Fraction(5, 2**power)
+    assert sum_text(Fraction(5, 2**power + 1)) == f"5/{2**power + 1}" or (2**power + 1) % 5 == 0
+    assert sum_text(Fraction(7, 3 * 2**power)) == f"7/{3 * 2**power}"
+    assert sum_text(Fraction(5 * 2**power)) == str(5 * 2**power)
+
+
+def test_only_sums_that_charges_can_make_are_read() -> None:
+    sums = {"answers": 3, "epsilon": "1/2", "exp_epsilon": "9/8", "delta": "1/100", "squares": "1/4"}
+    assert Spent.read(sums) == Spent(3, Fraction(1, 2), Fraction(9, 8), Fraction(1, 100), Fraction(1, 4))
+    assert Spent.read({**sums, "answers": 0, "exp_epsilon": "1"}).answers == 0
+    wrong: list[Any] = [{**sums, "answers": n} for n in (-1, True, "3", 3.0, None)]
+    wrong += [{**sums, "exp_epsilon": text} for text in ("0", "7/8", "1/2")]
+    wrong += [{**sums, "more": "0"}, {name: value for name, value in sums.items() if name != "squares"}, [], None, "x"]
+    for each in wrong:
+        with pytest.raises(DuotoneError, match="these are not the sums of an entry"):
+            Spent.read(each)
+    with pytest.raises(FrozenInstanceError):
+        Spent().answers = 1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
