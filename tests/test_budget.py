@@ -85,6 +85,9 @@ def test_what_is_left_in_words() -> None:
     sums = charged((ApproxDP("0.25", "1e-7"), 2))
     assert Sum(ONE).left(sums) == "epsilon 0.5, delta 8e-07"
     assert Sum(ONE).spent(sums) == (0.5, 2e-7)
+    both = charged((ApproxDP("0.25", "1e-7"), 1), (ApproxDP(ratio="5/4"), 3))
+    assert Sum(ONE).spent(both) == pytest.approx((0.25 + 3 * math.log(1.25), 1e-7), rel=1e-12)
+    assert Sum(ONE).left(both) == f"epsilon {0.75 - 3 * math.log(1.25):.6g}, delta 9e-07"
     advanced = Advanced(ONE, Fraction(1, 2 * 10**6))
     assert advanced.spent(Spent()) == (0, 0)
     assert advanced.left(Spent()) == "epsilon 1, delta 5e-07"
@@ -212,6 +215,9 @@ def test_a_budget_of_advanced_composition_is_used_to_the_end() -> None:
     assert rule.fits(charged((ApproxDP(0, "5e-7"), 1)))
     assert not rule.fits(charged((ApproxDP(0, "5.0000001e-7"), 1)))
     assert Advanced(ApproxDP(0, "1e-6"), Fraction(1, 10**6)).fits(Spent())  # nothing charged, nothing left, no room either
+    wide = Advanced(ApproxDP("1/4", "99/100"), Fraction(99, 100))  # √(2·S·ln(100/99)) + S/2: 0.20 for S = 1/4, 0.35 for 1/2
+    assert wide.fits(charged((ApproxDP("1/2"), 1)))
+    assert not any(wide.fits(charged((ApproxDP("1/2"), n))) for n in range(2, 40))  # from n = 3 on, S/2 alone is above 1/4
     with pytest.raises(DuotoneError, match="delta above 0"):
         Advanced(ApproxDP(1, "1e-6"), Fraction(2, 10**6))
 
@@ -240,14 +246,13 @@ def test_a_sale_is_at_one_definition_and_its_size_is_bounded() -> None:
 
 
 def test_a_product_fits_up_to_the_last_bit_below_e() -> None:
-    """e by its series, whose rest after 1/200! is below 2^-1000: the largest number of 576 bits below it, and the next."""
+    """e by its series, whose rest after 1/200! is below 2^-1000: the largest number of 579 bits below it, and the next."""
     e = sum(Fraction(1, math.factorial(k)) for k in range(201))
-    below = Fraction(e * 2**574 // 1, 2**574)
-    assert below < e < below + Fraction(1, 2**574) - Fraction(1, 2**1000)
-    assert Sum(ApproxDP(1)).fits(charged((ApproxDP(ratio=below), 1)))
-    assert not Sum(ApproxDP(1)).fits(charged((ApproxDP(ratio=below + Fraction(1, 2**574)), 1)))
-    assert Sum(ApproxDP("3/2")).fits(charged((ApproxDP("1/2"), 1), (ApproxDP(ratio=below), 1)))
-    assert not Sum(ApproxDP("3/2")).fits(charged((ApproxDP("1/2"), 1), (ApproxDP(ratio=below + Fraction(1, 2**574)), 1)))
+    below, unit = Fraction(e * 2**577 // 1, 2**577), Fraction(1, 2**577)
+    assert below < e < below + unit - Fraction(1, 2**1000)
+    for budget, before in ((ApproxDP(1), Spent()), (ApproxDP("3/2"), charged((ApproxDP("1/2"), 1)))):
+        assert Sum(budget).fits(before.plus(ApproxDP(ratio=below)))
+        assert not Sum(budget).fits(before.plus(ApproxDP(ratio=below + unit)))
 
 
 def test_nothing_is_left_of_a_budget_that_was_overspent() -> None:
