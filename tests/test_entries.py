@@ -330,6 +330,10 @@ def test_a_definition_is_counted_as_often_as_the_first_version_charged_it() -> N
     assert (relabelled.version, relabelled.sums) == ("2", state.sums)
     with pytest.raises(DuotoneError, match="an entry of kind gift changes no dataset"):
         state.after({"kind": "gift", "v": 1})
+    later = relabelled.after({"kind": "version", "v": 2, "version": "3"})
+    assert (later.version, later.spent) == ("3", state.spent)
+    with pytest.raises(DuotoneError, match="an entry of version 1 does not follow one of version 2"):
+        later.after({"kind": "version", "v": 1, "version": "4"})
 
 
 def test_long_entries_are_not_kept_in_memory() -> None:
