@@ -253,7 +253,9 @@ NOT_ENTRIES: list[dict[str, Any]] = [
     *({**CHARGE, "v": v} for v in (0, -1, 3, True, "2", 2.0)),
     *({**CHARGE, name: text} for name in ("dataset", "version", "by") for text in ("", "x" * 201, "a\nb", 7)),
     *({**CHARGE, "at": time} for time in ("2026-11-15T11:00:01", "x", "", 7)),
-    *({**CHARGE, "kind": kind} for kind in ("gift", [], {})),
+    {**CHARGE, "kind": "gift"},
+    {**CHARGE, "kind": []},
+    {**CHARGE, "kind": {}},
     {**CLOCK, "dataset": "d"},
     {**CLOCK, "by": ""},
 ]
