@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, Notion, Sale, balanced, partition_selection, with_boundary
-from duotone.ledger.filters import Advanced, Rule, Sum, read, write
+from duotone.ledger.filters import Advanced, Rule, Sum, read, short, write
 from duotone.ledger.planned import Plan, choose, rule_of
 from duotone.ledger.sums import Spent, exactly, exp_above, log_above
 from strategies import exact_budgets, float_budgets
@@ -85,10 +85,15 @@ def test_what_is_left_in_words() -> None:
     sums = charged((ApproxDP("0.25", "1e-7"), 2))
     assert Sum(ONE).left(sums) == "epsilon 0.5, delta 8e-07"
     assert Sum(ONE).spent(sums) == (0.5, 2e-7)
+    both = charged((ApproxDP("0.25", "1e-7"), 1), (ApproxDP(ratio="5/4"), 3))
+    assert Sum(ONE).spent(both) == pytest.approx((0.25 + 3 * math.log(1.25), 1e-7), rel=1e-12)
+    assert Sum(ONE).left(both) == f"epsilon {0.75 - 3 * math.log(1.25):.6g}, delta 9e-07"
     advanced = Advanced(ONE, Fraction(1, 2 * 10**6))
     assert advanced.spent(Spent()) == (0, 0)
-    assert advanced.spent(charged((HUNDREDTH, 100))) == pytest.approx((0.5437, 5.001e-7), rel=1e-3)
     assert advanced.left(Spent()) == "epsilon 1, delta 5e-07"
+    bound = math.sqrt(2 * 100 * 0.01**2 * math.log(2 * 10**6)) + 100 * 0.01**2 / 2
+    assert advanced.spent(charged((HUNDREDTH, 100))) == pytest.approx((bound, 5.001e-7), rel=1e-12)
+    assert advanced.left(charged((HUNDREDTH, 100))) == f"epsilon {1 - bound:.6g}, delta 4.999e-07"
     plan = Plan.most(ONE, HUNDREDTH)
     assert plan.left(charged((HUNDREDTH, 62))).startswith("500 of 562 answers at ApproxDP(epsilon=0.01")
     assert plan.spent(Spent()) == (0, 0)
@@ -210,6 +215,9 @@ def test_a_budget_of_advanced_composition_is_used_to_the_end() -> None:
     assert rule.fits(charged((ApproxDP(0, "5e-7"), 1)))
     assert not rule.fits(charged((ApproxDP(0, "5.0000001e-7"), 1)))
     assert Advanced(ApproxDP(0, "1e-6"), Fraction(1, 10**6)).fits(Spent())  # nothing charged, nothing left, no room either
+    wide = Advanced(ApproxDP("1/4", "99/100"), Fraction(99, 100))  # √(2·S·ln(100/99)) + S/2: 0.20 for S = 1/4, 0.35 for 1/2
+    assert wide.fits(charged((ApproxDP("1/2"), 1)))
+    assert not any(wide.fits(charged((ApproxDP("1/2"), n))) for n in range(2, 40))  # from n = 3 on, S/2 alone is above 1/4
     with pytest.raises(DuotoneError, match="delta above 0"):
         Advanced(ApproxDP(1, "1e-6"), Fraction(2, 10**6))
 
@@ -235,3 +243,44 @@ def test_a_sale_is_at_one_definition_and_its_size_is_bounded() -> None:
     for change in ({"answers": 3}, {"mechanism": other}):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(Sale(other), *change.popitem())
+
+
+def test_a_product_fits_up_to_the_last_bit_below_e() -> None:
+    """e by its series, whose rest after 1/200! is below 2^-1000: the largest number of 579 bits below it, and the next."""
+    e = sum(Fraction(1, math.factorial(k)) for k in range(201))
+    below, unit = Fraction(e * 2**577 // 1, 2**577), Fraction(1, 2**577)
+    assert below < e < below + unit - Fraction(1, 2**1000)
+    for budget, before in ((ApproxDP(1), Spent()), (ApproxDP("3/2"), charged((ApproxDP("1/2"), 1)))):
+        assert Sum(budget).fits(before.plus(ApproxDP(ratio=below)))
+        assert not Sum(budget).fits(before.plus(ApproxDP(ratio=below + unit)))
+
+
+def test_nothing_is_left_of_a_budget_that_was_overspent() -> None:
+    sums = charged((ApproxDP(3, "1e-3"), 1))
+    assert Sum(ONE).left(sums) == "epsilon 0, delta 0"
+    assert Advanced(ONE, Fraction(1, 2 * 10**6)).left(sums) == "epsilon 0, delta 0"
+    assert Sum(ApproxDP(ratio=2, delta="1e-6")).left(charged((ApproxDP(ratio=2), 2))) == "epsilon 0, delta 1e-06"
+
+
+@pytest.mark.parametrize("rule", [Sum(ONE), Advanced(ONE, Fraction(1, 10**7))])
+def test_a_rule_cannot_be_changed(rule: Any) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rule.budget = ApproxDP(9, "1e-6")
+
+
+def test_definitions_are_written_up_to_3000_characters_and_read_up_to_a_million() -> None:
+    assert short("x" * 3000, "a text") == "x" * 3000
+    with pytest.raises(DuotoneError, match="a text has too many digits for a ledger: 3001 characters"):
+        short("x" * 3001, "a text")
+    rest = len("epsilon=7 delta=0")
+    assert read(f"epsilon={'0' * (2**20 - rest)}7 delta=0").exponent == 7
+    with pytest.raises(DuotoneError, match="not a definition"):
+        read(f"epsilon={'0' * (2**20 - rest + 1)}7 delta=0")
+
+
+def test_a_power_is_multiplied_out_up_to_2_to_the_20_bits_in_the_first_version() -> None:
+    """1024 answers at a ratio whose numerator has 1024 bits, and 1025."""
+    ratio = Fraction(2**1023 + 1, 2**1023)
+    kept, moved = exactly([(ApproxDP(ratio=ratio), 1024)]), exactly([(ApproxDP(ratio=ratio), 1025)])
+    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), ratio**1024)
+    assert (moved.epsilon > 0, moved.exp_epsilon) == (True, Fraction(1))

@@ -17,7 +17,7 @@ from unittest import mock
 
 import gmpy2
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from duotone import (
@@ -250,6 +250,8 @@ epsilons = st.one_of(tiny, st.floats(0, 9000), st.fractions(0, 9000, max_denomin
     st.booleans(),
     st.sampled_from([1, 1, 3, 2**62 + 1]),
 )
+@example("1e-2999", "1/10", 0, "balanced", False, 1)
+@example("1e-3000", "1/10", 0, "selection", True, 1)
 @settings(max_examples=250)
 def test_what_can_be_written_can_be_proved(
     size: Any, delta: Any, value: Any, boundary: str, as_ratio: bool, parts: int

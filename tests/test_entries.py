@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import partial
@@ -17,12 +18,13 @@ from typing import Any
 
 import pytest
 
-from accountant import audit
+from accountant import audit, logarithm
 from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, open_ledger, with_boundary
 from duotone.cli.app import main
-from duotone.ledger.entries import canonical, digest, key_of
+from duotone.ledger import entries as chain
+from duotone.ledger.entries import State, canonical, dated, decoded, digest, key_of, loaded
 from duotone.ledger.stores import Row, open_store
-from duotone.ledger.sums import EXACT, Spent, read_sum
+from duotone.ledger.sums import EXACT, Spent, log_above, log_below, read_sum, rounded_up, sum_text
 from duotone.ledger.verify import Verdict, verify
 from ledgers import ABOUT, ask, ending, register
 from memory_store import MemoryStore
@@ -138,6 +140,63 @@ def test_versions_may_change_between_any_two_entries_and_never_back() -> None:
     assert "entry 2 does not make sense where it stands" in problems
 
 
+def test_a_ledger_without_entries_or_without_its_first() -> None:
+    assert verify([], lambda: (0, "")) == Verdict(0, "", ())
+    assert not verify([], lambda: (1, "")).holds
+    first, second, third, fourth = rows_of(SECOND_VERSION)
+    problems = verify([second, third, fourth], ending([fourth])).problems
+    assert problems[:2] == ("entry 1 is missing", "entry 2 is not the one that was written after entry 1")
+    problems = verify([first, fourth], ending([fourth])).problems
+    assert problems[:2] == ("entry 2 is missing", "entry 3 is missing")
+    with pytest.raises(FrozenInstanceError):
+        verify([], lambda: (1, "")).problems = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("missing", [99, 100, 101, 102])
+def test_at_most_a_hundred_problems_are_listed(missing: int) -> None:
+    """With an ellipsis where there are more; one entry that is there after so many that are not."""
+    text = SECOND_VERSION[0]
+    seq = missing + 1
+    row = Row(seq, "d", "register", "", text, sha256(f"\n{seq}\n{text}".encode()).hexdigest())
+    problems = verify([row], ending([row])).problems
+    expected = [f"entry {n} is missing" for n in range(1, min(missing, 101) + 1)]
+    assert problems == (*expected, *(["…"] if missing > 100 else []))
+
+
+def key_by_hand(*same: object) -> str:
+    """What decides whether two questions are the same, written out."""
+    return sha256(json.dumps({"same": same}, separators=(",", ":")).encode()).hexdigest()
+
+
+def test_every_answer_follows_its_own_charge() -> None:
+    """Two charges of two questions, answered in either order: each once, by its own number and key."""
+    first = json.loads(SECOND_VERSION[0])
+    one, two = json.loads(SECOND_VERSION[1]), json.loads(SECOND_VERSION[1])
+    assert one["key"] == key_by_hand("d", "1", "q", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")
+    two |= {"question": "r", "key": key_by_hand("d", "1", "r", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")}
+    twice = {**one["after"]["spent"], "answers": 4, "epsilon": "2", "squares": "1"}
+    two["after"] = {**two["after"], "charges": 2, "spent": twice}
+
+    def answer(charge: int, key: str, count: int) -> dict[str, Any]:
+        body = json.loads(SECOND_VERSION[3])
+        return {**body, "charge": charge, "key": key, "after": {**two["after"], "answers": count}}
+
+    def problems(*bodies: dict[str, Any]) -> tuple[str, ...]:
+        rows = rows_of([json.dumps(body, sort_keys=True, separators=(",", ":")) for body in bodies])
+        return verify(rows, ending(rows)).problems
+
+    wrong = ("entry 4 does not make sense where it stands",)
+    assert problems(first, one, two, answer(2, one["key"], 1), answer(3, two["key"], 2)) == ()
+    assert problems(first, one, two, answer(3, two["key"], 1), answer(2, one["key"], 2)) == ()
+    assert problems(first, one, two, answer(2, two["key"], 1)) == wrong
+    assert problems(first, one, two, answer(3, one["key"], 1)) == wrong
+    assert problems(first, one, two, answer(1, one["key"], 1)) == wrong
+    again = answer(2, one["key"], 2)
+    assert problems(first, one, two, answer(2, one["key"], 1), again) == ("entry 5 does not make sense where it stands",)
+    key = key_by_hand("d", "9", "q", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")
+    assert problems(first, {**one, "version": "9", "key": key}) == ("entry 2 does not make sense where it stands",)
+
+
 def test_a_ledger_of_the_first_version_that_was_overspent_says_so(tmp_path: Path) -> None:
     """Five charges at 0.5 and a little, which the first version took for one: what was spent is what was charged."""
     definitions = [f"epsilon={Fraction('0.5' + '0' * 53 + str(last))} delta=0" for last in range(1, 6)]
@@ -181,6 +240,115 @@ def test_sums_that_entries_carry_are_not_taken_on_trust(tmp_path: Path, chained:
                 with pytest.raises(LedgerError, match="entry 3 of the ledger is damaged: run verify; nothing was released"):
                     ask(ledger, question)
             assert ledger.verify().problems == ("entry 3 is not the one that was written after entry 2",)
+
+
+def _row(text: Any, hashed: Any = "h") -> Row:
+    return Row(2, "d", "charge", "k", text, hashed)
+
+
+CHARGE, CLOCK = json.loads(SECOND_VERSION[1]), json.loads(SECOND_VERSION[2])
+NOT_ENTRIES: list[dict[str, Any]] = [
+    *({name: value for name, value in CHARGE.items() if name != missing} for missing in CHARGE if missing != "by"),
+    *({**CHARGE, name: 1.5} for name in ("version", "question", "notion", "boundary", "answers", "key", "after", "kind", "at")),
+    *({**CHARGE, "answers": n} for n in (0, -1, True, "2")),
+    *({**CHARGE, "v": v} for v in (0, -1, 3, True, "2", 2.0)),
+    *({**CHARGE, name: text} for name in ("dataset", "version", "by") for text in ("", "x" * 201, "a\nb", 7)),
+    *({**CHARGE, "at": time} for time in ("2026-11-15T11:00:01", "x", "", 7)),
+    {**CHARGE, "kind": "gift"},
+    {**CHARGE, "kind": []},
+    {**CHARGE, "kind": {}},
+    {**CLOCK, "dataset": "d"},
+    {**CLOCK, "by": ""},
+]
+
+
+@pytest.mark.parametrize("body", NOT_ENTRIES, ids=range(len(NOT_ENTRIES)))
+def test_only_entries_with_every_field_of_their_kind_are_read(body: dict[str, Any]) -> None:
+    with pytest.raises(LedgerError, match="entry 2 of the ledger is damaged"):
+        decoded(_row(json.dumps(body)))
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "{", '{"a": NaN}', "[" * 200_000, b"{}", 7, None])
+def test_what_is_no_object_is_neither_read_nor_exported(text: Any) -> None:
+    for reading in (decoded, loaded):
+        with pytest.raises(LedgerError, match="entry 2 of the ledger is damaged"):
+            reading(_row(text))
+    assert dated(_row(text)) is None
+
+
+def test_entries_at_the_limits_are_read() -> None:
+    for body in (
+        CHARGE,
+        CLOCK,
+        {**CHARGE, "by": "x" * 200, "dataset": "y"},
+        {**CHARGE, "answers": 1},
+        {**CHARGE, "again": None},
+    ):
+        assert decoded(_row(json.dumps(body))) == body
+    assert loaded(_row("{}")) == {}
+    with pytest.raises(LedgerError, match="damaged"):
+        loaded(_row("{}", b"h"))
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical({"answer": float("nan")})
+
+
+def test_the_time_of_an_entry_is_read_whatever_else_it_says() -> None:
+    assert dated(_row('{"at": "2026-11-15T12:30:00+01:00"}')) == datetime(2026, 11, 15, 11, 30, tzinfo=UTC)
+    for at in ("2026-11-15T12:30:00", "x", "", 7, None, ["2026-11-15T12:30:00+01:00"]):
+        assert dated(_row(json.dumps({"at": at}))) is None
+    assert dated(_row("{}")) is None
+
+
+@pytest.mark.parametrize("v", [1, 2])
+def test_only_what_an_entry_may_carry_is_read(v: int) -> None:
+    """Counts at least 0, a version, and the sums of the entry's own version: nothing missing, nothing beside them."""
+    body = json.loads((FIRST_VERSION if v == 1 else SECOND_VERSION)[1])
+    after = body["after"]
+    state = State.of(body)
+    assert (state.version, state.charges, state.answers, state.unanswered) == ("1", 1, 0, 1)
+    assert (state.spent.answers, state.spent.epsilon, state.spent.squares) == (2, Fraction(1), Fraction(1, 2))
+    wrong = [{**after, name: n} for name in ("charges", "answers") for n in (-1, True, "1", 1.0, None)]
+    wrong += [{**after, "version": text} for text in ("", "x" * 201, 1)]
+    wrong += [{**after, "more": 0}, {**after, "tally": {}, "spent": after.get("spent")}]
+    wrong += [{name: value for name, value in after.items() if name != missing} for missing in after]
+    if v == 1:
+        wrong += [{**after, "tally": {"epsilon=1/2 delta=0": n}} for n in (-1, True, "2", 2.0)]
+    for each in wrong:
+        with pytest.raises((DuotoneError, LookupError, TypeError, AttributeError)):
+            State.of({**body, "after": each})
+    with pytest.raises(FrozenInstanceError):
+        state.charges = 0  # type: ignore[misc]
+
+
+def test_a_definition_is_counted_as_often_as_the_first_version_charged_it() -> None:
+    """By hand: 2 answers at 1/2, then 3 more, and 1 at 1/4; an answer and a version change no count."""
+    charge = json.loads(FIRST_VERSION[1])
+    state = State()
+    state = state.after(charge).after({**charge, "answers": 3}).after(json.loads(FIRST_VERSION[2]))
+    state = state.after({**charge, "notion": "epsilon=1/4 delta=0", "answers": 1})
+    assert state.sums == {"epsilon=1/2 delta=0": 5, "epsilon=1/4 delta=0": 1}
+    assert (state.charges, state.answers, state.unanswered) == (3, 1, 2)
+    assert (state.spent.answers, state.spent.epsilon) == (6, Fraction(11, 4))
+    relabelled = state.after({"kind": "version", "v": 1, "version": "2"})
+    assert (relabelled.version, relabelled.sums) == ("2", state.sums)
+    with pytest.raises(DuotoneError, match="an entry of kind gift changes no dataset"):
+        state.after({"kind": "gift", "v": 1})
+    later = relabelled.after({"kind": "version", "v": 2, "version": "3"})
+    assert (later.version, later.spent) == ("3", state.spent)
+    with pytest.raises(DuotoneError, match="an entry of version 1 does not follow one of version 2"):
+        later.after({"kind": "version", "v": 1, "version": "4"})
+
+
+def test_long_entries_are_not_kept_in_memory() -> None:
+    """What entries of up to 20,000 characters say is remembered for a while; longer ones are read anew each time."""
+    for length, hits in ((20_000, 1), (20_001, 0)):
+        text = json.dumps({**CHARGE, "question": "q"})
+        text = json.dumps({**CHARGE, "question": "q" * (length - len(text) + 1)})
+        assert len(text) == length
+        before = chain._decoded.cache_info()
+        assert decoded(_row(text)) == decoded(_row(text))
+        after = chain._decoded.cache_info()
+        assert (after.hits - before.hits, after.misses - before.misses) == (hits, hits)
 
 
 def test_long_definitions_of_the_first_version_are_read_and_continued(tmp_path: Path) -> None:
@@ -246,6 +414,54 @@ def test_sums_are_never_below_the_truth_and_hardly_above() -> None:
     assert huge.plus(ApproxDP(ratio=2)).exp_epsilon == 1
     assert float(huge.plus(ApproxDP(ratio=2)).epsilon) == pytest.approx(12001 * 0.6931471805599453)
     assert float(Spent().plus(ApproxDP(ratio=2**4000), 2**17).epsilon) == pytest.approx(4000 * 2**17 * 0.6931471805599453)
+
+
+def test_sums_are_rounded_as_they_always_were() -> None:
+    """By hand: entries on disk hold sums that were rounded so, and verify adds them up again to the last bit."""
+    longest = Fraction(2**4224 - 1, 2**4223)
+    assert rounded_up(longest) == longest  # 4224 bits above and below the line
+    assert rounded_up(1 / longest) == 1 / longest
+    for exponent in (0, 1, 510, 511, 512, 513, 514, 4224):  # 2^exponent and a little: 2^512 and one unit, as far to the left
+        little = Fraction(1, 2**4300)
+        assert rounded_up(2**exponent + little) == Fraction(2**512 + 1) * Fraction(2) ** (exponent - 512)
+    assert rounded_up(Fraction(1, 2**4224)) == Fraction(1, 2**4224)
+    assert rounded_up(Fraction(1, 2**4224 + 1)) == Fraction(1, 2**4224)
+    assert rounded_up(Fraction(3**3000)) == -(-(3**3000) // 2 ** (4755 - 513)) * 2 ** (4755 - 513)  # 4755 bits
+    assert rounded_up(Fraction(3**3000, 2**9000)) == Fraction(-(-(3**3000) // 2 ** (4755 - 513)), 2 ** (9000 - 4755 + 513))
+
+
+def test_logarithms_are_rounded_as_they_always_were() -> None:
+    """To 576 significant bits: between the accountant's bounds, there is one such number next above, and one below."""
+    for x, before in ((Fraction(2), 0), (Fraction(10), 2), (Fraction(5, 4), -2), (Fraction(2**1000), 10)):
+        low, high = logarithm(x)
+        assert Fraction(2) ** (before - 1) <= low <= high < Fraction(2) ** before
+        unit = Fraction(2) ** (before - 576)
+        assert low // unit == high // unit
+        assert (log_below(x), log_above(x)) == (low // unit * unit, (low // unit + 1) * unit)
+
+
+@pytest.mark.parametrize("power", [63, 64, 65, 66, 200])
+def test_long_powers_of_two_are_written_as_such(power: int) -> None:
+    text = f"5/2^{power}" if power > 64 else f"5/{2**power}"
+    assert sum_text(Fraction(5, 2**power)) == text
+    assert read_sum(text) == Fraction(5, 2**power)
+    assert sum_text(Fraction(5, 2**power + 1)) == f"5/{2**power + 1}" or (2**power + 1) % 5 == 0
+    assert sum_text(Fraction(7, 3 * 2**power)) == f"7/{3 * 2**power}"
+    assert sum_text(Fraction(5 * 2**power)) == str(5 * 2**power)
+
+
+def test_only_sums_that_charges_can_make_are_read() -> None:
+    sums = {"answers": 3, "epsilon": "1/2", "exp_epsilon": "9/8", "delta": "1/100", "squares": "1/4"}
+    assert Spent.read(sums) == Spent(3, Fraction(1, 2), Fraction(9, 8), Fraction(1, 100), Fraction(1, 4))
+    assert Spent.read({**sums, "answers": 0, "exp_epsilon": "1"}).answers == 0
+    wrong: list[Any] = [{**sums, "answers": n} for n in (-1, True, "3", 3.0, None)]
+    wrong += [{**sums, "exp_epsilon": text} for text in ("0", "7/8", "1/2")]
+    wrong += [{**sums, "more": "0"}, {name: value for name, value in sums.items() if name != "squares"}, [], None, "x"]
+    for each in wrong:
+        with pytest.raises(DuotoneError, match="these are not the sums of an entry"):
+            Spent.read(each)
+    with pytest.raises(FrozenInstanceError):
+        Spent().answers = 1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

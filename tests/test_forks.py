@@ -75,6 +75,37 @@ def test_a_child_leaves_the_transaction_of_its_parent_alone(path: Path, how: str
         assert [asker.ask() for _ in range(3)] == [True, True, False]
 
 
+LEFT_BEHIND = """
+import os, sys
+from duotone import open_ledger
+ledger = open_ledger(sys.argv[1])
+ledger.datasets()
+if os.fork() == 0:
+    print("ready", flush=True)
+    sys.stdin.read()
+    sys.exit(0)  # what it inherited is finalised here
+ledger.close()
+os._exit(0)
+"""
+
+
+def test_a_child_that_ends_after_an_asker_was_killed_hides_no_charge(path: Path) -> None:
+    """The child outlives its parent and the asker, so that nobody else has the ledger open when it ends."""
+    command = [sys.executable, "-c", LEFT_BEHIND, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+        parent.wait(60)
+        with Asker(path) as killed:
+            assert killed.ask()
+            assert killed.ask()
+            killed.process.kill()
+        parent.communicate(timeout=60)  # the child ends, and with it the last that holds the pipe
+    with Asker(path) as asker:
+        assert not asker.ask()
+        assert asker.said.startswith("over budget")
+
+
 IN_THE_BLOCK = """
 import os, sys
 from duotone import LedgerError

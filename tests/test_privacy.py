@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import runpy
+from dataclasses import FrozenInstanceError
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -41,6 +42,9 @@ def test_step_is_increasing_concave_and_dual(privacy: ApproxDP, p: Fraction, q: 
 @given(float_budgets, st.one_of(st.floats(0, 1), st.sampled_from([0.0, 5e-324, 1e-300, 0.5, 1 - 2**-53, 1.0])))
 @example(ApproxDP(0.0, 0.1), 0.9)
 @example(ApproxDP(1.0, 0.75), 0.25)
+@example(ApproxDP(1.0, 0.25), 0.75)
+@example(ApproxDP(1.0, 1 - 2**-53), 0.75 * 2**-53)  # x + δ is below 1, and 1 − x rounds to δ
+@example(ApproxDP(0.5, 0.0), 5e-324)  # the least float, which rounding to the nearest would double
 def test_float_step_never_exceeds_the_exact_one(privacy: ApproxDP, x: float) -> None:
     got, bound = privacy.step(x), privacy.exactly().step(Fraction(x))
     assert isinstance(got, float)
@@ -86,6 +90,7 @@ def test_no_budget_at_all() -> None:
     assert nothing.step("1/3") == Fraction(1, 3)
     assert nothing.balance() == Fraction(1, 2)
     assert nothing.certain_after("1/3") == math.inf
+    assert nothing.certain_after(1) == 0
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,11 @@ def test_bad_budgets(arguments: dict[str, Any], says: str) -> None:
         ApproxDP(**arguments)
 
 
-@pytest.mark.parametrize("x", [-0.1, 1.1, NAN, Fraction(-1, 3), np.array([0.5, NAN])])
+@pytest.mark.parametrize(
+    "x",
+    [-0.1, 1.1, NAN, Fraction(-1, 3), *(np.array([0.5, x]) for x in (NAN, -1e-9, 1 + 1e-9, -1, 2)), np.array(["0.5"])],
+    ids=str,
+)
 def test_bad_probabilities(x: Any) -> None:
     with pytest.raises(DuotoneError, match=r"must be in \[0, 1\]"):
         ApproxDP(1).step(x)
@@ -224,10 +233,45 @@ def _high_precision(privacy: ApproxDP, x: float, n: int) -> tuple[float, float]:
         return float(1 - end), float(end)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "start", "by_hand"),
+    [("2", "1/5", "1/5 1/2 4/5 19/20 1"), ("3/2", "1/10", "1/10 1/4 19/40 43/60 79/90 133/135 1")],
+)
+def test_exact_probabilities_of_many_distances(ratio: str, start: str, by_hand: str) -> None:
+    """With δ = 1/10: 2·0.2 + 0.1 = 0.5, 1 − (1 − 0.5 − 0.1)/2 = 0.8, …"""
+    expected = [Fraction(x) for x in by_hand.split()]
+    privacy = ApproxDP(ratio=ratio, delta="1/10")
+    truth, error = privacy.iterate(start, np.array([[*range(len(expected))], [10**18] * len(expected)]))
+    assert truth.tolist() == [expected, [1] * len(expected)]
+    assert error.tolist() == [[1 - x for x in expected], [0] * len(expected)]
+    assert privacy.certain_after(start) == len(expected) - 1
+
+
+@pytest.mark.parametrize("ratio", ["11/10", "5/4", "2", "7"])
+@pytest.mark.parametrize("delta", ["1/10", "1/100", "1/1000"])
+@pytest.mark.parametrize("x", ["0", "1/1000", "1/50", "1/3"])
+def test_certainty_comes_after_as_many_steps_as_are_counted_one_by_one(ratio: str, delta: str, x: str) -> None:
+    privacy, truth, steps = ApproxDP(ratio=ratio, delta=delta), Fraction(x), 0
+    while truth < 1:
+        truth, steps = _next(privacy, truth), steps + 1
+    assert privacy.certain_after(x) == steps
+
+
+def test_numbers_of_steps_are_counted_up_to_2_to_the_1000() -> None:
+    for steps, counted in ((2**1000 - 1, float(2**1000 - 1)), (2**999 + 1, float(2**999 + 1)), (2**1000, math.inf)):
+        assert ApproxDP(ratio=1, delta=Fraction(1, steps)).certain_after(0) == counted
+    for bits, counted in ((1000, math.log(2) * 2.0**1000), (1001, math.inf)):  # ln 2 / ln(1 + 2^-bits) steps double a number
+        gain = Fraction(1, 2**bits)
+        assert ApproxDP(ratio=1 + gain).transition("1/4") == pytest.approx(counted)
+        assert ApproxDP(ratio=1 + gain, delta=gain / 2).certain_after("1/2") == pytest.approx(counted)
+
+
 def test_exact_values_too_long_to_write_are_refused() -> None:
     assert ApproxDP(ratio=2, delta="1/10").iterate(Fraction(1, 2), 10**18)[0] == 1
-    with pytest.raises(DuotoneError, match="too long to write down"):
-        ApproxDP(ratio=2).iterate(Fraction(1, 2), 10**18)
+    assert ApproxDP(ratio=2).iterate(0, 10**18) == (0, 1)  # no truth at the boundary, and none anywhere
+    for steps in (2**24 + 1, 10**18):
+        with pytest.raises(DuotoneError, match="too long to write down"):
+            ApproxDP(ratio=2).iterate(Fraction(1, 2), steps)
     with pytest.raises(DuotoneError, match="at least 0"):
         ApproxDP(1).iterate(0.5, -1)
 
@@ -298,6 +342,52 @@ def test_notions_are_equal_only_if_their_epsilon_is() -> None:
     assert ApproxDP(1) == ApproxDP("1") == ApproxDP(1.0)
 
 
+def test_beyond_the_largest_epsilon_there_is_one_notion() -> None:
+    assert ApproxDP(9000, "0.1") == ApproxDP(10**4, "0.1") == ApproxDP(8192, "0.1") != ApproxDP("8191.9", "0.1")
+
+
+def test_a_ratio_is_read_as_it_was_written_down() -> None:
+    assert ApproxDP.from_ratio("3/2", "1/10") == ApproxDP(ratio="3/2", delta="1/10")
+    long = ApproxDP(8192).ratio  # too long to be asked for, and yet somebody's budget
+    assert ApproxDP.from_ratio(long, "1/10").ratio == long
+    for below in ("1/2", 0, -3, "0.999999", NAN, math.inf):
+        with pytest.raises(DuotoneError, match="ratio must be finite and at least 1"):
+            ApproxDP.from_ratio(below, 0)
+    with pytest.raises(DuotoneError, match="ratio has too many digits"):
+        ApproxDP.from_ratio(2**11821, 0)
+    for delta in (1, "-1/10", NAN):
+        with pytest.raises(DuotoneError, match="delta must be"):
+            ApproxDP.from_ratio(2, delta)
+
+
+def test_the_epsilon_of_a_ratio_is_right_to_its_last_bits() -> None:
+    for epsilon in (0.0, 1e-300, 1e-9, 0.1, 0.7, 1.0, 1.1, 2.3, 3.7, 9.3, 99.9, 690.1, 700.3, 8000.7):
+        assert ApproxDP.from_ratio(ApproxDP(epsilon).ratio, 0).epsilon == pytest.approx(epsilon, rel=3e-16, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", ["0", "1e-9", "0.3", "1", "60"])
+def test_the_notion_above_allows_more_by_very_little(epsilon: str) -> None:
+    power = Fraction(Context(prec=200).exp(Decimal(epsilon)))  # another library's e^ε
+    above = ApproxDP(epsilon, "0.1").above()
+    assert above.exact
+    assert power <= above.ratio <= power + (power - 1) / 2**119
+    assert above.delta == Fraction(1, 10)
+    assert ApproxDP(ratio="3/2", delta="0.1").above() == ApproxDP(ratio="3/2", delta="0.1")
+
+
+def test_a_budget_is_divided_among_a_number_of_answers_that_can_be_counted() -> None:
+    assert ApproxDP("1/3").split(2**63 - 1).exponent == Fraction(1, 3 * (2**63 - 1))
+    assert ApproxDP(ratio="4/3", delta="0.1").split(1) == ApproxDP(ratio="4/3", delta="0.1")
+    for parts in (0, -1, 2**63, 3**50, 1.0, True, "2"):
+        with pytest.raises(DuotoneError, match="a whole number of answers, at least 1"):
+            ApproxDP(1).split(parts)  # type: ignore[arg-type]
+
+
+def test_a_notion_never_changes() -> None:
+    with pytest.raises(FrozenInstanceError):
+        ApproxDP(1).delta = 0.5  # type: ignore[misc]
+
+
 def test_a_parameter_has_a_bounded_length() -> None:
     for long in ("0." + "1" * 120_000, Fraction(1, 10**1300), "1e-2999"):
         with pytest.raises(DuotoneError, match="epsilon has too many digits: at most 1228"):
@@ -308,6 +398,25 @@ def test_a_parameter_has_a_bounded_length() -> None:
             ApproxDP(ratio=1 + Fraction(long) if isinstance(long, Fraction) else long)
     tiny = ApproxDP(5e-324, 5e-324)  # every float is short enough, and so is a share of it
     assert tiny.split(2**62).exponent == Fraction(5e-324) / 2**62
+
+
+def test_an_exact_number_under_a_budget_of_floats() -> None:
+    for privacy, x, expected in ((ApproxDP(0.0, 0.0), Fraction(1, 2), 0.5), (ApproxDP(1), Fraction(1), 1.0)):
+        assert (type(privacy.step(x)), privacy.step(x)) == (float, expected)
+    assert ApproxDP(0.0, 0.0).step(Fraction(1, 3)) == Fraction(1, 3)  # no float is as large and not larger
+    for privacy, kind in ((ApproxDP(1), float), (ApproxDP(ratio=2), Fraction)):
+        assert type(privacy.represent(Fraction(1, 4))) is kind
+        assert type(privacy.represent(0.25)) is float
+
+
+def test_neighbours_that_never_agree_have_no_notion() -> None:
+    for pair in ((0, 1), (1, 0)):
+        with pytest.raises(DuotoneError, match="never give the same answer"):
+            ApproxDP.tightest([pair], ratio=2)
+        with pytest.raises(DuotoneError, match="no finite epsilon"):
+            ApproxDP.tightest([pair], delta="0.99")
+    nearly = ApproxDP.tightest([(0, Fraction(99, 100))], ratio=2)
+    assert (nearly.ratio, nearly.delta) == (Fraction(2), Fraction(99, 100))
 
 
 def test_tightest_wants_one_of_the_two() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from duotone.questions import (
     smallest,
     verify,
 )
+from duotone.questions.threshold import Scores, fewest, levels, scores
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
 
@@ -137,12 +139,65 @@ def test_larger_tables_against_every_choice(people: list[int], at_least: int, so
     assert question.level(people) == slow_level(question, people, 14)
 
 
+def both_ends(tables: list[list[int]], reach: int) -> Scores:
+    """Many tables at once, as engines give them: of each, only the `reach` largest and the `reach` smallest scores."""
+
+    def end(reverse: bool) -> list[tuple[Any, Any]]:
+        ordered = [sorted(table, reverse=reverse) for table in tables]
+        ranks = [[(table[i], 1) if i < len(table) else (0, 0) for table in ordered] for i in range(reach)]
+        return [tuple(np.array(part, dtype=object) for part in zip(*rank, strict=True)) for rank in ranks]  # type: ignore[misc]
+
+    return Scores(np.array([sum(table) for table in tables], dtype=object), end(True), end(False), reach)
+
+
+@given(
+    st.sampled_from([(-6, 9), (0, 5), (1, 4), (-5, -1), (-3, 0)]),
+    st.lists(st.lists(st.integers(-6, 9), max_size=6), min_size=1, max_size=4),
+    st.integers(-20, 25),
+    st.integers(0, 4),
+    st.sampled_from(BOTH),
+)
+def test_the_ends_of_many_tables_tell_every_level_within_reach(
+    bounds: tuple[int, int], drawn: list[list[int]], at_least: int, reach: int, neighbours: Neighbours
+) -> None:
+    tables = [[min(max(v, bounds[0]), bounds[1]) for v in table] for table in drawn]
+    told = levels(both_ends(tables, reach), *bounds, at_least, neighbours)
+    for people, level in zip(tables, told.tolist(), strict=True):
+        true = slow_level(Threshold(int, *bounds, at_least, neighbours=neighbours), people, 30)
+        if -reach <= true < reach:
+            assert level == true
+        else:
+            assert level >= reach if true >= 0 else level < -reach
+
+
+def test_the_fewest_changes_by_hand() -> None:
+    """Of people who score 3, 1 and 1, to lower their total by so much: who leaves, then who joins."""
+    largest, excess = scores([1, 3, 1]).largest, np.array([-5, 0, 1, 3, 4, 5, 6, 8, 9], dtype=object)
+    assert fewest(largest, excess, 0, "add-remove").tolist() == [0, 0, 1, 1, 2, 3, math.inf, math.inf, math.inf]
+    assert fewest(largest, excess, -2, "add-remove").tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 4]
+    assert fewest(largest, excess, -1, "replace").tolist() == [0, 0, 1, 1, 1, 2, 2, 3, math.inf]
+    assert fewest(largest, excess, 1, "replace").tolist() == [0, 0, 1, *[math.inf] * 6]
+    assert fewest(scores([1, 1]).largest, excess[:3], 0, "add-remove").tolist() == [0, 0, 1]
+
+
 def test_values_outside_their_bounds_are_clipped() -> None:
     domain = [-9, -1, 1, 7]
     for neighbours in BOTH:
         check(Threshold(int, -1, 1, 1, neighbours=neighbours), domain, people=3)
     beaten = Difference(lambda p: p and p[0], lambda p: p[1], 0, 1, 0, reach=5)
     assert verify(beaten, [(1, 0), (1, 9), (2, -4), (2, 1), None], people=3).exact
+
+
+def test_a_crowd_is_never_taken_for_a_larger_sum() -> None:
+    """A hundred thousand people whose sum is 0: no sum of at least 1, which one more would make; and at least 0."""
+    people = [1, -1] * 50_000
+    assert Threshold(int, -1, 1, 1, somebody=True).level(people) == -1
+    assert Threshold(int, -1, 1, 0, somebody=True).level(people) == 0
+
+
+def test_everybody_may_count_the_same() -> None:
+    question = Threshold(int, 1, 1, 2)
+    assert [question.level([7] * n) for n in range(5)] == [-2, -1, 0, 1, 2]
 
 
 def test_the_published_distances() -> None:
@@ -178,6 +233,14 @@ def test_verify_shows_the_first_counterexample() -> None:
     assert verify(Wrong("wrong side"), [0, 1]) == Verdict(False, False, 10, ((1, 1),))
     with pytest.raises(DuotoneError, match="at least one value"):
         verify(Wrong("bound"), [])
+
+
+def test_questions_never_change() -> None:
+    question = Threshold(int, 0, 1, 1)
+    with pytest.raises(FrozenInstanceError):
+        question.highest = 10**6  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        both_ends([[1]], 1).reach = None  # type: ignore[misc]
 
 
 def test_bad_questions() -> None:

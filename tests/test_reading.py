@@ -6,10 +6,12 @@ import decimal
 import multiprocessing
 import os
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ ALL = ApproxDP(50, "0.99")
 NAN = float("nan")
 QUESTIONS = ["count(*) filter (where x is null) > 500", "not count(x) > 500", "not sum(x) > 50000", "avg(x) < 190"]
 OPTIONS: list[dict[str, Any]] = [{}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"row_group_size": 2}]
+EPOCH = datetime(1970, 1, 1)
 EXTREMES = [0, 1, -1, 2**63 - 1, 1 - 2**63, -(2**63), 2**62]
 
 
@@ -245,6 +248,21 @@ def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: py
         with pytest.raises(DuotoneError, match="engines keep at most 13: give a larger epsilon or delta"):
             prepare(rows, question, P, bounds={"x": (0, 10)})
     prepare(rows, "count(*) filter (where name = 'Bob') > 1000000", P).close()  # a count needs no ends
+
+
+@pytest.mark.parametrize("delta", ["5e-6", "5e-7"])
+def test_a_hundred_thousand_and_a_million_levels_are_answered_or_refused(delta: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Bob and with him, whose value once met a limit of the engine's."""
+    tables = [pa.table({"name": ["Ann", "Cy", "Di", name], "x": [1, 2, 3, 7]}) for name in ("Eve", "Bob")]
+    privacy = ApproxDP(0, delta)
+    for question, expected in (("count(*) filter (where name = 'Bob') > 0", [-1, 0]), ("median(x) > 3", [-3, -3])):
+        for table, level in zip(tables, expected, strict=True):
+            with prepare(table, question, privacy) as asked:
+                assert asked._levels()[2].tolist() == [level]
+    monkeypatch.setattr(Source, "run", None)  # nothing may be read
+    for table in tables:
+        with pytest.raises(DuotoneError, match="most influential people, and engines keep at most 65536"):
+            prepare(table, "sum(x) filter (where name = 'Bob') > 1000000", privacy, bounds={"x": (0, 10)})
 
 
 def test_the_engine_keeps_as_many_as_it_may_be_asked_for() -> None:
@@ -523,6 +541,28 @@ def test_times_of_old_writers_that_say_no_zone_are_refused(tmp_path: Path) -> No
             prepare(file, "count(*) filter (where t > '2000-01-01') > 1", P)
         with prepare(file, "count(x) > 2", P) as asked:
             assert asked._levels()[2].tolist() == [len(values) - 3]
+
+
+FAR_DAYS = [0, -1, 2**31 - 1, -(2**31), 2440588 + 2932897, 10**8, 2440588 + 106751992]
+"""Julian days: both ends, the first of the year 10000, and days whose microseconds do not fit in 64 bits."""
+
+
+@pytest.mark.parametrize("nanoseconds", [0, -1, 86_400 * 10**9, 2**63 - 1, -(2**63)])
+def test_a_far_time_of_96_bits_changes_no_other(nanoseconds: int, tmp_path: Path) -> None:
+    """INT96, as Spark and Impala once wrote times: no writer here writes such days, so they are put in place of another."""
+    file, quiet, marked = tmp_path / "t.parquet", datetime(2020, 5, 5, 1, 2, 3, 456789), datetime(2001, 2, 3, 4, 5, 6)
+    table = pa.table({"t": pa.array([quiet, quiet, marked, quiet], pa.timestamp("us")), "x": [1, 2, 3, 4]})
+    pq.write_table(table, file, use_deprecated_int96_timestamps=True, use_dictionary=False, compression="none")
+    written, mark = file.read_bytes(), struct.pack("<qi", (4 * 3600 + 5 * 60 + 6) * 10**9, 2440588 + (marked - EPOCH).days)
+    assert written.count(mark) == 1
+    assert values(file, "t", "x") == [(quiet, 1), (quiet, 2), (marked, 3), (quiet, 4)]
+    for day in FAR_DAYS:
+        file.write_bytes(written.replace(mark, struct.pack("<qi", nanoseconds, day)))
+        read = values(file, "t", "x")
+        assert [*read[:2], read[3]] == [(quiet, 1), (quiet, 2), (quiet, 4)]
+        for question, level in (("count(t) > 2", 0), ("count(*) filter (where year(t) = 2020) > 2", 0), ("count(x) > 2", 1)):
+            with prepare(file, question, P) as asked:
+                assert abs(asked._levels()[2].item() - level) <= 1
 
 
 def test_macros_of_a_database_stand_for_no_function(tmp_path: Path) -> None:

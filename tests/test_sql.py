@@ -8,6 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ import duotone
 import optimised
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.tables.sql.atoms import Term, Total
-from duotone.tables.sql.condition import Compare, IsNull, Joined, Like, Not, Operand, combinations
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand, combinations
 from duotone.tables.sql.question import read_question
-from duotone.tables.sql.scoring import Bounds, score
+from duotone.tables.sql.scoring import Bounds, Grid, score
 from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 
@@ -227,3 +228,149 @@ def test_of_more_conditions_than_can_be_looked_through_any_may_hold() -> None:
     terms = tuple(Term(Fraction((-1) ** i * (i + 1)), None, Like(Operand("v", "text"), f"{i}%")) for i in range(30))
     rule = score(Total(terms, Fraction(1), strict=True), {})
     assert (rule.lowest, rule.highest, rule.exact, rule.nobody) == (-sum(range(2, 31, 2)), sum(range(1, 30, 2)), False, False)
+
+
+C, X, Y = Operand("c", "integer"), Operand("x", "float"), Operand("y", "integer")
+GRIDS = {"x": Grid(-4, 6, Fraction(1, 2)), "y": Grid(1, 2, Fraction(10))}
+ROWS = [
+    dict(zip("cxy", row, strict=True))
+    for row in itertools.product((None, 0, 1, 2), (None, -2, Fraction(1, 2), 3), (None, 10, 20))
+]
+LOW, HIGH = Compare(C, "<", Fraction(1)), Compare(C, ">=", Fraction(1))
+TERMS = [
+    Term(Fraction(weight), value, where)
+    for weight in ("1", "-2/3", "5/4")
+    for value in (None, X, Y)
+    for where in (ALWAYS, LOW, HIGH, IsNull(C))
+]
+
+
+def true_of(condition: Any, row: dict[str, Any]) -> bool:
+    return condition == ALWAYS or holds(condition, row["c"]) is True
+
+
+def worth(terms: Any, row: dict[str, Any]) -> Fraction:
+    """What a row adds to the sum of the question, in the numbers of the question: no grid, no scale."""
+    return sum(
+        (t.weight * (row[t.value.column] if t.value else 1) for t in terms
+         if true_of(t.where, row) and (t.value is None or row[t.value.column] is not None)), Fraction(0)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("present", [None, LOW, HIGH], ids=["of all", "of low", "of high"])
+def test_scores_against_every_row(strict: bool, present: Any) -> None:
+    """The least, the greatest and every possible score, and the least sum that is a yes, from all rows in exact fractions."""
+    for terms in [*((t,) for t in TERMS), *itertools.combinations(TERMS, 2)][::3]:
+        limit = Fraction(7, 3) * (-1) ** len(terms)
+        rule = score(Total(terms, limit, strict, present), GRIDS)
+        rows = [row for row in ROWS if present is None or true_of(present, row)]
+        worths = [worth(terms, row) for row in rows]
+        scale = rule.terms[0][0] / (terms[0].weight * (GRIDS[terms[0].value.column].step if terms[0].value else 1))
+        steps = [t.weight * (GRIDS[t.value.column].step if t.value else 1) for t in terms]
+        assert [(int(step * scale), t) for step, t in zip(steps, terms, strict=True)] == [*rule.terms]
+        columns = [t.value for t in terms if t.value]
+        assert rule.exact == (len(columns) == len({*columns}))
+        if rule.exact:
+            assert [rule.lowest, rule.highest] == [int(min(worths) * scale), int(max(worths) * scale)], (terms, present)
+        assert rule.lowest <= min(worths) * scale <= max(worths) * scale <= rule.highest
+        ranges = any(t.value and true_of(t.where, row) for t in terms for row in rows)
+        assert rule.possible == (None if ranges else tuple(sorted({int(w * scale) for w in worths})))
+        assert (rule.absent, rule.nobody) == (present is not None, False)
+        yes = [n / scale > limit if strict else n / scale >= limit for n in (rule.at_least - 1, rule.at_least)]
+        assert yes == [False, True]
+
+
+def test_bounds_never_change() -> None:
+    bounds, rule = Bounds.of(0, 1), score(Total((Term(Fraction(1), X, ALWAYS),), Fraction(0), True), GRIDS)
+    for made, name in ((bounds, "high"), (bounds.on("x", "float"), "high"), (rule, "highest")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(made, name, 10**6)
+
+
+def test_what_no_row_can_be_among_scores_nothing() -> None:
+    nobody = Joined("and", (LOW, HIGH))
+    rule = score(Total((Term(Fraction(3), None, ALWAYS), Term(Fraction(1), X, ALWAYS)), Fraction(0), False, nobody), GRIDS)
+    assert (rule.lowest, rule.highest, rule.possible, rule.absent, rule.nobody) == (0, 0, (0,), True, True)
+
+
+def test_people_score_what_any_of_their_rows_does() -> None:
+    """Up to three rows each: a person is counted once by each condition that one of its rows satisfies."""
+    wheres: list[Condition] = [LOW, HIGH, IsNull(C), Compare(C, "=", Fraction(2))]
+    for weights in itertools.product((1, -2, 5), repeat=4):
+        terms = tuple(Term(Fraction(w), None, where) for w, where in zip(weights, wheres, strict=True))
+        people = itertools.combinations_with_replacement([{"c": c} for c in (None, 0, 1, 2)], 3)
+        scores = {sum(t.weight for t in terms if any(true_of(t.where, row) for row in rows)) for rows in people}
+        rule = score(Total(terms, Fraction(1), True, people=True), {})
+        assert (rule.possible, rule.lowest, rule.highest, rule.exact) == (tuple(sorted(scores)), min(scores), max(scores), True)
+
+
+def test_the_largest_numbers_of_a_question() -> None:
+    def rule(weight: Any, limit: Any, value: Operand | None = None) -> Any:
+        return score(Total((Term(Fraction(weight), value, ALWAYS),), Fraction(limit), True), GRIDS)
+
+    assert rule(1, 2**100).at_least == 2**100 + 1
+    assert rule(1, -(2**100)).at_least == 1 - 2**100
+    assert rule(Fraction(1, 2**100), 0).terms[0][0] == 1
+    assert rule(2**62 - 1, 0).highest == 2**62 - 1
+    most = (2**62 - 1) // 20  # y is at most 20
+    assert rule(-most, 0, Y).lowest == -20 * most
+    for large in ((1, 2**100 + 1), (1, -(2**100) - 1), (Fraction(1, 2**100 + 1), 0), (Fraction(1, 4), Fraction(2**99))):
+        with pytest.raises(DuotoneError, match="too large or too fine"):
+            rule(*large)
+    for weight, value in ((2**62, None), (-(2**62), None), (most + 1, Y)):
+        with pytest.raises(DuotoneError, match="too fine for these bounds"):
+            rule(weight, 0, value)
+
+
+COARSE, FINE, NO_FLOAT = 2**53, Fraction(1, 10**22), Fraction(1, 2**53 + 1)
+GRIDS_OF_FLOATS: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [
+    ((-3, 7), (-300_000, 700_000, Fraction(1, 10**5))),
+    ((0, "1.23456789"), (0, 123456789, Fraction(1, 10**8))),
+    ((0, "1.00000000000001e-4"), (0, 10**14 + 1, Fraction(1, 10**18))),
+    ((0, 6 * 10**26), (0, 6 * 10**6, 10**20)),
+    ((0, 10**27), (0, 10**6, 10**21)),
+    ((0, 10**28), (0, 10**6, 10**22)),
+    ((0, 10**29), (0, 10**7, 10**22)),  # no coarser grid is a float
+    (("-2e-17", "8e-17"), (-200_000, 800_000, FINE)),
+    ((0, "1e-19"), (0, 1000, FINE)),
+    ((0, 2**51, 1), (0, 2**51, 1)),
+    ((-(2**51), 0, 1), (-(2**51), 0, 1)),
+    ((0, COARSE, COARSE), (0, 1, COARSE)),
+    ((0, 2**100, COARSE), (0, 2**47, COARSE)),
+    ((-(2**100), 0, COARSE), (-(2**47), 0, COARSE)),
+]
+GRIDS_OF_INTEGERS: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [
+    ((0, 2**62 - 1), (0, 2**62 - 1, 1)),
+    ((1 - 2**62, 0), (1 - 2**62, 0, 1)),
+    ((0, 2**51, 2), (0, 2**50, 2)),
+    ((0, 3 * (2**40 + 1), 2**40 + 1), (0, 3, 2**40 + 1)),
+]
+NO_GRIDS: list[tuple[tuple[Any, ...], Any, str]] = [
+    *(((low, high, 1), "float", "too far apart") for low, high in ((0, 2**51 + 1), (-(2**51) - 1, 0))),
+    *((bounds, "integer", "too far apart") for bounds in ((0, 2**62), (-(2**62), 0), (0, 2**51 + 2, 2), (-(2**51) - 2, 0, 2))),
+    *(((0, step, step), "float", "is no float") for step in (COARSE + 1, NO_FLOAT)),
+    *((bounds, "float", "multiples of its grid") for bounds in ((0, "1e-23"), (0, "1.23", "0.1"), ("0.05", 1, "0.1"))),
+    ((0, "1.000000000000001e-4"), "float", "multiples of its grid"),  # no step below 10^-18 is looked for
+    *(((-1, 3, step), "float", "a grid is a whole number or one over") for step in (0, -1, "-1/2", "3/2")),
+    *((bounds, "float", "LO < HI") for bounds in ((1, 1), (2, 1))),
+    *((bounds, "float", "thirty digits") for bounds in ((0, 2**100 + 1), (-(2**100) - 1, 0))),
+    ((0, 10, "1/2"), "integer", "its grid must be one too"),
+    ((0, "1/2"), "integer", "multiples of its grid"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "grid"),
+    [*(("float", *g) for g in GRIDS_OF_FLOATS), *(("integer", *g) for g in GRIDS_OF_INTEGERS)],
+    ids=str,
+)
+def test_the_grid_of_bounds_by_hand(kind: Any, bounds: Any, grid: Any) -> None:
+    """Where none is stated: the coarsest power of ten with 10^6 steps on which the bounds lie."""
+    assert Bounds.of(*bounds).on("x", kind) == Grid(*grid)
+
+
+@pytest.mark.parametrize(("bounds", "kind", "says"), NO_GRIDS, ids=str)
+def test_bounds_that_no_grid_fits(bounds: Any, kind: Any, says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        Bounds.of(*bounds).on("x", kind)

@@ -510,6 +510,18 @@ def test_240_creations_at_once(tmp_path: Path) -> None:
         assert ledger.verify().holds
 
 
+def test_a_creation_waits_for_who_writes_to_the_empty_file(tmp_path: Path) -> None:
+    """What once made some of 240 creations busy at once, whatever they were ready to wait: another was ahead by a moment."""
+    place = tmp_path / "l"
+    with stranger(STOCK, place, "BEGIN IMMEDIATE", 5) as writer:
+        done = threading.Timer(1, writer.kill)
+        done.start()
+        with open_ledger(place, wait=60) as ledger:
+            register(ledger)
+            assert ledger.datasets() == ["census"]
+        done.join()
+
+
 def test_a_full_disk_with_small_blocks(tmp_path: Path) -> None:
     """A mapped file on a full file system ends a process by SIGBUS: nothing is mapped any more."""
     done = subprocess.run(

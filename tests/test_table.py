@@ -4,7 +4,9 @@ import itertools
 import math
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from duotone import (
     with_boundary,
 )
 from duotone.graphs import families
+from duotone.line.table import wide_enough
 from duotone.privacy.rounded import Rounded
 from duotone.release.certificate import exp_bounds
 from oracles import indistinguishable
@@ -156,6 +159,59 @@ def test_a_table_is_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("duotone.line.table.LONGEST", 2**12)
     with pytest.raises(DuotoneError, match="more than 4096 levels"):
         line_table(balanced(ApproxDP(60 / 4096)))
+
+
+def test_a_table_of_exactly_the_longest_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = balanced(ApproxDP(ratio=2, delta="1/4"))
+    monkeypatch.setattr("duotone.line.table.LONGEST", 2)
+    assert line_table(line).blue == (3 * 2**126, 2**128)  # 3/4 and 1
+    monkeypatch.setattr("duotone.line.table.LONGEST", 1)
+    with pytest.raises(DuotoneError, match="more than 1 levels"):
+        line_table(line)
+
+
+def test_bits_are_doubled_until_the_loss_is_below_its_bound() -> None:
+    tried: list[int] = []
+
+    def build(bits: int, enough: int) -> Any:
+        tried.append(bits)
+        return SimpleNamespace(bits=bits, loss=Fraction(1, 2**60 + (bits >= enough)))
+
+    assert wide_enough(lambda bits: build(bits, 512)).bits == 512
+    assert tried == [128, 256, 512]
+    assert wide_enough(lambda bits: build(bits, 8192)).bits == 8192
+    with pytest.raises(DuotoneError, match="too small to toss for"):
+        wide_enough(lambda bits: build(bits, 8193))
+
+
+def test_a_boundary_value_has_at_most_20000_characters() -> None:
+    privacy = ApproxDP(ratio=2, delta="1/10")
+    long, longer = (Fraction(10**9998 + 1, 2 * 10**digits) for digits in (9999, 10000))
+    assert len(line_table(with_boundary(privacy, long)).certificate()["boundary"]) == 20_000
+    with pytest.raises(DuotoneError, match="too many digits"):
+        line_table(with_boundary(privacy, longer))
+
+
+def test_a_certificate_writes_a_boundary_value_as_a_fraction() -> None:
+    graph, privacy = families.figure_2(), ApproxDP(ratio=2, delta="1/10")
+    assert graph_table(graph, privacy, "0.60").certificate()["boundary"] == "3/5"
+    assert graph_table(graph, privacy, {"h": "0.6", "l": 0.5}).certificate()["boundary"] == {"h": "3/5", "l": "1/2"}
+    assert line_table(with_boundary(privacy, "0.6")).certificate()["boundary"] == "3/5"
+
+
+def test_nobody_holds_down_what_is_certain() -> None:
+    """Balanced, with e^ε = 2 and δ = 1/4: 3/4 at the boundary, which is fixed, and 1 beyond it."""
+    graph = families.votes(5).graph()
+    table = graph_table(graph, ApproxDP(ratio=2, delta="1/4"))
+    assert {Fraction(t, 2**table.bits) for t in table.truth} == {Fraction(3, 4), Fraction(1)}
+    assert set(table.witness) == {None}
+
+
+def test_tables_never_change() -> None:
+    privacy = ApproxDP(1, "1e-6")
+    for made in (line_table(balanced(privacy)), graph_table(families.figure_2(), privacy), Rounded(privacy, 128)):
+        with pytest.raises(FrozenInstanceError):
+            made.bits = 1  # type: ignore[misc]
 
 
 def test_refusals() -> None:

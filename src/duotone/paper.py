@@ -57,7 +57,6 @@ def figures(folder: Path) -> Iterator[Path]:
     joins = {(1,): (1, 1), (2,): (3, 1), (3,): (5, 1), (1, 2): (1, 3), (1, 3): (3, 3), (2, 3): (5, 3), (1, 2, 3): (3, 5)}
     loose, tight = ApproxDP(ratio=2, delta="1/10"), ApproxDP(ratio="1.3", delta="1/10")
     fig_2 = families.figure_2()
-    fixed = design(fig_2, loose, {"h": "0.6", "l": "0.7"})
     pictures: dict[str, Callable[[], Figure]] = {
         "figure-1a": lambda: plotting.graph(families.votes(3).graph(), cube),
         "figure-1b": lambda: plotting.graph(families.turnout(2, 1).graph(), {frozenset(k): v for k, v in joins.items()}),

@@ -81,8 +81,9 @@ class State:
             return self.spent.plus(read(body["notion"]), body["answers"]) if charged else self.spent.bounded()
         if isinstance(self.sums, Spent):
             raise DuotoneError("an entry of version 1 does not follow one of version 2")
-        counted = self.sums.get(body["notion"], 0) + body["answers"] if charged else 0
-        return {**self.sums, body["notion"]: counted} if charged else self.sums
+        if not charged:
+            return self.sums
+        return {**self.sums, body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]}
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""

@@ -21,7 +21,7 @@ from duotone.privacy.numbers import show
 EXACT = 4224
 """The bits of a sum's numerator and denominator up to which it is exact: a privacy parameter has 4096 at most."""
 ROUNDED = 512
-"""The significant bits of a sum beyond that; it is rounded up to them."""
+"""The significant bits of a sum beyond that, or one more; it is rounded up to them. Entries rest on it: it never changes."""
 LARGEST = Fraction(2**12000)
 """A larger product of ratios moves into the sum of ε: no budget admits it, since none is above e^8192."""
 PRECISION = 576
@@ -103,7 +103,7 @@ def exactly(charges: Iterable[tuple[ApproxDP, int]]) -> Spent:
 
 
 def rounded_up(x: Fraction) -> Fraction:
-    """x itself while it is short, else the least number at least x with 512 significant bits."""
+    """x itself while it is short, else the next number with 512 or 513 significant bits, at least x."""
     above, below = x.numerator.bit_length(), x.denominator.bit_length()
     if max(above, below) <= EXACT:
         return x

@@ -129,7 +129,7 @@ def _not_sold(body: Body, rule: Rule) -> str | None:
 
 
 def _belongs(row: Row, body: Body, book: _Book) -> bool:
-    """Whether an entry follows from those before it."""
+    """Whether an entry follows from those before it; what neither registers nor charges must be the answer to a charge."""
     match body["kind"]:
         case "register" | "version":
             known = body["version"] in book.versions
@@ -139,6 +139,4 @@ def _belongs(row: Row, body: Body, book: _Book) -> bool:
             book.open[row.seq] = body["key"]
             key = key_of(row.dataset, body["version"], body, book.about)
             return bool(body["version"] == book.state.version and body["key"] == key)
-        case "answer":
-            return bool(book.open.pop(body["charge"], None) == body["key"])
-    return False
+    return bool(book.open.pop(body["charge"], None) == body["key"])
