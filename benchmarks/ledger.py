@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from duotone import ApproxDP, Ledger, Sale, balanced, open_ledger
-from duotone.ledger.filters import Advanced, Sum
-from duotone.ledger.planned import Plan
+from duotone import ApproxDP, Charge, Ledger, balanced, open_ledger
+from duotone.ledger.filters import AdvancedComposition, BasicComposition
+from duotone.ledger.planned import PlannedComposition
 from duotone.ledger.stores import open_store
 from duotone.ledger.sums import Spent
 from duotone.plotting import BLUE, FAINT, INK, RED, save, spending
@@ -69,7 +69,7 @@ def throughput(folder: Path) -> None:
         line = balanced(ApproxDP("0.000001"))
 
         def asking(answers: int, again: bool = True) -> Callable[[], object]:
-            sale = Sale(line, answers)
+            sale = Charge(line, answers)
             return lambda: ledger.ask("d", "q", sale, lambda: 1, unit="person", neighbours="replace", again=again)
 
         works = {"sync": bare_sync(folder), "free": asking(1, False), **{str(n): asking(n) for n in (1, 10, 100, 1000)}}
@@ -95,12 +95,12 @@ def classical(count: int) -> float:
 
 def gains() -> list[tuple[float, ...]]:
     """Total ε at δ = 10^−6 of answers at ε = 0.1, δ = 10^−10: sum, advanced, its filter, plan, plan of balanced answers."""
-    plan, finer = (Plan.most(BUDGET, EACH, boundaries) for boundaries in ((), ("balanced",)))
-    filtered = Advanced(BUDGET, Fraction(BUDGET.delta) / 2)
+    plan, finer = (PlannedComposition.most(BUDGET, EACH, boundaries) for boundaries in ((), ("balanced",)))
+    filtered = AdvancedComposition(BUDGET, Fraction(BUDGET.delta) / 2)
     return [
         (
             n,
-            Sum(BUDGET).spent(Spent().plus(EACH, n))[0],
+            BasicComposition(BUDGET).spent(Spent().plus(EACH, n))[0],
             classical(n),
             *(rule.spent(Spent().plus(EACH, n))[0] for rule in (filtered, plan, finer)),
         )
@@ -113,11 +113,11 @@ def figure(path: Path) -> Path:
     import matplotlib.pyplot as plt
 
     counts = sorted({round(10 ** (i / 12)) for i in range(37)})
-    plan = Plan.most(BUDGET, EACH, ("balanced",))
+    plan = PlannedComposition.most(BUDGET, EACH, ("balanced",))
     drawn, ax = plt.subplots(figsize=(6.8, 4.4))
     ax.plot(counts, [n * EACH.epsilon for n in counts], color=INK, ls=":", lw=1.6, label="ε added up")
     ax.plot(counts, [classical(n) for n in counts], color=RED, ls="--", lw=1.6, label="advanced composition (2010)")
-    filtered = Advanced(BUDGET, Fraction(BUDGET.delta) / 2)
+    filtered = AdvancedComposition(BUDGET, Fraction(BUDGET.delta) / 2)
     ax.plot(
         counts,
         [filtered.spent(Spent().plus(EACH, n))[0] for n in counts],
@@ -151,7 +151,7 @@ def sample(folder: Path, path: Path) -> Path:
             now[0] += timedelta(hours=3 + 37 * day % 19)
             with contextlib.suppress(ZeroDivisionError):
                 flip = (lambda: 1 // 0) if day == 40 else (lambda: 1)
-                ledger.ask("survey", f"question {day}", Sale(line), flip, unit="person", neighbours="replace")
+                ledger.ask("survey", f"question {day}", Charge(line), flip, unit="person", neighbours="replace")
         return save(spending(ledger.statement("survey")), path)
 
 

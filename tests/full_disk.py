@@ -17,9 +17,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from duotone import ApproxDP, Ledger, LedgerError, Sale, balanced, open_ledger
+from duotone import ApproxDP, Charge, Ledger, LedgerError, balanced, open_ledger
 
-SALE = Sale(balanced(ApproxDP("0.001")))
+SALE = Charge(balanced(ApproxDP("0.001")))
 SIZE = 1024 * 1024
 
 

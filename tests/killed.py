@@ -14,9 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from duotone import ApproxDP, Ledger, Sale, balanced, open_ledger
+from duotone import ApproxDP, Charge, Ledger, balanced, open_ledger
 
-SALE = Sale(balanced(ApproxDP("0.001")))
+SALE = Charge(balanced(ApproxDP("0.001")))
 
 
 def write(ledger: Ledger, notes: int, name: str) -> None:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from duotone import ApproxDP, Ledger, Receipt, Sale, balanced
+from duotone import ApproxDP, Charge, Ledger, Receipt, balanced
 from duotone.ledger.stores import Row
 
-HALF = Sale(balanced(ApproxDP("0.5")))
+HALF = Charge(balanced(ApproxDP("0.5")))
 ABOUT: dict[str, Any] = {"unit": "person", "neighbours": "replace"}
 
 
@@ -21,7 +21,7 @@ def register(ledger: Ledger, budget: ApproxDP | None = None, *, dataset: str = "
 def ask(
     ledger: Ledger,
     question: str = "q",
-    sale: Sale = HALF,
+    sale: Charge = HALF,
     *,
     flips: list[int] | None = None,
     dataset: str = "census",
@@ -42,11 +42,11 @@ def ending(rows: Sequence[Row]) -> Callable[[], tuple[int, str]]:
 
 ASKERS = """
 import os, sys
-from duotone import ApproxDP, OverBudget, Sale, balanced, open_ledger
+from duotone import ApproxDP, OverBudget, Charge, balanced, open_ledger
 place, count = sys.argv[1], int(sys.argv[2])
 if "//" in place:
     import psycopg
-sale = Sale(balanced(ApproxDP("0.05")))
+sale = Charge(balanced(ApproxDP("0.05")))
 gate, opened = os.pipe()
 children = []
 for i in range(count):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from accountant import Account, Definition, audit, logarithm
-from duotone import ApproxDP, DuotoneError, Ledger, OverBudget, Sale, balanced, open_ledger
+from duotone import ApproxDP, Charge, DuotoneError, Ledger, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
 from ledgers import ABOUT, ask, register
 from memory_store import MemoryStore
@@ -34,11 +34,11 @@ def test_definitions_that_differ_in_a_late_digit_are_all_counted(tmp_path: Path,
         register(ledger)
         answered = 0
         for last in range(1, 6):
-            sale = Sale(balanced(ApproxDP("0.5" + "0" * 53 + str(last))))
+            sale = Charge(balanced(ApproxDP("0.5" + "0" * 53 + str(last))))
             with suppress(OverBudget):
                 answered += not ask(ledger, f"q{last}", sale).free
         assert answered == 1  # the second would be above 1
-        ask(ledger, "half", Sale(balanced(ApproxDP("0.4" + "9" * 53))))
+        ask(ledger, "half", Charge(balanced(ApproxDP("0.4" + "9" * 53))))
         (account,) = audit(ledger.entries()).values()
         assert (account.overspent, account.answers) == ([], 2)
         assert ledger.verify().holds
@@ -53,10 +53,10 @@ def test_zero_and_ratio_one_are_counted_apart() -> None:
     register(ledger, ApproxDP(1, "1e-6"))
     for i, privacy in enumerate([ApproxDP(0, "5e-7"), ApproxDP(ratio=1, delta="5e-7"), ApproxDP(0, "5e-7")]):
         if i < 2:
-            ask(ledger, f"q{i}", Sale(balanced(privacy)))
+            ask(ledger, f"q{i}", Charge(balanced(privacy)))
         else:
             with pytest.raises(OverBudget):
-                ask(ledger, f"q{i}", Sale(balanced(privacy)))
+                ask(ledger, f"q{i}", Charge(balanced(privacy)))
     assert audit(ledger.entries())["census"].delta == Fraction(1, 10**6)
     ledger._store.end()  # type: ignore[attr-defined]
 
@@ -114,13 +114,13 @@ def registered(ledger: Ledger, draw: random.Random, name: str) -> Dataset:
     return Dataset(name, Account(budget, rule, budget.delta / 2 if rule == "advanced" else Fraction(0)))
 
 
-Pool = list[tuple[Definition, Sale]]
+Pool = list[tuple[Definition, Charge]]
 
 
 def pool(draw: random.Random) -> Pool:
     """Definitions that come again and again, so that they meet their likes."""
     drawn = [definition(draw) for _ in range(POOL)]
-    return [(each, Sale(balanced(ApproxDP(**options)), draw.choice([1, 1, 1, 2, 3, 5]))) for each, options in drawn]
+    return [(each, Charge(balanced(ApproxDP(**options)), draw.choice([1, 1, 1, 2, 3, 5]))) for each, options in drawn]
 
 
 def attempt(ledger: Ledger, draw: random.Random, to: Dataset, definitions: Pool) -> int:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, DuotoneError, Notion, Sale, balanced, partition_selection, with_boundary
-from duotone.ledger.filters import Advanced, Rule, Sum, read, short, write
-from duotone.ledger.planned import Plan, choose, rule_of
+from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
+from duotone.ledger.filters import AdvancedComposition, BasicComposition, PrivacyFilter, read, short, write
+from duotone.ledger.planned import PlannedComposition, choose, rule_of
 from duotone.ledger.sums import Spent, exactly, exp_above, log_above
 from strategies import exact_budgets, float_budgets
 
@@ -40,22 +40,24 @@ def test_a_notion_is_read_as_it_was_written(budget: ApproxDP) -> None:
 def test_sums_are_exact(charges: list[tuple[Fraction, int]]) -> None:
     sums = charged(*((ApproxDP(e, e / 10**6), n) for e, n in charges))
     total = sum((e * n for e, n in charges), Fraction(0))
-    assert Sum(ApproxDP(total, "1/2")).fits(sums)
-    assert Sum(ApproxDP(total + 1, total / 10**6)).fits(sums)
-    assert Sum(ApproxDP("0.3")).fits(charged((ApproxDP("0.1"), 3)))  # no float takes part
+    assert BasicComposition(ApproxDP(total, "1/2")).fits(sums)
+    assert BasicComposition(ApproxDP(total + 1, total / 10**6)).fits(sums)
+    assert BasicComposition(ApproxDP("0.3")).fits(charged((ApproxDP("0.1"), 3)))  # no float takes part
     if total:
-        assert not Sum(ApproxDP(total * Fraction(999999, 10**6), "1/2")).fits(sums)
-        assert not Sum(ApproxDP(total + 1, total / 10**6 * Fraction(999999, 10**6))).fits(sums)
+        assert not BasicComposition(ApproxDP(total * Fraction(999999, 10**6), "1/2")).fits(sums)
+        assert not BasicComposition(ApproxDP(total + 1, total / 10**6 * Fraction(999999, 10**6))).fits(sums)
 
 
 def test_ratios_multiply_exactly() -> None:
     sums = charged((ApproxDP(ratio=2), 10))
-    assert Sum(ApproxDP(ratio=1024)).fits(sums)
-    assert not Sum(ApproxDP(ratio=1023)).fits(sums)
-    assert not Sum(ApproxDP(ratio=1024)).fits(sums.plus(ApproxDP("1e-9")))
-    assert Sum(ApproxDP("6.931471806")).fits(sums)
-    assert not Sum(ApproxDP("6.931471805")).fits(sums)
-    assert Sum(ApproxDP("8000")).fits(charged((ApproxDP(ratio=Fraction(10**40 + 1, 10**40)), 10**5)))  # too long to write out
+    assert BasicComposition(ApproxDP(ratio=1024)).fits(sums)
+    assert not BasicComposition(ApproxDP(ratio=1023)).fits(sums)
+    assert not BasicComposition(ApproxDP(ratio=1024)).fits(sums.plus(ApproxDP("1e-9")))
+    assert BasicComposition(ApproxDP("6.931471806")).fits(sums)
+    assert not BasicComposition(ApproxDP("6.931471805")).fits(sums)
+    assert BasicComposition(ApproxDP("8000")).fits(
+        charged((ApproxDP(ratio=Fraction(10**40 + 1, 10**40)), 10**5))
+    )  # too long to write out
 
 
 def test_roundings_are_outward() -> None:
@@ -83,18 +85,18 @@ def test_advanced_is_the_theorem() -> None:
 
 def test_what_is_left_in_words() -> None:
     sums = charged((ApproxDP("0.25", "1e-7"), 2))
-    assert Sum(ONE).left(sums) == "epsilon 0.5, delta 8e-07"
-    assert Sum(ONE).spent(sums) == (0.5, 2e-7)
+    assert BasicComposition(ONE).left(sums) == "epsilon 0.5, delta 8e-07"
+    assert BasicComposition(ONE).spent(sums) == (0.5, 2e-7)
     both = charged((ApproxDP("0.25", "1e-7"), 1), (ApproxDP(ratio="5/4"), 3))
-    assert Sum(ONE).spent(both) == pytest.approx((0.25 + 3 * math.log(1.25), 1e-7), rel=1e-12)
-    assert Sum(ONE).left(both) == f"epsilon {0.75 - 3 * math.log(1.25):.6g}, delta 9e-07"
-    advanced = Advanced(ONE, Fraction(1, 2 * 10**6))
+    assert BasicComposition(ONE).spent(both) == pytest.approx((0.25 + 3 * math.log(1.25), 1e-7), rel=1e-12)
+    assert BasicComposition(ONE).left(both) == f"epsilon {0.75 - 3 * math.log(1.25):.6g}, delta 9e-07"
+    advanced = AdvancedComposition(ONE, Fraction(1, 2 * 10**6))
     assert advanced.spent(Spent()) == (0, 0)
     assert advanced.left(Spent()) == "epsilon 1, delta 5e-07"
     bound = math.sqrt(2 * 100 * 0.01**2 * math.log(2 * 10**6)) + 100 * 0.01**2 / 2
     assert advanced.spent(charged((HUNDREDTH, 100))) == pytest.approx((bound, 5.001e-7), rel=1e-12)
     assert advanced.left(charged((HUNDREDTH, 100))) == f"epsilon {1 - bound:.6g}, delta 4.999e-07"
-    plan = Plan.most(ONE, HUNDREDTH)
+    plan = PlannedComposition.most(ONE, HUNDREDTH)
     assert plan.left(charged((HUNDREDTH, 62))).startswith("500 of 562 answers at ApproxDP(epsilon=0.01")
     assert plan.spent(Spent()) == (0, 0)
     epsilon, delta = plan.spent(charged((HUNDREDTH, 562)))
@@ -104,21 +106,25 @@ def test_what_is_left_in_words() -> None:
 
 
 def test_a_plan_admits_more_than_the_others() -> None:
-    plan = Plan.most(ONE, HUNDREDTH)
-    assert plan.count > max(n for n in range(600) if Advanced(ONE, Fraction(1, 2 * 10**6)).fits(charged((HUNDREDTH, n))))
-    assert Plan.most(ApproxDP(1), ApproxDP("0.1")).count == 10  # pure budgets add up exactly
-    assert Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.1", "1e-7")).count == 10
+    plan = PlannedComposition.most(ONE, HUNDREDTH)
+    assert plan.count > max(
+        n for n in range(600) if AdvancedComposition(ONE, Fraction(1, 2 * 10**6)).fits(charged((HUNDREDTH, n)))
+    )
+    assert PlannedComposition.most(ApproxDP(1), ApproxDP("0.1")).count == 10  # pure budgets add up exactly
+    assert PlannedComposition.most(ApproxDP(1, "1e-6"), ApproxDP("0.1", "1e-7")).count == 10
     fewer = ApproxDP(20, "1e-6"), ApproxDP("0.1", "1e-9")
-    assert Plan.most(*fewer).count < Plan.most(*fewer, ("balanced",)).count  # its δ is not used up at every edge
-    assert Plan.most(*fewer, ("balanced", "selection")).count >= Plan.most(*fewer).count
+    assert (
+        PlannedComposition.most(*fewer).count < PlannedComposition.most(*fewer, ("balanced",)).count
+    )  # its δ is not used up at every edge
+    assert PlannedComposition.most(*fewer, ("balanced", "selection")).count >= PlannedComposition.most(*fewer).count
     with pytest.raises(DuotoneError, match="does not admit one answer"):
-        Plan.most(ApproxDP("0.1"), ApproxDP(1))
-    assert Plan.most(ApproxDP(1), ApproxDP(0)).count == 2**17
-    assert Plan.most(ApproxDP(1), ApproxDP("0.1")).spent(charged((ApproxDP("0.1"), 3))) == pytest.approx((0.3, 0))
+        PlannedComposition.most(ApproxDP("0.1"), ApproxDP(1))
+    assert PlannedComposition.most(ApproxDP(1), ApproxDP(0)).count == 2**17
+    assert PlannedComposition.most(ApproxDP(1), ApproxDP("0.1")).spent(charged((ApproxDP("0.1"), 3))) == pytest.approx((0.3, 0))
 
 
 def test_a_plan_sells_only_what_its_pair_covers() -> None:
-    plan = Plan.most(ONE, ApproxDP("0.1", "1e-9"))
+    plan = PlannedComposition.most(ONE, ApproxDP("0.1", "1e-9"))
     same = ApproxDP("0.1", "1e-9")
     for mechanism in (
         balanced(same),
@@ -126,26 +132,26 @@ def test_a_plan_sells_only_what_its_pair_covers() -> None:
         with_boundary(same, "1/3"),
         balanced(ApproxDP("0.05", "1e-9")),
     ):
-        plan.accepts(Sale(mechanism))
+        plan.accepts(Charge(mechanism))
     for notion in (ApproxDP("0.11", "1e-9"), ApproxDP("0.1", "2e-9")):
         with pytest.raises(DuotoneError, match=r"plan is for answers at .* or less telling ones, got one at"):
-            plan.accepts(Sale(balanced(notion)))
-    narrow = Plan.most(ONE, same, ("balanced",))
-    narrow.accepts(Sale(balanced(same)))
+            plan.accepts(Charge(balanced(notion)))
+    narrow = PlannedComposition.most(ONE, same, ("balanced",))
+    narrow.accepts(Charge(balanced(same)))
     with pytest.raises(DuotoneError, match="with boundary balanced or less"):
-        narrow.accepts(Sale(partition_selection(same)))
+        narrow.accepts(Charge(partition_selection(same)))
 
 
 def test_rules_are_read_as_they_were_written() -> None:
-    rules: list[Rule] = [
-        Sum(ONE),
+    rules: list[PrivacyFilter] = [
+        BasicComposition(ONE),
         choose(ONE, "advanced", None, ()),
         choose(ONE, "plan", HUNDREDTH, ()),
         choose(ONE, "plan", ApproxDP("0.1", "1e-9"), ("balanced", "1/3")),
     ]
     for rule in rules:
         assert rule_of(read(write(ONE)), rule.written()).written() == rule.written()
-        rule.accepts(Sale(balanced(ApproxDP("0.005"))))
+        rule.accepts(Charge(balanced(ApproxDP("0.005"))))
     with pytest.raises(DuotoneError, match="sum, advanced or plan, got guess"):
         rule_of(ONE, {"rule": "guess"})
     with pytest.raises(DuotoneError, match="needs the notion"):
@@ -159,12 +165,12 @@ def test_a_sale_is_checked() -> None:
         def step(self, x: Any, /) -> Any:
             return x
 
-    odd: Notion = Odd()
+    odd: PrivacyDefinition = Odd()
     with pytest.raises(DuotoneError, match="charges for"):
-        Sale(balanced(odd))
+        Charge(balanced(odd))
     for answers in (0, 2**18, True, 1.5):
         with pytest.raises(DuotoneError, match="from 1 to 131072 answers"):
-            Sale(balanced(ONE), answers)  # type: ignore[arg-type]
+            Charge(balanced(ONE), answers)  # type: ignore[arg-type]
 
 
 def test_fully_adaptive_choices_stay_within_the_sum() -> None:
@@ -204,22 +210,26 @@ def test_products_are_compared_with_what_is_left_of_epsilon() -> None:
     """Every small product against budgets just below and just above its logarithm."""
     for ratio in (2, 3, 4, 7, Fraction(3, 2), Fraction(101, 100)):
         log = Fraction(math.log(ratio))
-        assert not Sum(ApproxDP(log * Fraction(999, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
-        assert Sum(ApproxDP(log * Fraction(1001, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
-        assert Sum(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1)))
-        assert not Sum(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1), (ApproxDP("1e-100"), 1)))
+        assert not BasicComposition(ApproxDP(log * Fraction(999, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
+        assert BasicComposition(ApproxDP(log * Fraction(1001, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
+        assert BasicComposition(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1)))
+        assert not BasicComposition(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1), (ApproxDP("1e-100"), 1)))
 
 
 def test_a_budget_of_advanced_composition_is_used_to_the_end() -> None:
-    rule = Advanced(ApproxDP(1, "1e-6"), Fraction(1, 2 * 10**6))
+    rule = AdvancedComposition(ApproxDP(1, "1e-6"), Fraction(1, 2 * 10**6))
     assert rule.fits(charged((ApproxDP(0, "5e-7"), 1)))
     assert not rule.fits(charged((ApproxDP(0, "5.0000001e-7"), 1)))
-    assert Advanced(ApproxDP(0, "1e-6"), Fraction(1, 10**6)).fits(Spent())  # nothing charged, nothing left, no room either
-    wide = Advanced(ApproxDP("1/4", "99/100"), Fraction(99, 100))  # √(2·S·ln(100/99)) + S/2: 0.20 for S = 1/4, 0.35 for 1/2
+    assert AdvancedComposition(ApproxDP(0, "1e-6"), Fraction(1, 10**6)).fits(
+        Spent()
+    )  # nothing charged, nothing left, no room either
+    wide = AdvancedComposition(
+        ApproxDP("1/4", "99/100"), Fraction(99, 100)
+    )  # √(2·S·ln(100/99)) + S/2: 0.20 for S = 1/4, 0.35 for 1/2
     assert wide.fits(charged((ApproxDP("1/2"), 1)))
     assert not any(wide.fits(charged((ApproxDP("1/2"), n))) for n in range(2, 40))  # from n = 3 on, S/2 alone is above 1/4
     with pytest.raises(DuotoneError, match="delta above 0"):
-        Advanced(ApproxDP(1, "1e-6"), Fraction(2, 10**6))
+        AdvancedComposition(ApproxDP(1, "1e-6"), Fraction(2, 10**6))
 
 
 @pytest.mark.parametrize(
@@ -237,12 +247,12 @@ def test_only_definitions_as_they_are_written_are_read(text: str) -> None:
 def test_a_sale_is_at_one_definition_and_its_size_is_bounded() -> None:
     other = balanced(ApproxDP("0.2"))
     with pytest.raises(DuotoneError, match="at one notion"):
-        Sale(balanced(ApproxDP("0.1")), also=(other,))
-    assert Sale(other, also=(partition_selection(ApproxDP("0.2")),)).boundary == "balanced+selection"
-    assert Sale(other, 2**17).answers == 2**17
+        Charge(balanced(ApproxDP("0.1")), also=(other,))
+    assert Charge(other, also=(partition_selection(ApproxDP("0.2")),)).boundary == "balanced+selection"
+    assert Charge(other, 2**17).answers == 2**17
     for change in ({"answers": 3}, {"mechanism": other}):
         with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(Sale(other), *change.popitem())
+            setattr(Charge(other), *change.popitem())
 
 
 def test_a_product_fits_up_to_the_last_bit_below_e() -> None:
@@ -251,18 +261,18 @@ def test_a_product_fits_up_to_the_last_bit_below_e() -> None:
     below, unit = Fraction(e * 2**577 // 1, 2**577), Fraction(1, 2**577)
     assert below < e < below + unit - Fraction(1, 2**1000)
     for budget, before in ((ApproxDP(1), Spent()), (ApproxDP("3/2"), charged((ApproxDP("1/2"), 1)))):
-        assert Sum(budget).fits(before.plus(ApproxDP(ratio=below)))
-        assert not Sum(budget).fits(before.plus(ApproxDP(ratio=below + unit)))
+        assert BasicComposition(budget).fits(before.plus(ApproxDP(ratio=below)))
+        assert not BasicComposition(budget).fits(before.plus(ApproxDP(ratio=below + unit)))
 
 
 def test_nothing_is_left_of_a_budget_that_was_overspent() -> None:
     sums = charged((ApproxDP(3, "1e-3"), 1))
-    assert Sum(ONE).left(sums) == "epsilon 0, delta 0"
-    assert Advanced(ONE, Fraction(1, 2 * 10**6)).left(sums) == "epsilon 0, delta 0"
-    assert Sum(ApproxDP(ratio=2, delta="1e-6")).left(charged((ApproxDP(ratio=2), 2))) == "epsilon 0, delta 1e-06"
+    assert BasicComposition(ONE).left(sums) == "epsilon 0, delta 0"
+    assert AdvancedComposition(ONE, Fraction(1, 2 * 10**6)).left(sums) == "epsilon 0, delta 0"
+    assert BasicComposition(ApproxDP(ratio=2, delta="1e-6")).left(charged((ApproxDP(ratio=2), 2))) == "epsilon 0, delta 1e-06"
 
 
-@pytest.mark.parametrize("rule", [Sum(ONE), Advanced(ONE, Fraction(1, 10**7))])
+@pytest.mark.parametrize("rule", [BasicComposition(ONE), AdvancedComposition(ONE, Fraction(1, 10**7))])
 def test_a_rule_cannot_be_changed(rule: Any) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         rule.budget = ApproxDP(9, "1e-6")

@@ -13,11 +13,11 @@ import pytest
 
 from duotone import (
     ApproxDP,
+    Charge,
     DuotoneError,
     Ledger,
     OverBudget,
     Prepared,
-    Sale,
     balanced,
     open_ledger,
     prepare,
@@ -164,11 +164,11 @@ def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any
             ledger = Ledger(store)
             budget = ApproxDP(**parameters, delta="1e-6")
             register(ledger, budget)
-            sale = Sale(balanced(budget.split(shares).split(parts)), parts)
+            sale = Charge(balanced(budget.split(shares).split(parts)), parts)
             charged = [ask(ledger, f"q{i}", sale).left for i in range(shares)]
             assert charged[-1] == "epsilon 0, delta 0" or "ratio" in parameters
             with pytest.raises(OverBudget):
-                ask(ledger, "one more", Sale(balanced(ApproxDP("1e-30" if "epsilon" in parameters else "1e-9"))))
+                ask(ledger, "one more", Charge(balanced(ApproxDP("1e-30" if "epsilon" in parameters else "1e-9"))))
             assert ledger.verify().holds
             store.end()
 

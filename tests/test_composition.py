@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 
 from adversary import edges, enumerated, product_of, worst
 from duotone import ApproxDP, DuotoneError, balanced, line_table, partition_selection, with_boundary
-from duotone.ledger.loss_distributions import MOST, RELATIVE, Losses, Pair, capacity, composed, losses, pair_of, pair_of_notion
-from duotone.ledger.planned import Plan
+from duotone.ledger.loss_distributions import (
+    MOST,
+    RELATIVE,
+    DominatingPair,
+    PrivacyLossDistribution,
+    capacity,
+    composed,
+    losses,
+    pair_of,
+    pair_of_notion,
+)
+from duotone.ledger.planned import PlannedComposition
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable
@@ -32,7 +42,7 @@ def yes(table: LineTable) -> list[Fraction]:
     return [Fraction(table.yes(level), 2**table.bits) for level in levels]
 
 
-def outcomes(pair: Pair) -> list[tuple[Fraction, Fraction]]:
+def outcomes(pair: DominatingPair) -> list[tuple[Fraction, Fraction]]:
     return [(p1 - p0, q1 - q0) for (q0, p0), (q1, p1) in pairwise(pair.corners)]
 
 
@@ -113,14 +123,14 @@ def test_above_the_exact_composition_by_no_more_than_stated(mechanism: LineMecha
         assert exact * (1 - Fraction(1, 10**12)) <= claim <= before * (1 + Fraction(2 * RELATIVE))
 
 
-def _rounded(pair: Pair) -> Pair:
+def _rounded(pair: DominatingPair) -> DominatingPair:
     """With few corners, so that products can be enumerated: those that bend by more than 10^−9."""
     kept = [pair.corners[0]]
     for i in range(1, len(pair.corners) - 1):
         (q0, p0), (q1, p1), (q2, p2) = kept[-1], pair.corners[i], pair.corners[i + 1]
         if abs((p1 - p0) * (q2 - q0) - (p2 - p0) * (q1 - q0)) > Fraction(1, 10**9):
             kept.append((q1.limit_denominator(10**6), p1.limit_denominator(10**6)))
-    return Pair((*kept, pair.corners[-1]))
+    return DominatingPair((*kept, pair.corners[-1]))
 
 
 @pytest.mark.parametrize("answers", [1, 2, 5, 12])
@@ -199,7 +209,7 @@ def test_extremes() -> None:
     wide = losses(pair_of(line_table(balanced(ApproxDP("0.01", "1e-12")))), 0.01)  # losses beyond the grid's end
     assert np.isclose(wide.chances.sum() + wide.infinite, 1)
     assert wide.infinite <= 1e-12
-    assert Losses(1.0, 0, np.ones(1), 0.0).delta(0.0) == 0
+    assert PrivacyLossDistribution(1.0, 0, np.ones(1), 0.0).delta(0.0) == 0
 
 
 def test_too_many_answers_are_refused() -> None:
@@ -221,8 +231,8 @@ def test_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['dp_accounting.pld.pld_pmf'] = None\n"
         "from duotone import ApproxDP, MissingExtra\n"
-        "from duotone.ledger.planned import Plan\n"
-        "try: Plan.most(ApproxDP(1, '1e-6'), ApproxDP('0.1', '1e-9'))\n"
+        "from duotone.ledger.planned import PlannedComposition\n"
+        "try: PlannedComposition.most(ApproxDP(1, '1e-6'), ApproxDP('0.1', '1e-9'))\n"
         "except MissingExtra as e: print(e)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -242,9 +252,9 @@ def least_delta(each: ApproxDP, answers: int, epsilon: Fraction) -> gmpy2.mpfr:
         return 1 - (1 - d) ** answers * (1 - missed)
 
 
-def most(budget: ApproxDP, each: ApproxDP) -> Plan | None:
+def most(budget: ApproxDP, each: ApproxDP) -> PlannedComposition | None:
     try:
-        return Plan.most(budget, each)
+        return PlannedComposition.most(budget, each)
     except DuotoneError:
         return None
 
@@ -272,15 +282,15 @@ def test_a_plan_at_the_ends_of_floats_never_has_too_many_answers(epsilon: str, d
 
 
 def test_a_delta_that_is_no_float_is_counted() -> None:
-    assert Plan.most(ApproxDP(1, "5e-324"), ApproxDP("0.001", "2.4e-324")).count == 2
-    assert Plan.most(ApproxDP(1, "1e-320"), ApproxDP("0.00001", 0)).count == 100_000
+    assert PlannedComposition.most(ApproxDP(1, "5e-324"), ApproxDP("0.001", "2.4e-324")).count == 2
+    assert PlannedComposition.most(ApproxDP(1, "1e-320"), ApproxDP("0.00001", 0)).count == 100_000
 
 
 @pytest.mark.parametrize("boundary", ["balanced", "selection"])
 @pytest.mark.parametrize("each", [("4000", "1e-9"), ("2000", "1e-9"), ("60", "1e-9"), ("1e-20", "1e-9"), ("0.5", "1e-200")])
 def test_a_plan_for_a_boundary_at_the_ends_of_floats(boundary: str, each: tuple[str, str]) -> None:
     budget = ApproxDP(8192, "1e-6")
-    plan = Plan.most(budget, ApproxDP(*each), (boundary,))
+    plan = PlannedComposition.most(budget, ApproxDP(*each), (boundary,))
     assert plan.count >= min(MOST, int(Fraction(8192) / Fraction(each[0]))) or plan.count == 1000
     assert plan.spent(Spent().plus(plan.answers_at, 2))[0] <= float(2 * Fraction(each[0])) * (1 + 1e-9)
 
@@ -303,4 +313,4 @@ def test_an_epsilon_near_the_ends_of_floats_is_not_composed_by_losses() -> None:
     ],
 )
 def test_where_a_plan_is_counted_by_sums_alone(budget: tuple[Any, Any], each: tuple[Any, Any], by_losses: bool) -> None:
-    assert bool(Plan(ApproxDP(*budget), ApproxDP(*each), (), 1).losses) == by_losses
+    assert bool(PlannedComposition(ApproxDP(*budget), ApproxDP(*each), (), 1).losses) == by_losses

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from accountant import audit, logarithm
-from duotone import ApproxDP, DuotoneError, Ledger, LedgerError, OverBudget, Sale, balanced, open_ledger, with_boundary
+from duotone import ApproxDP, Charge, DuotoneError, Ledger, LedgerError, OverBudget, balanced, open_ledger, with_boundary
 from duotone.cli.app import main
 from duotone.ledger import entries as chain
 from duotone.ledger.entries import State, canonical, dated, decoded, digest, key_of, loaded
@@ -114,13 +114,13 @@ def test_recorded_entries_keep_their_meaning(texts: list[str], head: str) -> Non
 
 def test_a_ledger_of_the_first_version_goes_on(tmp_path: Path) -> None:
     """Its answers stay free, its charges count, and every entry from now on is of the second version."""
-    half = Sale(balanced(ApproxDP("0.5")), 2)
+    half = Charge(balanced(ApproxDP("0.5")), 2)
     with open_ledger(stored(tmp_path / "l", FIRST_VERSION)) as ledger:
         assert ask(ledger, "q", half, dataset="d").free
         assert ledger.statement("d").spent == (1.0, 0.0)
         with pytest.raises(OverBudget, match="left: epsilon 0, delta 1e-06"):
-            ask(ledger, "r", Sale(balanced(ApproxDP("1e-1000"))), dataset="d")
-        assert ask(ledger, "r", Sale(balanced(ApproxDP(0, "4e-7"))), dataset="d").left == "epsilon 0, delta 6e-07"
+            ask(ledger, "r", Charge(balanced(ApproxDP("1e-1000"))), dataset="d")
+        assert ask(ledger, "r", Charge(balanced(ApproxDP(0, "4e-7"))), dataset="d").left == "epsilon 0, delta 6e-07"
         ledger.relabel("d", "2")
         with pytest.raises(OverBudget):
             ask(ledger, "q", half, dataset="d")
@@ -206,7 +206,7 @@ def test_a_ledger_of_the_first_version_that_was_overspent_says_so(tmp_path: Path
         assert account.left == "epsilon 0, delta 0"
         assert ledger.verify().problems == tuple(f"entry {n} goes beyond the budget of d" for n in (4, 6, 8, 10))
         with pytest.raises(OverBudget):
-            ask(ledger, "r", Sale(balanced(ApproxDP("1e-1000"))), dataset="d")
+            ask(ledger, "r", Charge(balanced(ApproxDP("1e-1000"))), dataset="d")
         assert audit(ledger.entries())["d"].overspent == [4, 6, 8, 10]
 
 
@@ -214,7 +214,7 @@ def test_the_first_version_counted_equal_definitions_together(tmp_path: Path) ->
     with open_ledger(stored(tmp_path / "l", first_version(["epsilon=1/4 delta=0", "epsilon=1/8 delta=0"] * 2))) as ledger:
         assert ledger.verify().holds
         assert ledger.statement("d").left == "epsilon 0.25, delta 0"
-        assert ask(ledger, "r", Sale(balanced(ApproxDP("0.25"))), dataset="d").left == "epsilon 0, delta 0"
+        assert ask(ledger, "r", Charge(balanced(ApproxDP("0.25"))), dataset="d").left == "epsilon 0, delta 0"
         assert ledger.verify().holds
 
 
@@ -362,7 +362,7 @@ def test_long_definitions_of_the_first_version_are_read_and_continued(tmp_path: 
         assert ledger.verify().holds
         assert max(len(json.dumps(entry)) for entry in ledger.entries() if entry["v"] == 2) < 2000
         with pytest.raises(OverBudget):
-            ask(ledger, "r", Sale(balanced(ApproxDP("1e-1000"))), dataset="d")
+            ask(ledger, "r", Charge(balanced(ApproxDP("1e-1000"))), dataset="d")
     with open_ledger(stored(tmp_path / "m", first_version([very_long]))) as ledger:
         assert ledger.statement("d").left == "epsilon 0.888889, delta 0"
         assert ask(ledger, "r", dataset="d").left == "epsilon 0.388889, delta 0"
@@ -385,7 +385,7 @@ def test_entries_stay_short_and_charges_take_the_same_work_whatever_was_charged(
         each = Fraction(draw.randrange(bottom), bottom)
         privacy = ApproxDP(ratio=1 + each) if i % 3 == 0 else ApproxDP(each, Fraction(draw.getrandbits(60), 2**80))
         before = store.statements, store.rows
-        ask(ledger, f"q{i}", Sale(balanced(privacy)), dataset=longest, by=longest)
+        ask(ledger, f"q{i}", Charge(balanced(privacy)), dataset=longest, by=longest)
         work.append((store.statements - before[0], store.rows - before[1]))
     assert len(set(work[1:])) == 1
     assert sum(work[-1]) < 60
@@ -478,9 +478,9 @@ def test_what_is_written_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         register(ledger, ApproxDP(8))
         before = ledger.entries()
         with pytest.raises(DuotoneError, match=r"too many digits for a ledger: 4\d\d\d characters, and at most 3000 are kept"):
-            ask(ledger, "q", Sale(balanced(ApproxDP(long, long - 1 + Fraction(1, 3)))))
+            ask(ledger, "q", Charge(balanced(ApproxDP(long, long - 1 + Fraction(1, 3)))))
         with pytest.raises(DuotoneError, match="fixed at the boundary has too many digits"):
-            ask(ledger, "q", Sale(with_boundary(ApproxDP(1), 1 - 1 / (1 + Fraction(27182, 10000)) - Fraction(1, 10**2000))))
+            ask(ledger, "q", Charge(with_boundary(ApproxDP(1), 1 - 1 / (1 + Fraction(27182, 10000)) - Fraction(1, 10**2000))))
         with pytest.raises(DuotoneError, match="has too many digits"):
             register(ledger, ApproxDP(long, long - 1 + Fraction(1, 3)), dataset="d")
         plan: dict[str, Any] = {"rule": "plan", "answers_at": ApproxDP(1), "boundaries": ("1/3",) * 1000}
@@ -488,12 +488,12 @@ def test_what_is_written_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             register(ledger, ApproxDP(5), dataset="d", **plan)
         assert ledger.entries() == before
         monkeypatch.setattr("duotone.ledger.ledger.LONGEST_ANSWER", 100)
-        assert ledger.ask("census", "q", Sale(balanced(ApproxDP(1))), lambda: "x" * 98, **ABOUT).answer == "x" * 98
+        assert ledger.ask("census", "q", Charge(balanced(ApproxDP(1))), lambda: "x" * 98, **ABOUT).answer == "x" * 98
         with pytest.raises(DuotoneError, match="has at most 100 characters as JSON, got 101; the charge stands"):
-            ledger.ask("census", "r", Sale(balanced(ApproxDP(1))), lambda: "x" * 99, **ABOUT)
+            ledger.ask("census", "r", Charge(balanced(ApproxDP(1))), lambda: "x" * 99, **ABOUT)
         assert ledger.statement("census").state.unanswered == 1
         with pytest.raises(DuotoneError, match="what JSON can write"):
-            ledger.ask("census", "s", Sale(balanced(ApproxDP(1))), _nested, **ABOUT)
+            ledger.ask("census", "s", Charge(balanced(ApproxDP(1))), _nested, **ABOUT)
 
 
 def _nested() -> Any:
@@ -552,7 +552,7 @@ def _fill(store: MemoryStore, count: int) -> None:
 def test_an_entry_from_the_future_and_the_owners_way_out(tmp_path: Path) -> None:
     now = datetime(2026, 11, 15, 12, tzinfo=UTC)
     times = [now]
-    small = Sale(balanced(ApproxDP("0.1")))
+    small = Charge(balanced(ApproxDP("0.1")))
     with Ledger(open_store(tmp_path / "l"), clock=lambda: times[0]) as ledger:
         register(ledger)
         with pytest.raises(DuotoneError, match="there is nothing to reset"):
@@ -650,10 +650,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         times[0] = datetime.now(UTC)
         ledger.reset_clock(by="ann")
         for name in ("advanced", "plan"):
-            ask(ledger, "q", Sale(balanced(ApproxDP("0.1"))), dataset=name, by="bob")
+            ask(ledger, "q", Charge(balanced(ApproxDP("0.1"))), dataset=name, by="bob")
         options: dict[str, Any] = {"unit": "row", "neighbours": "add-remove"}
         ledger.relabel("t.csv", "2")
-        ledger.ask("t.csv", "q", Sale(balanced(ApproxDP("0.1"))), lambda: {"answers": [], "private": True}, **options)
+        ledger.ask("t.csv", "q", Charge(balanced(ApproxDP("0.1"))), lambda: {"answers": [], "private": True}, **options)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("PRAGMA journal_mode = DELETE")

@@ -199,11 +199,11 @@ def test_children_by_multiprocessing(path: Path, tmp_path: Path) -> None:
 THREADS = """
 import os, sys, threading, time
 sys.path.insert(0, sys.argv[-1])
-from duotone import ApproxDP, OverBudget, Sale, balanced, open_ledger
+from duotone import ApproxDP, OverBudget, Charge, balanced, open_ledger
 from ledgers import ask
 sys.setswitchinterval(1e-6)
 ledger = open_ledger(sys.argv[1], wait=120)
-sale = Sale(balanced(ApproxDP("0.05")))
+sale = Charge(balanced(ApproxDP("0.05")))
 stop, answers, errors = threading.Event(), [], []
 def work(name):
     count = 0

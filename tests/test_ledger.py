@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 import duotone.ledger.stores.scan
 from duotone import (
     ApproxDP,
+    Charge,
     Coin,
     DuotoneError,
     Ledger,
     LedgerError,
     OverBudget,
-    Sale,
     balanced,
     open_ledger,
     partition_selection,
@@ -106,9 +106,9 @@ def test_another_question_is_charged(path: Path, other: str) -> None:
         register(ledger, ApproxDP(8))
         ask(ledger)
         sales = {
-            "notion": Sale(balanced(ApproxDP("0.4"))),
-            "boundary": Sale(partition_selection(ApproxDP("0.5"))),
-            "answers": Sale(balanced(ApproxDP("0.5")), 2),
+            "notion": Charge(balanced(ApproxDP("0.4"))),
+            "boundary": Charge(partition_selection(ApproxDP("0.5"))),
+            "answers": Charge(balanced(ApproxDP("0.5")), 2),
         }
         if other == "version":
             ledger.relabel("census", "2", by="ann")
@@ -118,7 +118,7 @@ def test_another_question_is_charged(path: Path, other: str) -> None:
 
 def test_a_refused_charge_releases_nothing_and_says_what_is_left(ledger: Ledger) -> None:
     ask(ledger)
-    ask(ledger, "r", Sale(balanced(ApproxDP("0.2"))))
+    ask(ledger, "r", Charge(balanced(ApproxDP("0.2"))))
     before = ledger.entries()
     flips: list[int] = []
     with pytest.raises(
@@ -129,7 +129,7 @@ def test_a_refused_charge_releases_nothing_and_says_what_is_left(ledger: Ledger)
     assert ledger.entries() == before
     assert (refused.value.dataset, refused.value.left) == ("census", "epsilon 0.3, delta 0")
     with pytest.raises(OverBudget, match="2 answers at"):
-        ask(ledger, "s", Sale(balanced(ApproxDP("0.2")), 2))
+        ask(ledger, "s", Charge(balanced(ApproxDP("0.2")), 2))
     assert ask(ledger).free  # what was paid for stays
 
 
@@ -138,7 +138,7 @@ def test_a_wasted_charge_is_told(ledger: Ledger) -> None:
         raise RuntimeError("the engine failed")
 
     with pytest.raises(RuntimeError, match="the engine failed"):
-        ledger.ask("census", "q", Sale(balanced(ApproxDP("0.1"))), crash, **ABOUT)
+        ledger.ask("census", "q", Charge(balanced(ApproxDP("0.1"))), crash, **ABOUT)
     account = ledger.statement("census")
     assert account.state.unanswered == 1
     assert [charge.answered for charge in account.charges] == [False]
@@ -146,7 +146,7 @@ def test_a_wasted_charge_is_told(ledger: Ledger) -> None:
     assert ask(ledger).unanswered == 1
     assert ask(ledger).unanswered == 1
     with pytest.raises(DuotoneError, match="what JSON can write; the charge stands"):
-        ledger.ask("census", "r", Sale(balanced(ApproxDP("0.1"))), lambda: float("nan"), **ABOUT)
+        ledger.ask("census", "r", Charge(balanced(ApproxDP("0.1"))), lambda: float("nan"), **ABOUT)
     assert ledger.statement("census").state.unanswered == 2
     assert ledger.verify().holds
 
@@ -191,14 +191,14 @@ def test_several_datasets_have_budgets_of_their_own(ledger: Ledger) -> None:
     assert ledger.statement("trial").left.startswith("3 of 4 answers at ApproxDP(epsilon=0.5")
     assert ledger.statement("census").left == "epsilon 0.5, delta 0"
     with pytest.raises(DuotoneError, match="plan is for answers at"):
-        ask(ledger, "r", Sale(balanced(ApproxDP(1))), dataset="trial")
+        ask(ledger, "r", Charge(balanced(ApproxDP(1))), dataset="trial")
     assert ledger.verify().holds
 
 
 def test_batches_and_groups_are_charged_at_once(path: Path) -> None:
     with open_ledger(path) as ledger:
         register(ledger, ApproxDP(1, "1e-5"), rule="plan", answers_at=ApproxDP("0.01", "1e-9"))
-        sale = Sale(partition_selection(ApproxDP("0.01", "1e-9")), 100)
+        sale = Charge(partition_selection(ApproxDP("0.01", "1e-9")), 100)
         receipt = ledger.ask("census", "groups by town", sale, lambda: ["a", "b"], **ABOUT)
         assert receipt.answer == ["a", "b"]
         assert receipt.left.startswith("614 of 714 answers")
@@ -222,7 +222,7 @@ def test_any_history(tmp_path_factory: pytest.TempPathFactory, moves: list[tuple
                     raise ZeroDivisionError
                 return 1
 
-            sale, key = Sale(balanced(ApproxDP(epsilon))), (question, epsilon)
+            sale, key = Charge(balanced(ApproxDP(epsilon))), (question, epsilon)
             try:
                 receipt = ledger.ask("census", question, sale, flip, again=again, **ABOUT)
             except OverBudget:
@@ -323,7 +323,7 @@ def test_a_clock_that_runs_backwards(path: Path) -> None:
     with Ledger(open_store(path), clock=lambda: times[0]) as ledger:
         register(ledger)
         times[0] = now - timedelta(seconds=30)
-        ask(ledger, "q", Sale(balanced(ApproxDP("0.1"))))  # clocks differ a little
+        ask(ledger, "q", Charge(balanced(ApproxDP("0.1"))))  # clocks differ a little
         assert {entry["at"] for entry in ledger.entries()} == {now.isoformat()}
         times[0] = now.replace(tzinfo=None)
         with pytest.raises(DuotoneError, match="times with a time zone"):
@@ -780,10 +780,10 @@ def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
     """A plan counts answers: one that tells more than it sells shows, though its count is within the plan."""
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger, ApproxDP(1, "1e-6"), rule="plan", answers_at=ApproxDP("0.01", "1e-12"))
-        ask(ledger, "small", Sale(balanced(ApproxDP("0.01", "1e-12"))))
+        ask(ledger, "small", Charge(balanced(ApproxDP("0.01", "1e-12"))))
         assert ledger.verify().holds
     with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duotone.ledger.planned.Plan.accepts", lambda *_: None)
-        ask(ledger, "large", Sale(balanced(ApproxDP(50, "1/2"))))
+        patch.setattr("duotone.ledger.planned.PlannedComposition.accepts", lambda *_: None)
+        ask(ledger, "large", Charge(balanced(ApproxDP(50, "1/2"))))
     with open_ledger(tmp_path / "l") as ledger:
         assert ledger.verify().problems == ("entry 4 is for an answer that a budget of the rule plan does not sell",)

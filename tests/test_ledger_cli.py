@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from duotone import ApproxDP, Sale, balanced, open_ledger, plotting
+from duotone import ApproxDP, Charge, balanced, open_ledger, plotting
 from ledgers import ABOUT, ask, register
 from test_cli import run
 
@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> Path:
         register(ledger, ApproxDP(4, "1e-6"), rule="plan", answers_at=ApproxDP("0.5", "1e-9"), by="owner")
         ask(ledger, "mean(pay) > 3 [bold]", by="ann")
         with pytest.raises(ZeroDivisionError):
-            ledger.ask("census", "crash", Sale(balanced(ApproxDP("0.5")), 2), lambda: 1 / 0, **ABOUT)
+            ledger.ask("census", "crash", Charge(balanced(ApproxDP("0.5")), 2), lambda: 1 / 0, **ABOUT)
         ask(ledger, "mean(pay) > 3 [bold]", again=True)
     return tmp_path / "budget.ledger"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from attacks import HERE, Asker, stranger
-from duotone import ApproxDP, LedgerBusy, LedgerError, OverBudget, Sale, balanced, open_ledger
+from duotone import ApproxDP, Charge, LedgerBusy, LedgerError, OverBudget, balanced, open_ledger
 from duotone.ledger.stores.filelock import FileLock
 from duotone.ledger.stores.sqlite import SqliteStore
 from ledgers import ABOUT, ask, register
@@ -217,7 +217,7 @@ def test_several_ledgers_in_one_process(path: Path, tmp_path: Path) -> None:
     def one(i: int) -> None:
         try:
             with open_ledger(tmp_path / "l") as own:
-                ask(own, f"q{i}", Sale(balanced(ApproxDP("0.05"))))
+                ask(own, f"q{i}", Charge(balanced(ApproxDP("0.05"))))
         except OverBudget:
             refused.append(i)
 
@@ -445,7 +445,7 @@ def test_a_journal_of_an_older_state_is_not_played_back(long: Path, commits: int
             ask(ledger, "elsewhere")
         else:
             with pytest.raises(ZeroDivisionError):
-                ledger.ask("census", "elsewhere", Sale(balanced(ApproxDP("0.5"))), lambda: 1 / 0, **ABOUT)
+                ledger.ask("census", "elsewhere", Charge(balanced(ApproxDP("0.5"))), lambda: 1 / 0, **ABOUT)
     moved.rename(long)
     before = contents(long.parent)
     with Asker(long) as first, open_ledger(long) as reader:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duotone import ApproxDP, Ledger, Receipt, Sale, balanced, open_ledger
+from duotone import ApproxDP, Charge, Ledger, Receipt, balanced, open_ledger
 from duotone.ledger import ledger as module
 from duotone.ledger.turns import Turns
 from ledgers import ABOUT, HALF, ask, register
@@ -83,7 +83,7 @@ def test_neither_again_nor_another_question_waits(tmp_path: Path) -> None:
         assert ask(ledger, "q", again=True, flips=[]).charge
         assert not ask(ledger, "r").free
         assert not ask(ledger, "q", dataset="other").free
-        assert not ask(ledger, "q", Sale(balanced(ApproxDP("0.25")))).free
+        assert not ask(ledger, "q", Charge(balanced(ApproxDP("0.25")))).free
         goes_on.set()
         first.join()
         assert ledger.verify().holds

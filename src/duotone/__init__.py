@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from duotone.graphs.truth_table import TruthTable
     from duotone.graphs.values import Column
     from duotone.ledger.account import Receipt, Statement
-    from duotone.ledger.filters import Sale
+    from duotone.ledger.filters import Charge
     from duotone.ledger.ledger import Ledger, open_ledger
     from duotone.line.mechanism import LineMechanism, balanced, partition_selection, recurrence, tradeoff, with_boundary
     from duotone.line.table import LineTable, line_table
     from duotone.privacy.approx_dp import ApproxDP
-    from duotone.privacy.definition import Notion
+    from duotone.privacy.definition import PrivacyDefinition
     from duotone.release.audit import Audit, audit_answers, one_by_one
     from duotone.release.certificate import Unproved, prove
     from duotone.release.coin import Answer, Coin
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "privacy.definition": ("Notion",),
+    "privacy.definition": ("PrivacyDefinition",),
     "privacy.approx_dp": ("ApproxDP",),
     "line.mechanism": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
     "graphs.values": ("Column",),
@@ -57,7 +57,7 @@ _ROOMS = {
     "tables.ask": ("ask", "prepare", "select_groups", "prepare_groups"),
     "tables.prepared": ("Prepared", "Reply"),
     "release.audit": ("audit_answers", "Audit", "one_by_one"),
-    "ledger.filters": ("Sale",),
+    "ledger.filters": ("Charge",),
     "ledger.account": ("Receipt", "Statement"),
     "ledger.ledger": ("open_ledger", "Ledger"),
     "errors": ("DuotoneError", "Infeasible", "LedgerBusy", "LedgerError", "MissingExtra", "NotAMorphism", "OverBudget"),
@@ -68,6 +68,7 @@ __all__ = [
     "Answer",
     "ApproxDP",
     "Audit",
+    "Charge",
     "Check",
     "Coin",
     "ColouredGraph",
@@ -84,12 +85,11 @@ __all__ = [
     "MissingExtra",
     "Morphism",
     "NotAMorphism",
-    "Notion",
     "OverBudget",
     "Prepared",
+    "PrivacyDefinition",
     "Receipt",
     "Reply",
-    "Sale",
     "Statement",
     "TruthTable",
     "Unproved",

@@ -17,10 +17,10 @@ from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import boundary_morphism
 from duotone.ledger.account import Statement
-from duotone.ledger.filters import Sum
+from duotone.ledger.filters import BasicComposition
 from duotone.line.mechanism import NEVER, LineMechanism, balanced, tradeoff
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Notion
+from duotone.privacy.definition import PrivacyDefinition
 from duotone.privacy.numbers import Number
 from duotone.release.audit import Audit
 
@@ -149,7 +149,7 @@ def error_by_distance(budgets: Sequence[ApproxDP], longest: int | None = None, *
     return figure
 
 
-def tradeoff_curve(budgets: Sequence[Notion]) -> Figure:
+def tradeoff_curve(budgets: Sequence[PrivacyDefinition]) -> Figure:
     """Truth at the blue boundary against the most truth then possible at the red one; the balanced point marked."""
     figure, ax = _axes(None, (5.2, 5.0))
     for i, privacy in enumerate(budgets):
@@ -187,7 +187,7 @@ def spending(account: Statement) -> Figure:
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
     times: list[Any] = [charge.at for charge in shown]
     spent = [rule.spent(charge.spent)[0] for charge in shown]
-    summed = [Sum(budget).spent(charge.spent)[0] for charge in shown]
+    summed = [BasicComposition(budget).spent(charge.spent)[0] for charge in shown]
     top = max([budget.epsilon, *spent])
     ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label=f"spent, by the rule {rule.name}")
     if rule.name != "sum":

@@ -14,7 +14,7 @@ from duotone.graphs.morphism import Morphism
 from duotone.graphs.pairs import extremes, first_pair
 from duotone.graphs.values import Column
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Array, Notion, exactly
+from duotone.privacy.definition import Array, PrivacyDefinition, exactly
 from duotone.privacy.numbers import Given, Number, complement, probability
 
 
@@ -95,7 +95,7 @@ class Mechanism:
         ranks[used] = [place[exact[kind]] for kind in used]
         return rising, ranks[kinds]
 
-    def check(self, privacy: Notion) -> Check:
+    def check(self, privacy: PrivacyDefinition) -> Check:
         """Definition 1, over every pair of neighbours.
 
         Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so

@@ -20,7 +20,7 @@ from duotone.graphs.values import Column
 from duotone.graphs.waves import Clash, carried
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Array, Notion, exactly, iterate, represent
+from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterate, represent
 from duotone.privacy.numbers import Given, Number, complement, probability
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | Column | Array
@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 """What a notion that is known in floats only may be off by, when two values are compared."""
 
 
-def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced") -> Mechanism:
+def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary = "balanced") -> Mechanism:
     """Theorems 2, 3 and 5. The unique mechanism that dominates every private one with these boundary values.
 
     To fix the red boundary instead, swap the colours: `design(graph.dual(), privacy, boundary).dual()`.
@@ -52,7 +52,7 @@ def design(graph: ColouredGraph, privacy: Notion, boundary: Boundary = "balanced
     return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph))
 
 
-def improvable(graph: ColouredGraph, privacy: Notion, boundary: Boundary) -> dict[Hashable, Number]:
+def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary) -> dict[Hashable, Number]:
     """The blue boundary datasets that could tell the truth more often at no cost, and how often at most.
 
     Each stands with the largest value that it can have, the other boundary values as they are, in a private mechanism that
@@ -88,7 +88,7 @@ def _alike(graph: ColouredGraph, boundary: Given) -> tuple[Array, Column]:
     return _fixed(graph, dict.fromkeys(graph.boundary("blue"), boundary))
 
 
-def _from_others(graph: ColouredGraph, privacy: Notion, fixed: Mapping[int, Number]) -> dict[int, Number]:
+def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mapping[int, Number]) -> dict[int, Number]:
     """min over the other fixed datasets b of φ^dist(value of b), at each fixed dataset: two searches in one, each dataset
     being reached from the two best starts."""
     queue = [(x, i, i) for i, x in fixed.items()]
@@ -110,7 +110,7 @@ def _from_others(graph: ColouredGraph, privacy: Notion, fixed: Mapping[int, Numb
     return others
 
 
-def _with_values(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
+def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: Column) -> Mechanism:
     """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
     propagated = _propagated if small(len(graph), len(graph.indices)) else _carried
     try:
@@ -165,7 +165,7 @@ def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
     return Column(values, looked_up(graph.distances, graph.blue, len(red), len(blue)))
 
 
-def _side(privacy: Notion, start: Number, longest: int) -> tuple[Number, ...]:
+def _side(privacy: PrivacyDefinition, start: Number, longest: int) -> tuple[Number, ...]:
     """A side of the line; under (ε, δ) it is kept for the next graph."""
     if isinstance(privacy, ApproxDP):
         return _kept(privacy, start, longest)
@@ -177,13 +177,13 @@ def _kept(privacy: ApproxDP, start: Number, longest: int) -> tuple[Number, ...]:
     return tuple(recurrence(privacy, start, longest))
 
 
-def _represented(privacy: Notion, values: Column) -> Column:
+def _represented(privacy: PrivacyDefinition, values: Column) -> Column:
     """As the notion reckons: all exact, or all floats."""
     numbers = tuple(represent(privacy, m) for m in values.values)
     return Column(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
 
-def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
+def _carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: Column) -> Mechanism:
     """The fast path of large graphs: sweeps where all of it is near the boundary, else a wave per value."""
     fixed = _represented(privacy, values)
     if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:
@@ -199,7 +199,7 @@ def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column
     return Mechanism(graph, Column(numbers, index))
 
 
-def _propagated(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Column) -> Mechanism:
+def _propagated(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: Column) -> Mechanism:
     """The plain path of small graphs, dataset by dataset."""
     fixed = dict(zip(nodes.tolist(), _represented(privacy, values), strict=True))
     truth = [represent(privacy, Fraction(1))] * len(graph)
@@ -212,7 +212,7 @@ def _propagated(graph: ColouredGraph, privacy: Notion, nodes: Array, values: Col
 
 def nearest_first(
     graph: ColouredGraph,
-    privacy: Notion,
+    privacy: PrivacyDefinition,
     starts: Mapping[int, Number],
     inside: Array,
     fixed: Mapping[int, Number] | None = None,
@@ -248,7 +248,7 @@ def nearest_first(
     return value, came_from
 
 
-def _infeasible(graph: ColouredGraph, privacy: Notion, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
+def _infeasible(graph: ColouredGraph, privacy: PrivacyDefinition, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
     """The path from one fixed dataset to another that it leaves no room for, told from the lower to the higher value."""
     if fixed[path[0]] > fixed[path[-1]]:
         path.reverse()

@@ -13,7 +13,7 @@ from duotone.graphs.distance import deepest
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.values import Column
 from duotone.machine import everywhere
-from duotone.privacy.definition import Array, Notion, represent
+from duotone.privacy.definition import Array, PrivacyDefinition, represent
 from duotone.privacy.numbers import Number, complement
 
 MOST_VALUES, LONGEST = 64, 128
@@ -22,7 +22,7 @@ DEEPEST, MOST_SWEEPS = 24, 64
 """Sweeps are worth it where nobody is far from the boundary; a value from far away may still take a few more."""
 
 
-def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) -> Column | None:
+def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed: Column) -> Column | None:
     """Theorem 2 for both colours at once; None where waves have to do it: a deep graph, many values or a clash."""
     if len(fixed.values) > MOST_VALUES or deepest(graph.distances) > DEEPEST:
         return None
@@ -59,7 +59,7 @@ def swept(graph: ColouredGraph, privacy: Notion, nodes: Array, fixed: Column) ->
     return None
 
 
-def _reachable(privacy: Notion, starts: tuple[Number, ...] | list[Number]) -> list[Number] | None:
+def _reachable(privacy: PrivacyDefinition, starts: tuple[Number, ...] | list[Number]) -> list[Number] | None:
     """Every number that φ leads to from the starts, rising, and at last 1; None if these are too many."""
     found: set[Number] = {1.0 if isinstance(starts[0], float) else represent(privacy, Fraction(1))}
     for x in starts:

@@ -16,7 +16,7 @@ import numpy as np
 from duotone.graphs.distance import far
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.values import Column
-from duotone.privacy.definition import Array, Notion, represent
+from duotone.privacy.definition import Array, PrivacyDefinition, represent
 from duotone.privacy.numbers import Number
 
 
@@ -27,7 +27,7 @@ class Clash(Exception):
     path: tuple[int, ...]
 
 
-def carried(graph: ColouredGraph, privacy: Notion, nodes: Array, starts: Column, *, blue: bool) -> Column:
+def carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: Column, *, blue: bool) -> Column:
     """Theorem 2. min over the fixed `nodes` b of φ^dist(d, b)(start of b), through the datasets of one colour.
 
     The column's first value, 1, is where no wave comes. A start that some path would lower raises `Clash`.
@@ -51,7 +51,9 @@ class _Lowered(Exception):
     to: int
 
 
-def _carried(graph: ColouredGraph, privacy: Notion, nodes: Array, starts: Column, blue: bool, parent: Array) -> Column:
+def _carried(
+    graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: Column, blue: bool, parent: Array
+) -> Column:
     from duotone.graphs import _search
 
     certain = represent(privacy, Fraction(1))

@@ -9,7 +9,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
-from duotone.ledger.filters import Rule, read
+from duotone.ledger.filters import PrivacyFilter, read
 from duotone.ledger.planned import rule_of
 from duotone.ledger.stores import Pages, Row, Store
 from duotone.ledger.stores.scan import Scan
@@ -39,7 +39,7 @@ class Registered:
     budget: ApproxDP
     unit: str
     neighbours: str
-    rule: Rule
+    rule: PrivacyFilter
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
@@ -49,7 +49,7 @@ class Registered:
 
 
 @dataclass(frozen=True)
-class Charge:
+class ChargeRecord:
     """One charge of a statement: when, by whom, for what, and its answer; `answered` is False where there is none."""
 
     seq: int
@@ -75,7 +75,7 @@ class Statement:
 
     registered: Registered
     state: State
-    charges: tuple[Charge, ...]
+    charges: tuple[ChargeRecord, ...]
 
     @property
     def spent(self) -> tuple[float, float]:
@@ -144,8 +144,8 @@ def statement(store: Store, dataset: str) -> Statement:
     return Statement(registered, state, tuple(charges))
 
 
-def _charge(seq: int, body: Body, state: State, answer: Body | None) -> Charge:
-    return Charge(
+def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
+    return ChargeRecord(
         seq=seq,
         at=at(body),
         by=body.get("by"),

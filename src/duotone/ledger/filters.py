@@ -31,7 +31,7 @@ RuleName = Literal["sum", "advanced", "plan"]
 
 
 @dataclass(frozen=True)
-class Sale:
+class Charge:
     """What is sold: answers of one mechanism on a line.
 
     `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
@@ -71,7 +71,7 @@ class Sale:
         return tuple(map(line_table, (self.mechanism, *self.also)))
 
 
-class Rule(Protocol):
+class PrivacyFilter(Protocol):
     """A privacy filter: whether what was charged stays within the budget, whatever was chosen after seeing what."""
 
     @property
@@ -79,7 +79,7 @@ class Rule(Protocol):
         """As it is recorded."""
         ...
 
-    def accepts(self, sale: Sale) -> None:
+    def accepts(self, sale: Charge) -> None:
         """Raise where this budget has no price for such a sale."""
         ...
 
@@ -101,12 +101,12 @@ class Rule(Protocol):
 
 
 @dataclass(frozen=True)
-class Sum:
+class BasicComposition:
     """Sums of ε and of δ, exactly: a filter for any mix of notions.
 
     Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/ledger.md has the proof).
 
-    >>> rule, ten = Sum(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
+    >>> rule, ten = BasicComposition(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
     >>> rule.fits(ten), rule.fits(ten.plus(ApproxDP("1e-1000")))
     (True, False)
     """
@@ -114,7 +114,7 @@ class Sum:
     budget: ApproxDP
     name: RuleName = "sum"
 
-    def accepts(self, sale: Sale) -> None:
+    def accepts(self, sale: Charge) -> None:
         """Any sale has a price."""
 
     def fits(self, sums: Spent) -> bool:
@@ -141,15 +141,15 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Advanced:
-    """Squares of ε add up: a filter for any mix of notions, better than `Sum` for many small answers.
+class AdvancedComposition:
+    """Squares of ε add up: a filter for any mix of notions, better than `BasicComposition` for many small answers.
 
     A part `slack` of the budget's δ is set aside; the rest pays for the δs.
 
     Guarantee: what fits is (ε, δ)-private (Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1): with S = Σε², it holds
     that √(2·S·ln(1/slack)) + S/2 ≤ ε. Exact, but for logarithms rounded up.
 
-    >>> rule, each = Advanced(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6)), ApproxDP("0.01")
+    >>> rule, each = AdvancedComposition(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6)), ApproxDP("0.01")
     >>> rule.fits(Spent().plus(each, 330)), rule.fits(Spent().plus(each, 340))
     (True, False)
     """
@@ -162,7 +162,7 @@ class Advanced:
         if not 0 < self.slack <= Fraction(self.budget.delta):
             raise DuotoneError("advanced composition needs a budget with delta above 0")
 
-    def accepts(self, sale: Sale) -> None:
+    def accepts(self, sale: Charge) -> None:
         """Any sale has a price."""
 
     def fits(self, sums: Spent) -> bool:
@@ -222,11 +222,11 @@ def boundary_text(boundary: Boundary) -> str:
 
 
 @lru_cache(maxsize=256)
-def sale_of(notion: str, boundary: str, answers: int) -> Sale:
+def sale_of(notion: str, boundary: str, answers: int) -> Charge:
     """What a charge was for, from its texts."""
     privacy = read(notion)
     first, *others = (on_line(privacy, fixed) for fixed in boundary.split("+"))
-    return Sale(first, answers, tuple(others))
+    return Charge(first, answers, tuple(others))
 
 
 _NUMBER = "[0-9]+(?:/[0-9]*[1-9][0-9]*)?"

@@ -14,7 +14,7 @@ from typing import Any, Self
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Receipt, Registered, Statement, book, intact, names, statement
 from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
-from duotone.ledger.filters import RuleName, Sale, boundary_text, read, short, write
+from duotone.ledger.filters import Charge, RuleName, boundary_text, read, short, write
 from duotone.ledger.planned import choose
 from duotone.ledger.stores import Pages, Store, open_store
 from duotone.ledger.stores.backup import new_file
@@ -105,7 +105,7 @@ class Ledger:
         self,
         dataset: str,
         question: str,
-        sale: Sale,
+        sale: Charge,
         flip: Callable[[], Any],
         *,
         unit: str,
@@ -123,8 +123,8 @@ class Ledger:
         """
         if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-        if not isinstance(sale, Sale):
-            raise DuotoneError(f"what is charged for is a Sale, got {type(sale).__name__}")
+        if not isinstance(sale, Charge):
+            raise DuotoneError(f"what is charged for is a Charge, got {type(sale).__name__}")
         about = _label(unit, "unit"), _label(neighbours, "name of neighbours")
         _label(dataset, "dataset")
         sold = {
@@ -140,7 +140,7 @@ class Ledger:
     def _ask(
         self,
         dataset: str,
-        sale: Sale,
+        sale: Charge,
         sold: dict[str, Any],
         flip: Callable[[], Any],
         about: tuple[str, str],
@@ -164,7 +164,7 @@ class Ledger:
         return Receipt(json.loads(text), False, seq, left, state.unanswered - 1)
 
     def _charge(
-        self, dataset: str, sale: Sale, sold: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
+        self, dataset: str, sale: Charge, sold: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
     ) -> Receipt | tuple[int, str, str]:
         """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
         with _sound(), self._store.writing() as pages:
@@ -287,7 +287,7 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     >>> _ = ledger.register("survey", ApproxDP(1), unit="person", neighbours="add-remove", version="2026")
     >>> line = balanced(ApproxDP("0.5"))
     >>> ask = lambda **options: ledger.ask(
-    ...     "survey", "count(*) >= 100", Sale(line), lambda: bool(Coin(line).answer(250)),
+    ...     "survey", "count(*) >= 100", Charge(line), lambda: bool(Coin(line).answer(250)),
     ...     unit="person", neighbours="add-remove", **options)
     >>> first, same, again = ask(), ask(), ask(again=True)
     >>> first.answer, first.left, same.free, again.left

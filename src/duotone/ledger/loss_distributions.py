@@ -46,7 +46,7 @@ Vertex = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
-class Pair:
+class DominatingPair:
     """A dominating pair by the corners (Q, P) of its most telling events, from (0, 0) to (1, 1), concave and exact.
 
     Each side between two corners is one outcome of the pair; a vertical one has infinite privacy loss.
@@ -59,7 +59,7 @@ class Pair:
         alpha = Fraction(number(ratio, "ratio"))
         return max(p - alpha * q for q, p in self.corners)
 
-    def covers(self, other: Pair) -> bool:
+    def covers(self, other: DominatingPair) -> bool:
         """Whether this pair tells at least as much: every corner of the other is on or below this line, exactly."""
         return all(self._covers(q, p) for q, p in other.corners)
 
@@ -71,7 +71,7 @@ class Pair:
 
 
 @lru_cache(maxsize=256)
-def pair_of(*tables: LineTable) -> Pair:
+def pair_of(*tables: LineTable) -> DominatingPair:
     """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions.
 
     An edge is two levels next to each other; two neighbours of equal level tell nothing.
@@ -93,7 +93,7 @@ def pair_of(*tables: LineTable) -> Pair:
 
 
 @lru_cache(maxsize=256)
-def pair_of_notion(privacy: ApproxDP) -> Pair:
+def pair_of_notion(privacy: ApproxDP) -> DominatingPair:
     """The least pair above every mechanism that may be sold at a notion: φ itself, whatever the boundary.
 
     >>> [tuple(map(str, corner)) for corner in pair_of_notion(ApproxDP(ratio=2, delta="1/10")).corners]
@@ -104,7 +104,7 @@ def pair_of_notion(privacy: ApproxDP) -> Pair:
     return _hull([(Fraction(0), delta), (1 - middle, middle), (1 - delta, Fraction(1))])
 
 
-def _hull(points: Iterable[Vertex]) -> Pair:
+def _hull(points: Iterable[Vertex]) -> DominatingPair:
     """The concave hull from (0, 0) to (1, 1), without corners that bend nothing."""
     hull: list[Vertex] = []
     for q, p in sorted({(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1)), *points}):
@@ -113,7 +113,7 @@ def _hull(points: Iterable[Vertex]) -> Pair:
         while len(hull) > 1 and _bends_up(hull[-2], hull[-1], (q, p)):
             hull.pop()
         hull.append((q, p))
-    return Pair(tuple(hull))
+    return DominatingPair(tuple(hull))
 
 
 def _bends_up(a: Vertex, b: Vertex, c: Vertex) -> bool:
@@ -121,7 +121,7 @@ def _bends_up(a: Vertex, b: Vertex, c: Vertex) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Losses:
+class PrivacyLossDistribution:
     """A privacy-loss distribution on a grid: Pr under P of the loss (lowest + i)·spacing, and of an infinite one.
 
     It is entered into Google's dp-accounting to be read. It is composed here, by plain sums of positive numbers: the
@@ -133,19 +133,19 @@ class Losses:
     chances: Array
     infinite: float
 
-    def then(self, other: Losses, tail: float = 0.0) -> Losses:
+    def then(self, other: PrivacyLossDistribution, tail: float = 0.0) -> PrivacyLossDistribution:
         """Both, one after the other. Up to 2·`tail` of δ is given away so that the grid stays short."""
         chances = np.convolve(self.chances, other.chances)
         infinite = self.infinite + other.infinite * (1 - self.infinite)
         if tail == 0:
-            return Losses(self.spacing, self.lowest + other.lowest, chances, infinite)
+            return PrivacyLossDistribution(self.spacing, self.lowest + other.lowest, chances, infinite)
         last = len(chances) - int(np.searchsorted(np.cumsum(chances[::-1]), tail))
         first = min(int(np.searchsorted(np.cumsum(chances), tail)), last - 1)
         dust = chances < tail / len(chances)  # floats this small are slow, and as good as infinite losses
         infinite += float(chances[last:].sum() + chances[first:last][dust[first:last]].sum())
         chances[first] += chances[:first].sum()
         kept = np.where(dust[first:last], 0, chances[first:last])
-        return Losses(self.spacing, self.lowest + other.lowest + first, kept, infinite)
+        return PrivacyLossDistribution(self.spacing, self.lowest + other.lowest + first, kept, infinite)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on the least δ at ε."""
@@ -178,7 +178,7 @@ class Losses:
         return DensePLDPmf(self.spacing, self.lowest, self.chances, self.infinite, pessimistic_estimate=True)
 
 
-def losses(pair: Pair, epsilon: float, *, fine: int = FINE) -> Losses:
+def losses(pair: DominatingPair, epsilon: float, *, fine: int = FINE) -> PrivacyLossDistribution:
     """A pair on the grid of multiples of ε / `fine`: an outcome between two grid points is split in two.
 
     The split keeps P and Q (Doroshenko and others 2022, "Connect the Dots"), so the result dominates the pair.
@@ -209,10 +209,10 @@ def losses(pair: Pair, epsilon: float, *, fine: int = FINE) -> Losses:
             share = min(1.0, math.expm1((upper - 1 - max(place, -top)) * spacing) / math.expm1(-spacing))
             chances[upper + top] += float(p) * share
             chances[upper + top - 1] += float(p) * (1 - share)
-    return Losses(spacing, -top, chances, infinite)
+    return PrivacyLossDistribution(spacing, -top, chances, infinite)
 
 
-def composed(one: Losses, count: int, tail: float = 0.0) -> Losses:
+def composed(one: PrivacyLossDistribution, count: int, tail: float = 0.0) -> PrivacyLossDistribution:
     """The same `count` times, by doubling; at most 2·`tail`·log2(count) is added to δ.
 
     >>> one = losses(pair_of_notion(ApproxDP(1, "1e-6")), 1.0, fine=1)
@@ -221,7 +221,7 @@ def composed(one: Losses, count: int, tail: float = 0.0) -> Losses:
     """
     if not 0 <= count <= MOST:
         raise DuotoneError(f"at most {MOST} answers are composed, got {count}")
-    total = Losses(one.spacing, 0, np.ones(1), 0.0)
+    total = PrivacyLossDistribution(one.spacing, 0, np.ones(1), 0.0)
     while count:
         total = total.then(one, tail) if count & 1 else total
         count >>= 1
@@ -229,7 +229,7 @@ def composed(one: Losses, count: int, tail: float = 0.0) -> Losses:
     return total
 
 
-def capacity(one: Losses, epsilon: Number, delta: Number) -> int:
+def capacity(one: PrivacyLossDistribution, epsilon: Number, delta: Number) -> int:
     """The most answers whose composition is (ε, δ)-private, by the same doubling; at most 2^17, and none for δ < 2^−340.
 
     Guarantee: never too many. A product of floats is off by 2^−52 of itself or, where it underflows, by 2^−1074. Grids have
@@ -243,7 +243,7 @@ def capacity(one: Losses, epsilon: Number, delta: Number) -> int:
     powers = [one]
     while len(powers) <= 17 and powers[-1].delta(at) <= allowed:
         powers.append(powers[-1].then(powers[-1], tail))
-    total, count = Losses(one.spacing, 0, np.ones(1), 0.0), 0
+    total, count = PrivacyLossDistribution(one.spacing, 0, np.ones(1), 0.0), 0
     for i in reversed(range(len(powers))):
         if count + 2**i <= MOST and (longer := total.then(powers[i], tail)).delta(at) <= allowed:
             total, count = longer, count + 2**i

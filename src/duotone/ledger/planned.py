@@ -10,15 +10,25 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.ledger.filters import Advanced, Rule, RuleName, Sale, Sum, boundary_text, definition_text, read, write
+from duotone.ledger.filters import (
+    AdvancedComposition,
+    BasicComposition,
+    Charge,
+    PrivacyFilter,
+    RuleName,
+    boundary_text,
+    definition_text,
+    read,
+    write,
+)
 from duotone.ledger.loss_distributions import (
     LEAST,
     LONGEST,
     MOST,
     SHORTEST,
     TAIL,
-    Losses,
-    Pair,
+    DominatingPair,
+    PrivacyLossDistribution,
     capacity,
     composed,
     losses,
@@ -33,7 +43,7 @@ from duotone.privacy.numbers import float_above, float_below, number
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedComposition:
     """A number of answers fixed beforehand, each at one notion or less: counted by privacy-loss distributions.
 
     `boundaries` names the mechanisms that may be sold, and each answer is entered by the least pair above all their
@@ -42,7 +52,7 @@ class Plan:
     Guarantee: what fits is (ε, δ)-private whatever was chosen after seeing what. `count` answers dominated by one pair
     each compose to its `count`-fold product (Zhu, Dong and Wang 2022, Theorem 10), however questions are chosen.
 
-    >>> plan = Plan.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
+    >>> plan = PlannedComposition.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
     >>> plan.count, plan.fits(Spent().plus(plan.answers_at, 562)), plan.fits(Spent().plus(plan.answers_at, 563))
     (562, True, False)
     """
@@ -54,13 +64,13 @@ class Plan:
     name: RuleName = "plan"
 
     @classmethod
-    def most(cls, budget: ApproxDP, answers_at: ApproxDP, boundaries: tuple[Boundary, ...] = ()) -> Plan:
+    def most(cls, budget: ApproxDP, answers_at: ApproxDP, boundaries: tuple[Boundary, ...] = ()) -> PlannedComposition:
         """The plan with as many answers as the budget admits, by the better of distributions and plain sums."""
         plan = cls(budget, answers_at, boundaries, 0)
         low, high = 0, MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if Sum(budget).fits(Spent().plus(answers_at, middle)) else (low, middle)
+            low, high = (middle, high) if BasicComposition(budget).fits(Spent().plus(answers_at, middle)) else (low, middle)
         by_losses = (capacity(one, epsilon_below(budget), Fraction(budget.delta)) for one in plan.losses)
         count = max([low, *by_losses])
         if count == 0:
@@ -68,12 +78,12 @@ class Plan:
         return replace(plan, count=count)
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> DominatingPair:
         """What each answer is entered by."""
         return _entered(self.answers_at, self.boundaries)
 
     @cached_property
-    def losses(self) -> tuple[Losses, ...]:
+    def losses(self) -> tuple[PrivacyLossDistribution, ...]:
         """One answer's privacy loss; each of these is an upper bound, and so is the least of them.
 
         There is none, so that answers are counted by exact sums, where ε or the budget's δ is near an end of float64.
@@ -86,7 +96,7 @@ class Plan:
         whole = losses(pair_of_notion(self.answers_at), self.answers_at.epsilon, fine=1)
         return (whole, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (whole,)
 
-    def accepts(self, sale: Sale) -> None:
+    def accepts(self, sale: Charge) -> None:
         """Refuse a mechanism that could tell more than the plan's answers do."""
         if not (self.pair.covers(pair_of_notion(sale.privacy)) or self.pair.covers(pair_of(*sale.tables))):
             kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
@@ -120,32 +130,32 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def _entered(answers_at: ApproxDP, boundaries: tuple[Boundary, ...]) -> Pair:
+def _entered(answers_at: ApproxDP, boundaries: tuple[Boundary, ...]) -> DominatingPair:
     if not boundaries:
         return pair_of_notion(answers_at)
     return pair_of(*(line_table(on_line(answers_at, boundary)) for boundary in boundaries))
 
 
-def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> Rule:
+def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> PrivacyFilter:
     """The rule of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
     if name == "plan":
         if answers_at is None:
             raise DuotoneError("a plan needs the notion that its answers are sold at")
-        return Plan.most(budget, read(write(answers_at)), tuple(map(boundary_text, boundaries)))
+        return PlannedComposition.most(budget, read(write(answers_at)), tuple(map(boundary_text, boundaries)))
     if answers_at is not None or boundaries:
         raise DuotoneError("only a plan has answers at one notion")
     return rule_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
 
 
-def rule_of(budget: ApproxDP, written: Mapping[str, Any]) -> Rule:
+def rule_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:
     """The rule that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
     if written["rule"] == "sum":
-        return Sum(budget)
+        return BasicComposition(budget)
     if written["rule"] == "advanced":
-        return Advanced(budget, Fraction(number(written["slack"])))
+        return AdvancedComposition(budget, Fraction(number(written["slack"])))
     if written["rule"] == "plan":
         count, boundaries = written["count"], written["boundaries"]
         if not (type(count) is int and 1 <= count <= MOST and all(isinstance(each, str) for each in boundaries)):
             raise DuotoneError(f"a plan has from 1 to {MOST} answers, and boundaries as text")
-        return Plan(budget, read(written["answers_at"]), tuple(boundaries), count)
+        return PlannedComposition(budget, read(written["answers_at"]), tuple(boundaries), count)
     raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']!s:.60}")

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from duotone.errors import DuotoneError
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
-from duotone.ledger.filters import Rule, read, sale_of
+from duotone.ledger.filters import PrivacyFilter, read, sale_of
 from duotone.ledger.planned import rule_of
 from duotone.ledger.stores import Row
 
@@ -68,7 +68,7 @@ def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str |
 class _Book:
     """A dataset as its entries have it so far."""
 
-    rule: Rule
+    rule: PrivacyFilter
     about: tuple[str, str]
     state: State = field(default_factory=State)
     open: dict[int, str] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class _Replay:
         return _not_sold(body, book.rule) if body["kind"] == "charge" else None
 
 
-def _not_sold(body: Body, rule: Rule) -> str | None:
+def _not_sold(body: Body, rule: PrivacyFilter) -> str | None:
     """A plan counts answers, so each must be one that it sells."""
     try:
         rule.accepts(sale_of(body["notion"], body["boundary"], body["answers"]))

@@ -16,7 +16,7 @@ from duotone.errors import DuotoneError
 from duotone.privacy.definition import (
     Array,
     ClosedForm,
-    Notion,
+    PrivacyDefinition,
     balance,
     certain_after,
     iterate,
@@ -48,7 +48,7 @@ class LineMechanism:
     ['9/10', '7/10', '3/10', '1/10']
     """
 
-    privacy: Notion
+    privacy: PrivacyDefinition
     blue: Number
     red: Number
     boundary: Boundary
@@ -89,7 +89,7 @@ class LineMechanism:
         return truth, np.where(never, 0, np.where(levels >= 0, not_blue, not_red))
 
 
-def on_line(privacy: Notion, boundary: Boundary) -> LineMechanism:
+def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
     """The optimal mechanism on the line with this boundary."""
     known(privacy)
     if isinstance(boundary, np.ndarray):
@@ -105,12 +105,12 @@ def on_line(privacy: Notion, boundary: Boundary) -> LineMechanism:
     return LineMechanism(privacy, m, privacy.step(complement(m)), given)
 
 
-def balanced(privacy: Notion) -> LineMechanism:
+def balanced(privacy: PrivacyDefinition) -> LineMechanism:
     """Corollary 2. Both sides of the boundary tell the truth equally often: neither mistake is preferred."""
     return on_line(privacy, "balanced")
 
 
-def with_boundary(privacy: Notion, blue: Given) -> LineMechanism:
+def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
     """Definition 7. The truth is told with probability `blue` at the blue boundary; the red side follows.
 
     >>> from duotone import ApproxDP
@@ -120,7 +120,7 @@ def with_boundary(privacy: Notion, blue: Given) -> LineMechanism:
     return on_line(privacy, probability(blue, "the probability at the blue boundary"))
 
 
-def partition_selection(privacy: Notion) -> LineMechanism:
+def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
     """The best rule for showing a group: one of n people has level n − 1, and the empty group is never shown.
 
     This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), found again as the optimum on the line
@@ -133,7 +133,7 @@ def partition_selection(privacy: Notion) -> LineMechanism:
     return on_line(privacy, "selection")
 
 
-def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
+def recurrence(privacy: PrivacyDefinition, start: Number, count: int) -> list[Number]:
     """x, φ(x), φ²(x), …: at most `count` values, ending early where φ changes nothing more.
 
     Guarantee: each value is at most φ of the one before it, exactly, in floats too.
@@ -147,7 +147,7 @@ def recurrence(privacy: Notion, start: Number, count: int) -> list[Number]:
     return values
 
 
-def tradeoff(privacy: Notion, points: int = 101) -> list[tuple[Number, Number]]:
+def tradeoff(privacy: PrivacyDefinition, points: int = 101) -> list[tuple[Number, Number]]:
     """Truth at the blue boundary against the most truth then possible at the red one: no mechanism lies above it."""
     known(privacy)
     if not 2 <= whole_number(points, "the number of points") <= MOST_POINTS:
@@ -165,7 +165,7 @@ def _whole(levels: Array) -> Array:
     return np.where(infinite, np.where(levels > 0, NEVER, -1 - NEVER), whole_numbers(np.where(infinite, 0, levels)))
 
 
-def _iterate_array(privacy: Notion, start: Number, n: Array) -> tuple[Array, Array]:
+def _iterate_array(privacy: PrivacyDefinition, start: Number, n: Array) -> tuple[Array, Array]:
     if isinstance(privacy, ClosedForm):
         truth, error = privacy.iterate(start, n)
         return truth, error

@@ -16,7 +16,7 @@ import gmpy2
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Notion
+from duotone.privacy.definition import PrivacyDefinition
 from duotone.privacy.numbers import probability, show
 from duotone.privacy.rounded import Rounded
 
@@ -169,7 +169,7 @@ def boundary_text(boundary: object) -> str:
     return text
 
 
-def require_approx_dp(privacy: Notion) -> ApproxDP:
+def require_approx_dp(privacy: PrivacyDefinition) -> ApproxDP:
     """The definition, if tables exist for it."""
     if not isinstance(privacy, ApproxDP):
         raise DuotoneError("exact tables exist for (epsilon, delta)-privacy")

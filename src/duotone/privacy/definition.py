@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 """A float64 array, or an object array of exact rationals."""
 
 
-class Notion(Protocol):
+class PrivacyDefinition(Protocol):
     """A privacy notion: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
 
     def step(self, x: Any, /) -> Any:
@@ -58,12 +58,12 @@ class Represented(Protocol):
 class Exactly(Protocol):
     """A notion that may be rounded and knows its bound without rounding."""
 
-    def exactly(self) -> Notion:
+    def exactly(self) -> PrivacyDefinition:
         """The same bound in exact arithmetic."""
         ...
 
 
-def iterate(privacy: Notion, x: Number, n: int) -> tuple[Number, Number]:
+def iterate(privacy: PrivacyDefinition, x: Number, n: int) -> tuple[Number, Number]:
     """φ^n(x) and 1 − φ^n(x), by the notion's closed form where it has one."""
     if isinstance(privacy, ClosedForm):
         truth, error = privacy.iterate(x, n)
@@ -75,7 +75,7 @@ def iterate(privacy: Notion, x: Number, n: int) -> tuple[Number, Number]:
     return x, 1 - x
 
 
-def certain_after(privacy: Notion, x: Number) -> float:
+def certain_after(privacy: PrivacyDefinition, x: Number) -> float:
     """The least n with φ^n(x) = 1 exactly; infinite if there is none."""
     if isinstance(privacy, ClosedForm):
         return privacy.certain_after(x)
@@ -88,7 +88,7 @@ def certain_after(privacy: Notion, x: Number) -> float:
     return float(n)
 
 
-def balance(privacy: Notion) -> Number:
+def balance(privacy: PrivacyDefinition) -> Number:
     """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often."""
     if isinstance(privacy, Represented):
         return privacy.balance()
@@ -99,12 +99,12 @@ def balance(privacy: Notion) -> Number:
     return high if holds(high) else low
 
 
-def represent(privacy: Notion, x: Number) -> Number:
+def represent(privacy: PrivacyDefinition, x: Number) -> Number:
     """x as the notion reckons with it: exact only where the notion is exact too."""
     return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
 
 
-def exactly(privacy: Notion) -> Notion:
+def exactly(privacy: PrivacyDefinition) -> PrivacyDefinition:
     """The notion in exact arithmetic where it has one: what a check goes by."""
     return privacy.exactly() if isinstance(privacy, Exactly) else privacy
 
@@ -139,7 +139,7 @@ def whole_number(value: Any, what: str) -> int:
     raise DuotoneError(f"{what} must be a whole number")
 
 
-def known(privacy: Any) -> Notion:
+def known(privacy: Any) -> PrivacyDefinition:
     """A privacy notion, or an error that says what one is."""
     if not callable(getattr(privacy, "step", None)):
         raise DuotoneError(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.ledger.account import Receipt
-from duotone.ledger.filters import Sale
+from duotone.ledger.filters import Charge
 from duotone.ledger.ledger import Ledger
 from duotone.line.mechanism import balanced, partition_selection
 from duotone.line.table import LineTable, line_table
@@ -169,12 +169,12 @@ class Prepared:
         return Reply(answers, self.by, *told, self.coin.private if private is None else private, self.table, receipt)
 
     @property
-    def sale(self) -> Sale:
+    def sale(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
         if self.asked is None:
-            return Sale(partition_selection(self.share), self.parts)
+            return Charge(partition_selection(self.share), self.parts)
         selection = (partition_selection(self.share),) if self.by and self.listed is None else ()
-        return Sale(balanced(self.share), self.parts, selection)
+        return Charge(balanced(self.share), self.parts, selection)
 
     @property
     def normal(self) -> str:
