@@ -28,7 +28,7 @@ from numba import njit
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from duotone import ApproxDP, ColouredGraph, Column, TruthTable, design
+from duotone import ApproxDP, ColouredGraph, TruthTable, ValuesByDataset, design
 from duotone.machine import cores, everywhere
 
 PRIVACY = ApproxDP(1, 1e-3)
@@ -182,7 +182,7 @@ def on_graphs(sizes: list[int]) -> list[dict[str, Any]]:
             pairs, blue = make(size)
             building, graph = timed(partial(ColouredGraph.from_arrays, pairs, blue), 1)
             work = len(graph) + len(graph.indices) // 2
-            few = Column(VALUES, np.random.default_rng(0).integers(0, 5, len(graph)).astype(np.uint8))
+            few = ValuesByDataset(VALUES, np.random.default_rng(0).integers(0, 5, len(graph)).astype(np.uint8))
             seconds = {"design": timed(partial(designed, graph, "balanced"))[0]}
             seconds["unequal"], unequal = timed(partial(designed, graph, few), 3)
             seconds["check"], _ = timed(partial(unequal.check, PRIVACY), 3)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, ColouredGraph, Column, DuotoneError, Infeasible, Mechanism, design
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, ValuesByDataset, design
 from duotone.graphs import _csr as edges
 from duotone.graphs import sweeps
 from duotone.graphs.distance import far
@@ -61,7 +61,7 @@ def test_large_and_small_paths_agree_on_thousands_of_graphs(fast: Any, seed: int
     for turn in range(500):
         pairs, blue = random_graph(rng)
         spread = (10, 11, 12, 13, 9) if rng.random() < 0.7 else (2, 10, 12, 15, 19)
-        values = Column(tuple(Fraction(v, 20) for v in spread), rng.integers(0, 5, len(blue)))
+        values = ValuesByDataset(tuple(Fraction(v, 20) for v in spread), rng.integers(0, 5, len(blue)))
         privacy = EXACT if rng.random() < 0.5 else FLOATS
         results = []
         for large, swept in ((False, True), (True, True), (True, False)):
@@ -81,7 +81,7 @@ def test_large_and_small_paths_agree_on_thousands_of_graphs(fast: Any, seed: int
 @given(coloured_graphs(), st.one_of(exact_budgets, float_budgets), st.data())
 def test_any_graph_any_notion_any_values(fast: Any, graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
     index = np.array([data.draw(st.integers(0, 2)) for _ in graph.names], dtype=np.uint8)
-    values = Column(tuple(data.draw(probabilities) for _ in range(3)), index)
+    values = ValuesByDataset(tuple(data.draw(probabilities) for _ in range(3)), index)
     results = []
     for large in (False, True):
         fast(large)
@@ -201,9 +201,9 @@ def test_memory_of_a_graph_is_asked_for_beforehand(fast: Any, monkeypatch: pytes
 
 
 def test_a_column_is_a_sequence() -> None:
-    column = Column.of([0.5, Fraction(1, 2), 0.5])
+    column = ValuesByDataset.of([0.5, Fraction(1, 2), 0.5])
     assert (len(column.values), column[1:], column == [0.5, 0.5, 0.5]) == (2, (Fraction(1, 2), 0.5), True)
-    assert Column.of(column) is column
+    assert ValuesByDataset.of(column) is column
     assert column != [0.5]
     assert column != 3
     assert (column.counts(), column.array().tolist()) == ([2, 1], [0.5, 0.5, 0.5])

@@ -19,7 +19,7 @@ import pytest
 import duotone
 import optimised
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.tables.sql.atoms import Term, Total
+from duotone.tables.sql.atoms import LinearThreshold, Term
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand, combinations
 from duotone.tables.sql.question import read_question
 from duotone.tables.sql.scoring import Bounds, Grid, score
@@ -226,7 +226,7 @@ def test_long_questions_are_prepared_without_looking_through_everything(kind: st
 def test_of_more_conditions_than_can_be_looked_through_any_may_hold() -> None:
     """The bounds of a row's score are sums over the terms, and the level is called a safe bound."""
     terms = tuple(Term(Fraction((-1) ** i * (i + 1)), None, Like(Operand("v", "text"), f"{i}%")) for i in range(30))
-    rule = score(Total(terms, Fraction(1), strict=True), {})
+    rule = score(LinearThreshold(terms, Fraction(1), strict=True), {})
     assert (rule.lowest, rule.highest, rule.exact, rule.nobody) == (-sum(range(2, 31, 2)), sum(range(1, 30, 2)), False, False)
 
 
@@ -263,7 +263,7 @@ def test_scores_against_every_row(strict: bool, present: Any) -> None:
     """The least, the greatest and every possible score, and the least sum that is a yes, from all rows in exact fractions."""
     for terms in [*((t,) for t in TERMS), *itertools.combinations(TERMS, 2)][::3]:
         limit = Fraction(7, 3) * (-1) ** len(terms)
-        rule = score(Total(terms, limit, strict, present), GRIDS)
+        rule = score(LinearThreshold(terms, limit, strict, present), GRIDS)
         rows = [row for row in ROWS if present is None or true_of(present, row)]
         worths = [worth(terms, row) for row in rows]
         scale = rule.terms[0][0] / (terms[0].weight * (GRIDS[terms[0].value.column].step if terms[0].value else 1))
@@ -282,7 +282,7 @@ def test_scores_against_every_row(strict: bool, present: Any) -> None:
 
 
 def test_bounds_never_change() -> None:
-    bounds, rule = Bounds.of(0, 1), score(Total((Term(Fraction(1), X, ALWAYS),), Fraction(0), True), GRIDS)
+    bounds, rule = Bounds.of(0, 1), score(LinearThreshold((Term(Fraction(1), X, ALWAYS),), Fraction(0), True), GRIDS)
     for made, name in ((bounds, "high"), (bounds.on("x", "float"), "high"), (rule, "highest")):
         with pytest.raises(FrozenInstanceError):
             setattr(made, name, 10**6)
@@ -290,7 +290,9 @@ def test_bounds_never_change() -> None:
 
 def test_what_no_row_can_be_among_scores_nothing() -> None:
     nobody = Joined("and", (LOW, HIGH))
-    rule = score(Total((Term(Fraction(3), None, ALWAYS), Term(Fraction(1), X, ALWAYS)), Fraction(0), False, nobody), GRIDS)
+    rule = score(
+        LinearThreshold((Term(Fraction(3), None, ALWAYS), Term(Fraction(1), X, ALWAYS)), Fraction(0), False, nobody), GRIDS
+    )
     assert (rule.lowest, rule.highest, rule.possible, rule.absent, rule.nobody) == (0, 0, (0,), True, True)
 
 
@@ -301,13 +303,13 @@ def test_people_score_what_any_of_their_rows_does() -> None:
         terms = tuple(Term(Fraction(w), None, where) for w, where in zip(weights, wheres, strict=True))
         people = itertools.combinations_with_replacement([{"c": c} for c in (None, 0, 1, 2)], 3)
         scores = {sum(t.weight for t in terms if any(true_of(t.where, row) for row in rows)) for rows in people}
-        rule = score(Total(terms, Fraction(1), True, people=True), {})
+        rule = score(LinearThreshold(terms, Fraction(1), True, people=True), {})
         assert (rule.possible, rule.lowest, rule.highest, rule.exact) == (tuple(sorted(scores)), min(scores), max(scores), True)
 
 
 def test_the_largest_numbers_of_a_question() -> None:
     def rule(weight: Any, limit: Any, value: Operand | None = None) -> Any:
-        return score(Total((Term(Fraction(weight), value, ALWAYS),), Fraction(limit), True), GRIDS)
+        return score(LinearThreshold((Term(Fraction(weight), value, ALWAYS),), Fraction(limit), True), GRIDS)
 
     assert rule(1, 2**100).at_least == 2**100 + 1
     assert rule(1, -(2**100)).at_least == 1 - 2**100

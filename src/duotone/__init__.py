@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from duotone.graphs.optimum import design
     from duotone.graphs.table import GraphTable, graph_table
     from duotone.graphs.truth_table import TruthTable
-    from duotone.graphs.values import Column
+    from duotone.graphs.values import ValuesByDataset
     from duotone.ledger.account import Receipt, Statement
     from duotone.ledger.filters import Charge
     from duotone.ledger.ledger import Ledger, open_ledger
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from duotone.release.certificate import Unproved, prove
     from duotone.release.coin import Answer, Coin
     from duotone.tables.ask import ask, prepare, prepare_groups, select_groups
-    from duotone.tables.prepared import Prepared, Reply
+    from duotone.tables.prepared import Answers, Prepared
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ _ROOMS = {
     "privacy.definition": ("PrivacyDefinition",),
     "privacy.approx_dp": ("ApproxDP",),
     "line.mechanism": ("LineMechanism", "balanced", "with_boundary", "partition_selection", "recurrence", "tradeoff"),
-    "graphs.values": ("Column",),
+    "graphs.values": ("ValuesByDataset",),
     "graphs.graph": ("ColouredGraph",),
     "graphs.morphism": ("Morphism", "boundary_morphism"),
     "graphs.mechanism": ("Mechanism", "Check"),
@@ -55,7 +55,7 @@ _ROOMS = {
     "release.certificate": ("prove", "Unproved"),
     "release.coin": ("Coin", "Answer"),
     "tables.ask": ("ask", "prepare", "select_groups", "prepare_groups"),
-    "tables.prepared": ("Prepared", "Reply"),
+    "tables.prepared": ("Prepared", "Answers"),
     "release.audit": ("audit_answers", "Audit", "one_by_one"),
     "ledger.filters": ("Charge",),
     "ledger.account": ("Receipt", "Statement"),
@@ -66,13 +66,13 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "Answer",
+    "Answers",
     "ApproxDP",
     "Audit",
     "Charge",
     "Check",
     "Coin",
     "ColouredGraph",
-    "Column",
     "DuotoneError",
     "GraphTable",
     "Infeasible",
@@ -89,10 +89,10 @@ __all__ = [
     "Prepared",
     "PrivacyDefinition",
     "Receipt",
-    "Reply",
     "Statement",
     "TruthTable",
     "Unproved",
+    "ValuesByDataset",
     "ask",
     "audit_answers",
     "balanced",

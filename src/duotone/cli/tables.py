@@ -30,7 +30,7 @@ from duotone.cli.terminal import (
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.tables.prepared import Prepared, Reply
+    from duotone.tables.prepared import Answers, Prepared
 
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -155,7 +155,7 @@ def _without_password(table: str) -> str:
     return table
 
 
-def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
+def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
     """A release, with a sign of life on a terminal: a large table takes a while."""
     from rich.console import Console
 
@@ -165,7 +165,7 @@ def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, agai
         return _released(prepared, place, dataset, again, asker)
 
 
-def _released(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Reply:
+def _released(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
     if place is None:
         if again or dataset or asker:
             raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
@@ -200,7 +200,7 @@ def _keys(path: Path) -> list[list[str]]:
         raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
 
 
-def _print_answers(reply: Reply) -> None:
+def _print_answers(reply: Answers) -> None:
     if not reply.by:
         print(reply)
         return
@@ -232,7 +232,7 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _document(prepared: Prepared, reply: Reply | None) -> dict[str, Any]:
+def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
     certain = _certain(prepared)
     told: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
     if reply is not None and reply.receipt is not None:

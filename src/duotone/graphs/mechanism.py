@@ -12,7 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.morphism import Morphism
 from duotone.graphs.pairs import extremes, first_pair
-from duotone.graphs.values import Column
+from duotone.graphs.values import ValuesByDataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly
 from duotone.privacy.numbers import Given, Number, complement, probability
@@ -35,8 +35,8 @@ class Check:
 class Mechanism:
     """A randomised colouring: per dataset, the probability that the mechanism tells the truth.
 
-    `truth` follows the order of `graph.names`; equal numbers are kept once (`Column`). Use `from_yes` to give Pr[yes] by
-    name.
+    `truth` follows the order of `graph.names`; equal numbers are kept once (`ValuesByDataset`). Use `from_yes` to give
+    Pr[yes] by name.
 
     >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
     >>> first = Mechanism.from_yes(edge, {1: "0.58", 2: "0.24"})
@@ -48,14 +48,14 @@ class Mechanism:
     """
 
     graph: ColouredGraph
-    truth: Column
+    truth: ValuesByDataset
 
     def __init__(self, graph: ColouredGraph, truth: Sequence[Number]) -> None:
         if len(truth) != len(graph):
             raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(truth)}")
-        column = Column.of(truth)
+        column = ValuesByDataset.of(truth)
         object.__setattr__(self, "graph", graph)
-        object.__setattr__(self, "truth", Column(tuple(probability(t) for t in column.values), column.places))
+        object.__setattr__(self, "truth", ValuesByDataset(tuple(probability(t) for t in column.values), column.places))
 
     @classmethod
     def from_yes(cls, graph: ColouredGraph, yes: Mapping[Hashable, Given]) -> Mechanism:

@@ -16,14 +16,14 @@ from duotone.graphs.distance import deepest, looked_up
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.sweeps import swept
-from duotone.graphs.values import Column
+from duotone.graphs.values import ValuesByDataset
 from duotone.graphs.waves import Clash, carried
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterate, represent
 from duotone.privacy.numbers import Given, Number, complement, probability
 
-Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | Column | Array
+Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | ValuesByDataset | Array
 """What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or as
 a column or array for every dataset in order (where only the blue boundary's are read)."""
 
@@ -45,7 +45,7 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
     >>> [str(M.yes[d]) for d in "abgkc"], [str(M.no[d]) for d in "qinmdo"]
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
-    if isinstance(boundary, Mapping | Column | np.ndarray):
+    if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray):
         return _with_values(graph, privacy, *_fixed(graph, boundary))
     if boundary == "selection":
         raise DuotoneError("the boundary of a graph is balanced, a probability, or one per boundary dataset")
@@ -70,7 +70,9 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
     if isinstance(boundary, str) and boundary == "balanced":
         return {}
     notion = exactly(privacy)
-    nodes, values = _fixed(graph, boundary) if isinstance(boundary, Mapping | Column | np.ndarray) else _alike(graph, boundary)
+    nodes, values = (
+        _fixed(graph, boundary) if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray) else _alike(graph, boundary)
+    )
     fixed = dict(zip(nodes.tolist(), (represent(notion, Fraction(m)) for m in values), strict=True))
     best = design(graph, notion, {graph.names[i]: m for i, m in fixed.items()})
     others = _from_others(graph, notion, fixed)
@@ -84,7 +86,7 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
     return free
 
 
-def _alike(graph: ColouredGraph, boundary: Given) -> tuple[Array, Column]:
+def _alike(graph: ColouredGraph, boundary: Given) -> tuple[Array, ValuesByDataset]:
     return _fixed(graph, dict.fromkeys(graph.boundary("blue"), boundary))
 
 
@@ -110,7 +112,7 @@ def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mappin
     return others
 
 
-def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: Column) -> Mechanism:
+def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
     """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
     propagated = _propagated if small(len(graph), len(graph.indices)) else _carried
     try:
@@ -120,19 +122,19 @@ def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array,
     except Infeasible:
         if exactly(privacy) is privacy:
             raise
-    return propagated(graph, exactly(privacy), nodes, Column(tuple(Fraction(m) for m in values.values), values.places))
+    return propagated(graph, exactly(privacy), nodes, ValuesByDataset(tuple(Fraction(m) for m in values.values), values.places))
 
 
-def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array) -> tuple[Array, Column]:
+def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | ValuesByDataset | Array) -> tuple[Array, ValuesByDataset]:
     """The blue boundary and its values, given by name or for every dataset in order."""
     if isinstance(boundary, Mapping):
         values = boundary_values(graph, boundary)
-        return np.array([*values], dtype=np.int32), Column.of(values.values())
-    shape = boundary.places if isinstance(boundary, Column) else boundary
+        return np.array([*values], dtype=np.int32), ValuesByDataset.of(values.values())
+    shape = boundary.places if isinstance(boundary, ValuesByDataset) else boundary
     if shape.shape != (len(graph),):
         raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {shape.size}")
     nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
-    if isinstance(boundary, Column):
+    if isinstance(boundary, ValuesByDataset):
         given, index = boundary.values, boundary.places[nodes]
     else:
         several, index = np.unique(boundary[nodes], return_inverse=True)
@@ -140,7 +142,7 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | Column | Array)
     used = np.flatnonzero(np.bincount(index, minlength=1)).tolist() if len(nodes) else []
     places = np.zeros(len(given), dtype=np.min_scalar_type(len(used)))
     places[used] = np.arange(len(used))
-    return nodes, Column(tuple(probability(given[k], "a boundary value") for k in used), places[index])
+    return nodes, ValuesByDataset(tuple(probability(given[k], "a boundary value") for k in used), places[index])
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
@@ -155,14 +157,14 @@ def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict
     return fixed
 
 
-def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> Column:
+def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> ValuesByDataset:
     """Theorem 3: the pullback of the line's mechanism. The recurrence, not the closed form, so that floats stay private."""
     longest = deepest(graph.distances) + 1
     red = _side(mechanism.privacy, mechanism.red, longest)
     alike = mechanism.boundary == "balanced"
     blue = red if alike else _side(mechanism.privacy, mechanism.blue, longest)
     values = (represent(mechanism.privacy, Fraction(1)), *red, *blue)
-    return Column(values, looked_up(graph.distances, graph.blue, len(red), len(blue)))
+    return ValuesByDataset(values, looked_up(graph.distances, graph.blue, len(red), len(blue)))
 
 
 def _side(privacy: PrivacyDefinition, start: Number, longest: int) -> tuple[Number, ...]:
@@ -177,18 +179,18 @@ def _kept(privacy: ApproxDP, start: Number, longest: int) -> tuple[Number, ...]:
     return tuple(recurrence(privacy, start, longest))
 
 
-def _represented(privacy: PrivacyDefinition, values: Column) -> Column:
+def _represented(privacy: PrivacyDefinition, values: ValuesByDataset) -> ValuesByDataset:
     """As the notion reckons: all exact, or all floats."""
     numbers = tuple(represent(privacy, m) for m in values.values)
-    return Column(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
+    return ValuesByDataset(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
 
-def _carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: Column) -> Mechanism:
+def _carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
     """The fast path of large graphs: sweeps where all of it is near the boundary, else a wave per value."""
     fixed = _represented(privacy, values)
     if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:
         return Mechanism(graph, truth)
-    others = Column(tuple(complement(m) for m in fixed.values), fixed.places)
+    others = ValuesByDataset(tuple(complement(m) for m in fixed.values), fixed.places)
     try:
         red, blue = (carried(graph, privacy, nodes, starts, blue=side) for side, starts in ((False, others), (True, fixed)))
     except Clash as clash:
@@ -196,10 +198,10 @@ def _carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, val
         raise _infeasible(graph, privacy, [*clash.path], ends) from None
     numbers = (*red.values, *blue.values)
     index = np.where(graph.blue, blue.places + np.min_scalar_type(len(numbers)).type(len(red.values)), red.places)
-    return Mechanism(graph, Column(numbers, index))
+    return Mechanism(graph, ValuesByDataset(numbers, index))
 
 
-def _propagated(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: Column) -> Mechanism:
+def _propagated(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
     """The plain path of small graphs, dataset by dataset."""
     fixed = dict(zip(nodes.tolist(), _represented(privacy, values), strict=True))
     truth = [represent(privacy, Fraction(1))] * len(graph)

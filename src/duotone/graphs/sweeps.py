@@ -11,7 +11,7 @@ import numpy as np
 
 from duotone.graphs.distance import deepest
 from duotone.graphs.graph import ColouredGraph
-from duotone.graphs.values import Column
+from duotone.graphs.values import ValuesByDataset
 from duotone.machine import everywhere
 from duotone.privacy.definition import Array, PrivacyDefinition, represent
 from duotone.privacy.numbers import Number, complement
@@ -22,7 +22,7 @@ DEEPEST, MOST_SWEEPS = 24, 64
 """Sweeps are worth it where nobody is far from the boundary; a value from far away may still take a few more."""
 
 
-def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed: Column) -> Column | None:
+def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed: ValuesByDataset) -> ValuesByDataset | None:
     """Theorem 2 for both colours at once; None where waves have to do it: a deep graph, many values or a clash."""
     if len(fixed.values) > MOST_VALUES or deepest(graph.distances) > DEEPEST:
         return None
@@ -52,7 +52,7 @@ def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed:
         if min(red) == min(lowest) == longest:
             offset = label.astype(np.min_scalar_type(len(reds) + len(blues)))
             np.add(offset, offset.dtype.type(len(reds)), out=offset, where=graph.blue)
-            return Column((*reds, *blues), offset)
+            return ValuesByDataset((*reds, *blues), offset)
         least = (min(red), min(lowest))  # nothing below these will be offered to their colour any more
         final[:] = [step[side, x] if x < longest else longest for side, x in enumerate(least)]
         first = False

@@ -13,7 +13,7 @@ import numpy as np
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first
-from duotone.graphs.values import Column
+from duotone.graphs.values import ValuesByDataset
 from duotone.line.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number
@@ -82,7 +82,7 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     """
     require_approx_dp(privacy)
     design(graph, privacy, boundary)  # raises what is bad or infeasible
-    if isinstance(boundary, Column | np.ndarray):
+    if isinstance(boundary, ValuesByDataset | np.ndarray):
         rim = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
         boundary = {graph.names[i]: boundary[i] for i in rim}
 

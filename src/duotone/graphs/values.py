@@ -13,11 +13,11 @@ from duotone.privacy.numbers import Number
 
 
 @dataclass(frozen=True, eq=False)
-class Column(Sequence[Number]):
+class ValuesByDataset(Sequence[Number]):
     """`values[places[i]]` for dataset i: what a mechanism of millions of datasets keeps instead of as many numbers.
 
     >>> from fractions import Fraction
-    >>> column = Column.of([Fraction(7, 10), Fraction(9, 10), Fraction(7, 10)])
+    >>> column = ValuesByDataset.of([Fraction(7, 10), Fraction(9, 10), Fraction(7, 10)])
     >>> len(column), str(column[2]), column.places.tolist(), column.array().tolist()
     (3, '7/10', [0, 1, 0], [0.7, 0.9, 0.7])
     """
@@ -26,9 +26,9 @@ class Column(Sequence[Number]):
     places: Array
 
     @classmethod
-    def of(cls, numbers: Iterable[Number]) -> Column:
+    def of(cls, numbers: Iterable[Number]) -> ValuesByDataset:
         """Numbers as given, equal ones kept once; a float and a fraction of the same value stay two."""
-        if isinstance(numbers, Column):
+        if isinstance(numbers, ValuesByDataset):
             return numbers
         known: dict[tuple[type, Number], int] = {}
         places = [known.setdefault((type(x), x), len(known)) for x in numbers]
@@ -50,7 +50,7 @@ class Column(Sequence[Number]):
     @overload
     def __getitem__(self, i: slice) -> tuple[Number, ...]: ...
     def __getitem__(self, i: Any) -> Any:
-        return tuple(Column(self.values, self.places[i])) if isinstance(i, slice) else self.values[self.places[i]]
+        return tuple(ValuesByDataset(self.values, self.places[i])) if isinstance(i, slice) else self.values[self.places[i]]
 
     def __iter__(self) -> Iterator[Number]:
         return map(self.values.__getitem__, self.places.tolist())

@@ -15,7 +15,7 @@ import numpy as np
 
 from duotone.graphs.distance import far
 from duotone.graphs.graph import ColouredGraph
-from duotone.graphs.values import Column
+from duotone.graphs.values import ValuesByDataset
 from duotone.privacy.definition import Array, PrivacyDefinition, represent
 from duotone.privacy.numbers import Number
 
@@ -27,7 +27,9 @@ class Clash(Exception):
     path: tuple[int, ...]
 
 
-def carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: Column, *, blue: bool) -> Column:
+def carried(
+    graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: ValuesByDataset, *, blue: bool
+) -> ValuesByDataset:
     """Theorem 2. min over the fixed `nodes` b of φ^dist(d, b)(start of b), through the datasets of one colour.
 
     The column's first value, 1, is where no wave comes. A start that some path would lower raises `Clash`.
@@ -52,13 +54,13 @@ class _Lowered(Exception):
 
 
 def _carried(
-    graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: Column, blue: bool, parent: Array
-) -> Column:
+    graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: ValuesByDataset, blue: bool, parent: Array
+) -> ValuesByDataset:
     from duotone.graphs import _search
 
     certain = represent(privacy, Fraction(1))
     if not len(nodes):
-        return Column((certain,), np.zeros(len(graph), dtype=np.uint8))
+        return ValuesByDataset((certain,), np.zeros(len(graph), dtype=np.uint8))
     rising = sorted(set(starts.values))
     number: dict[Number, int] = {x: i + 1 for i, x in enumerate(rising)}
     place = np.array([number[x] for x in starts.values])[starts.places]
@@ -87,4 +89,4 @@ def _carried(
                     heapq.heappush(due, bound)
                 front.setdefault(bound, []).append(queue[tail : tail + size])
                 tail += size
-    return Column((1.0 if isinstance(rising[0], float) else certain, *number), mark)
+    return ValuesByDataset((1.0 if isinstance(rising[0], float) else certain, *number), mark)

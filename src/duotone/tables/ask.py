@@ -16,7 +16,7 @@ from duotone.tables.conformance import require_trial
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
-from duotone.tables.prepared import Key, Prepared, Reply, prepared_question, prepared_selection
+from duotone.tables.prepared import Answers, Key, Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.question import read_question
 from duotone.tables.sql.scoring import Bounds
@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
     name: str | None
 
 
-def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Reply:
+def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
     """A private answer to a yes/no question about a table: a file, a data frame, or an open `Source`.
 
     The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. What may be
@@ -121,7 +121,7 @@ def _prepared_groups(source: Source, by: Sequence[str], privacy: ApproxDP, unit:
 
 def select_groups(
     table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
-) -> Reply:
+) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
     With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: of more, those with

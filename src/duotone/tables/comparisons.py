@@ -18,7 +18,7 @@ from duotone.questions.plurality import plurality_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import Scores, levels, somebody
 from duotone.tables.engines.person_columns import (
-    Recipe,
+    PersonColumns,
     Reduction,
     added_up,
     averaged,
@@ -29,13 +29,13 @@ from duotone.tables.engines.person_columns import (
     valued,
     voting,
 )
-from duotone.tables.engines.results import Ends, Found, Tally, Votes, Want
-from duotone.tables.sql.atoms import Atom, Duel, Mean, Ranked, Settled, Total, Winner
+from duotone.tables.engines.results import Ends, Request, Result, Tally, Votes
+from duotone.tables.sql.atoms import Atom, LinearThreshold, Mean, MeanDifference, ModeIs, QuantileThreshold, Settled
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both, columns_of, combinations, holds
 from duotone.tables.sql.scoring import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid, Score, grid_of, score
 
 Array = NDArray[Any]
-Results = Mapping[str, Found]
+Results = Mapping[str, Result]
 MOST_VALUES = 64
 """Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
 
@@ -60,38 +60,38 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Measure:
+class CompiledComparison:
     """A comparison on the engine: how a person's columns are made, what is wanted of them, and the levels that follow, from
     what was found and how many people there are. `exact` tells whether these are distances; `settled`, that the answer is
     the same on every table."""
 
-    recipe: Recipe
-    wants: Mapping[str, Want]
+    recipe: PersonColumns
+    wants: Mapping[str, Request]
     levels: Callable[[Results, Array], NDArray[np.float64]]
     exact: bool
     grids: Mapping[str, Grid] = field(default_factory=dict)
     settled: Settled | None = None
 
 
-def measure(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> Measure:
+def measure(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:
     """What an atom asks of the engine, with `reach` as the mechanism's last level; all `rows` that are looked at satisfy a
     condition already."""
     match atom:
-        case Total():
+        case LinearThreshold():
             return _total(atom, declared, reach, rows)
-        case Ranked():
+        case QuantileThreshold():
             return _ranked(atom, declared)
-        case Duel():
+        case MeanDifference():
             return _duel(atom, declared, reach)
     return _winner(atom, declared, reach)
 
 
 def one_value_each(atom: Atom) -> bool:
     """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
-    return not isinstance(atom, Total) or (atom.present is not None and any(term.value for term in atom.terms))
+    return not isinstance(atom, LinearThreshold) or (atom.present is not None and any(term.value for term in atom.terms))
 
 
-def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Measure:
+def _total(atom: LinearThreshold, declared: Declared, reach: int, rows: Condition) -> CompiledComparison:
     values = [t.value for t in atom.terms if t.value is not None]
     grids = {v.column: grid_of(v, declared.bounds, "sum or average") for v in values}
     rule = score(atom, grids)
@@ -122,10 +122,10 @@ def _total(atom: Total, declared: Declared, reach: int, rows: Condition) -> Meas
     absent = atom.present is not None and rule.absent
     where_from = _threshold(told, (final(low), final(high)), final(rule.at_least), declared, absent)
     exact = rule.exact and _free(declared, [t.where for t in atom.terms], values)
-    return Measure(recipe, {"s": asked}, where_from, exact, grids, _settled_total(atom, rule, low, high))
+    return CompiledComparison(recipe, {"s": asked}, where_from, exact, grids, _settled_total(atom, rule, low, high))
 
 
-def _settled_total(atom: Total, rule: Score, low: int, high: int) -> Settled | None:
+def _settled_total(atom: LinearThreshold, rule: Score, low: int, high: int) -> Settled | None:
     """Whether a sum of scores from `low` to `high` is always, or never, at least so much; of nobody it is 0, and an average
     is a no."""
     if rule.nobody:
@@ -150,7 +150,9 @@ def _free(declared: Declared, conditions: Sequence[Condition], values: Sequence[
     return not looked_at & aimed_at
 
 
-def _simple(atom: Total, rule: Score, grids: Mapping[str, Grid], rows: Condition) -> tuple[Recipe, int, int, bool] | None:
+def _simple(
+    atom: LinearThreshold, rule: Score, grids: Mapping[str, Grid], rows: Condition
+) -> tuple[PersonColumns, int, int, bool] | None:
     """One count, one sum or one average of rows that are people: the engine need not reckon, only count or add; with what a
     row's value is then to be multiplied by, what is to be added, and whether every row has it."""
     (weight, term), *rest = rule.terms or ((0, None),)
@@ -180,7 +182,7 @@ def _threshold(
     return found_levels
 
 
-def _tallied(got: Found, missing: Array, final: Callable[[int], int], at_least: int) -> Scores:
+def _tallied(got: Result, missing: Array, final: Callable[[int], int], at_least: int) -> Scores:
     pairs = [(final(value), count) for value, count in got.counts.items()] + [(0, missing)]
     heaviest = (abs(at_least) + max(abs(v) for v, _ in pairs) + 1) * (int(got.people.max(initial=0)) + 1)
     kind: type = np.int64 if heaviest < 2**60 else object
@@ -188,7 +190,7 @@ def _tallied(got: Found, missing: Array, final: Callable[[int], int], at_least: 
     return Scores(sum((v * n for v, n in pairs), np.zeros(len(missing), dtype=kind)), pairs, pairs[::-1])
 
 
-def _ended(got: Found, missing: Array, final: Callable[[int], int]) -> Scores:
+def _ended(got: Result, missing: Array, final: Callable[[int], int]) -> Scores:
     """Final scores are linear in what came back, so that totals follow from totals."""
     shift = final(0)
     scale = final(1) - shift
@@ -211,7 +213,7 @@ def _with_absent(scored: Sequence[tuple[Array, Array]], missing: Sequence[int], 
     return [(np.array(values, dtype=object), np.array(counts, dtype=object)) for values, counts in places]
 
 
-def _ranked(atom: Ranked, declared: Declared) -> Measure:
+def _ranked(atom: QuantileThreshold, declared: Declared) -> CompiledComparison:
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
         raise DuotoneError(
@@ -229,10 +231,12 @@ def _ranked(atom: Ranked, declared: Declared) -> Measure:
     bounds = min(final.values()), max(final.values())
     exact = combinations([atom.where])[1] and _free(declared, [atom.where], [atom.value])
     threshold = _threshold(final.__getitem__, bounds, least, declared, True)
-    return Measure(recipe, {"s": Tally((1, 0))}, threshold, exact, grids, _settled_rank(atom, grids.get(atom.value.column)))
+    return CompiledComparison(
+        recipe, {"s": Tally((1, 0))}, threshold, exact, grids, _settled_rank(atom, grids.get(atom.value.column))
+    )
 
 
-def _settled_rank(atom: Ranked, grid: Grid | None) -> Settled | None:
+def _settled_rank(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
     """Some value must meet the limit for a yes; and where only such a value is there, it is one."""
     if grid is not None:
         if atom.written is None:
@@ -255,7 +259,7 @@ def _require_number(value: Operand) -> None:
         raise DuotoneError(f"column {value.column} does not hold numbers: use per_unit min or max")
 
 
-def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
+def _duel(atom: MeanDifference, declared: Declared, reach: int) -> CompiledComparison:
     first, second = atom.first, atom.second
     values = [side.value for side in (first, second)]
     most = MOST_LEVELS[declared.neighbours]
@@ -293,10 +297,10 @@ def _duel(atom: Duel, declared: Declared, reach: int) -> Measure:
 
     both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
     recipe, wants = dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach))
-    return Measure(recipe, wants, found_levels, exact, grids, _settled_difference(atom, grid, limit))
+    return CompiledComparison(recipe, wants, found_levels, exact, grids, _settled_difference(atom, grid, limit))
 
 
-def _settled_difference(atom: Duel, grid: Grid, limit: Fraction) -> Settled | None:
+def _settled_difference(atom: MeanDifference, grid: Grid, limit: Fraction) -> Settled | None:
     """Without anybody on a side it is a no; so some difference must be large enough for there to be a yes."""
     ranges = []
     for side in (atom.first, atom.second):
@@ -323,7 +327,7 @@ def _shares_are_free(first: Mean, second: Mean) -> bool:
     return True
 
 
-def _sides(found: Found) -> Sequence[Side]:
+def _sides(found: Result) -> Sequence[Side]:
     def values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
         return [int(v[group]) for v, n in end if n[group]]
 
@@ -333,7 +337,7 @@ def _sides(found: Found) -> Sequence[Side]:
     ]
 
 
-def _winner(atom: Winner, declared: Declared, reach: int) -> Measure:
+def _winner(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise DuotoneError("with a unit, a mode needs one value per person: per_unit min or max")
     recipe = voting(atom.value, atom.where, atom.winner, declared.per_unit)
@@ -348,4 +352,4 @@ def _winner(atom: Winner, declared: Declared, reach: int) -> Measure:
     exact = combinations([atom.where])[1] and _free(declared, [atom.where], [atom.value])
     votes = _possible(atom.where, Compare(atom.value, "=", atom.winner))
     settled = None if votes else Settled(False, "no row can have that value")
-    return Measure(recipe, {"v": Votes(reach)}, found_levels, exact, {}, settled)
+    return CompiledComparison(recipe, {"v": Votes(reach)}, found_levels, exact, {}, settled)

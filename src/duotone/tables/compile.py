@@ -9,9 +9,9 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
-from duotone.tables.comparisons import Declared, Measure, Results, measure, one_value_each
-from duotone.tables.engines.results import Ends, Found, Tally, Want
-from duotone.tables.sql.atoms import Asked, Atom, Both, Opposite, Settled, Tree
+from duotone.tables.comparisons import CompiledComparison, Declared, Results, measure, one_value_each
+from duotone.tables.engines.results import Ends, Request, Result, Tally
+from duotone.tables.sql.atoms import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
 
 
@@ -23,7 +23,7 @@ class Compiled:
     """
 
     tree: Tree
-    measures: tuple[Measure, ...]
+    measures: tuple[CompiledComparison, ...]
     rows: Condition | None
     exact: bool
 
@@ -37,7 +37,7 @@ class Compiled:
         return self.levels([{n: nothing(w) for n, w in m.wants.items()} for m in self.measures], np.zeros(1, dtype=np.int64))
 
 
-def compile_question(asked: Asked, declared: Declared, reach: int) -> Compiled:
+def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> Compiled:
     """Check a question against what is declared, and make its measures; `reach` is the mechanism's last level.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
@@ -58,32 +58,32 @@ def compile_question(asked: Asked, declared: Declared, reach: int) -> Compiled:
 
 
 def _atoms(tree: Tree) -> Iterator[Atom]:
-    if isinstance(tree, Both):
+    if isinstance(tree, BoolOp):
         for part in tree.parts:
             yield from _atoms(part)
-    elif isinstance(tree, Opposite):
+    elif isinstance(tree, Negation):
         yield from _atoms(tree.part)
     elif not isinstance(tree, Settled):
         yield tree
 
 
-Made = tuple[Tree, tuple[Measure, ...]] | Settled
+Made = tuple[Tree, tuple[CompiledComparison, ...]] | Settled
 
 
-def _made(tree: Tree, make: Callable[[Atom], Measure]) -> Made:
+def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
     """The question with a measure for each comparison. Those that are settled are left out, or settle it altogether."""
     if isinstance(tree, Settled):
         return tree
-    if isinstance(tree, Both):
+    if isinstance(tree, BoolOp):
         return _joined(tree, [_made(part, make) for part in tree.parts])
-    if isinstance(tree, Opposite):
+    if isinstance(tree, Negation):
         part = _made(tree.part, make)
-        return Settled(not part.answer, part.why) if isinstance(part, Settled) else (Opposite(part[0]), part[1])
+        return Settled(not part.answer, part.why) if isinstance(part, Settled) else (Negation(part[0]), part[1])
     made = make(tree)
     return made.settled or (tree, (made,))
 
 
-def _joined(tree: Both, parts: Sequence[Made]) -> Made:
+def _joined(tree: BoolOp, parts: Sequence[Made]) -> Made:
     decisive = tree.rule == "or"
     settled = [part for part in parts if isinstance(part, Settled)]
     open_parts = [part for part in parts if not isinstance(part, Settled)]
@@ -98,27 +98,27 @@ def _joined(tree: Both, parts: Sequence[Made]) -> Made:
 
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:
     """And is the least level, or the greatest, not the other side."""
-    if isinstance(tree, Both):
+    if isinstance(tree, BoolOp):
         parts = [combined(part, levels) for part in tree.parts]
         return np.asarray((np.minimum if tree.rule == "and" else np.maximum).reduce(parts))
-    if isinstance(tree, Opposite):
+    if isinstance(tree, Negation):
         return np.asarray(-1 - combined(tree.part, levels))
     return np.asarray(next(levels))
 
 
-def _exact(tree: Tree, measures: Iterator[Measure], one: bool) -> bool:
-    if isinstance(tree, Both):
+def _exact(tree: Tree, measures: Iterator[CompiledComparison], one: bool) -> bool:
+    if isinstance(tree, BoolOp):
         parts = [_exact(part, measures, one) for part in tree.parts]
         return tree.exact and one and all(parts)
-    return _exact(tree.part, measures, one) if isinstance(tree, Opposite) else next(measures).exact
+    return _exact(tree.part, measures, one) if isinstance(tree, Negation) else next(measures).exact
 
 
-def nothing(want: Want) -> Found:
+def nothing(want: Request) -> Result:
     """What comes back of a group that nobody is in."""
     zero = np.zeros(1, dtype=np.int64)
     match want:
         case Tally():
-            return Found(dict.fromkeys(want.values, zero), zero, zero)
+            return Result(dict.fromkeys(want.values, zero), zero, zero)
         case Ends():
-            return Found({}, zero.astype(object), zero, reach=want.reach)
-    return Found({}, zero, zero)
+            return Result({}, zero.astype(object), zero, reach=want.reach)
+    return Result({}, zero, zero)

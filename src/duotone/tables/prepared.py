@@ -22,14 +22,14 @@ from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.release.coin import Basis, Coin
-from duotone.tables.comparisons import Declared, Measure
+from duotone.tables.comparisons import CompiledComparison, Declared
 from duotone.tables.compile import Compiled, compile_question
 from duotone.tables.engines import Source
 from duotone.tables.engines.query import People, gather, kept
 from duotone.tables.engines.reading import columns_in
 from duotone.tables.engines.results import require_reach
 from duotone.tables.engines.source import UNREADABLE, quietly
-from duotone.tables.sql.atoms import Asked
+from duotone.tables.sql.atoms import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 
 Key = tuple[Any, ...]
@@ -39,7 +39,7 @@ groups, all lists are."""
 
 
 @dataclass(frozen=True)
-class Reply:
+class Answers:
     """Released answers: by group where the question is grouped, else under the empty key.
 
     `share` is the budget of each single answer; `basis` whether levels were exact distances. Levels and truths are not in it.
@@ -79,7 +79,7 @@ class Prepared:
     """
 
     source: Source
-    asked: Asked | None
+    asked: ParsedQuestion | None
     by: tuple[str, ...]
     declared: Declared
     privacy: ApproxDP
@@ -113,7 +113,7 @@ class Prepared:
         return Coin(self.table, basis=self.basis)
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[CompiledComparison, ...]:
         """What each comparison asks of the engine."""
         return self.compiled.measures if self.compiled is not None else ()
 
@@ -143,7 +143,7 @@ class Prepared:
         at = [self.table.blue, self.table.red]
         return float(max(1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in at))
 
-    def release(self) -> Reply:
+    def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
         keys: Any = None
         people: Any = None
@@ -163,10 +163,10 @@ class Prepared:
         finally:
             keys = people = levels = None  # no traceback may show them
 
-    def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Reply:
+    def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Answers:
         grids = {c: str(g.step) for m in self.measures for c, g in m.grids.items()}
         told = self.privacy, self.share, self.basis, self.person, grids
-        return Reply(answers, self.by, *told, self.coin.private if private is None else private, self.table, receipt)
+        return Answers(answers, self.by, *told, self.coin.private if private is None else private, self.table, receipt)
 
     @property
     def sale(self) -> Charge:
@@ -186,7 +186,7 @@ class Prepared:
         said = {name: value for name, value in told.items() if value and value != 1}
         return f"{text} WITH {json.dumps(said, sort_keys=True)}" if said else text
 
-    def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Reply:
+    def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
         """Charge a ledger, then release; the same question asked before is answered from its record, free.
 
         Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted.
@@ -221,7 +221,7 @@ class Prepared:
 
 
 def prepared_question(
-    source: Source, asked: Asked, declared: Declared, privacy: ApproxDP, most: int, listed: tuple[Key, ...] | None
+    source: Source, asked: ParsedQuestion, declared: Declared, privacy: ApproxDP, most: int, listed: tuple[Key, ...] | None
 ) -> Prepared:
     """Compile a question that has been read: whatever is still wrong with it is said here, before anything is charged."""
     share = privacy.split(_parts(asked, asked.by, most, listed))
@@ -293,7 +293,7 @@ def _narrowed(prepared: Prepared, questions: Sequence[Prepared]) -> Source:
     return replace(source, table=source.table.filter(functools.reduce(operator.add, texts).isin(sorted(listed))))
 
 
-def _parts(asked: Asked | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:
+def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:
     return most * (2 if by and listed is None and asked is not None else 1)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import ibis
 
 from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, quotient, read, steps, wide
-from duotone.tables.sql.atoms import Ranked
+from duotone.tables.sql.atoms import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.scoring import Grid, Score
 
@@ -19,7 +19,7 @@ Expressions = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class PersonColumns:
     """Expressions of one row that is a person; or of one row, of one person's rows, and of one person. The latter two get
     the table and the prefix that its columns have."""
 
@@ -29,12 +29,12 @@ class Recipe:
     person: Callable[[Any, str], Expressions]
 
 
-def flagged(condition: Condition) -> Recipe:
+def flagged(condition: Condition) -> PersonColumns:
     """Whether a row that is a person satisfies a condition: what a plain count asks, without arithmetic."""
     return _of_rows(lambda rows: {"s": holds(condition, rows)})
 
 
-def valued(value: Operand, where: Condition, grid: Grid) -> Recipe:
+def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
     """The value of a row that is a person, in grid steps."""
 
     def row(rows: Any) -> Expressions:
@@ -44,11 +44,11 @@ def valued(value: Operand, where: Condition, grid: Grid) -> Recipe:
     return _of_rows(row)
 
 
-def _of_rows(alone: Callable[[Any], Expressions]) -> Recipe:
-    return Recipe(alone, lambda _: {}, lambda _, name: {}, lambda _, name: {})  # noqa: ARG005
+def _of_rows(alone: Callable[[Any], Expressions]) -> PersonColumns:
+    return PersonColumns(alone, lambda _: {}, lambda _, name: {}, lambda _, name: {})  # noqa: ARG005
 
 
-def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> Recipe:
+def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> PersonColumns:
     """A person's rows add up, and are clipped to what one person may count for."""
 
     def row(rows: Any) -> Expressions:
@@ -58,12 +58,12 @@ def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid],
             whole = clipped(whole, score.lowest, score.highest)
         return {"s": whole if present in (None, ALWAYS) else ibis.cases((holds(present, rows), whole))}
 
-    return Recipe(
+    return PersonColumns(
         row, row, lambda rows, name: {"s": rows[f"{name}s"].sum()}, lambda p, name: {"s": clipped(p[f"{name}s"], low, high)}
     )
 
 
-def counted(score: Score) -> Recipe:
+def counted(score: Score) -> PersonColumns:
     """People, each once: a person has what any of its rows has."""
     weights = [weight for weight, _ in score.terms]
 
@@ -77,19 +77,21 @@ def counted(score: Score) -> Recipe:
         whole = added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])
         return {"s": clipped(whole, score.lowest, score.highest)}
 
-    return Recipe(lambda table: person(table, ""), rows, merged, person)
+    return PersonColumns(lambda table: person(table, ""), rows, merged, person)
 
 
-def averaged(weight: int, shift: int, value: Operand, where: Condition, grid: Grid, how: Reduction) -> Recipe:
+def averaged(weight: int, shift: int, value: Operand, where: Condition, grid: Grid, how: Reduction) -> PersonColumns:
     """One value per person, by a reduction, and its score."""
 
     def person(people: Any, name: str) -> Expressions:
         return {"s": _weighted(weight, _reduced(people, f"{name}v", how, grid)) + shift}
 
-    return Recipe(lambda _: {}, _values({"v": (value, where)}, grid), lambda rows, name: _merged(rows, name, "v", how), person)
+    return PersonColumns(
+        lambda _: {}, _values({"v": (value, where)}, grid), lambda rows, name: _merged(rows, name, "v", how), person
+    )
 
 
-def ranked(atom: Ranked, how: Reduction | None, grid: Grid | None) -> Recipe:
+def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) -> PersonColumns:
     """1 for a value that meets the limit, 0 for one that does not, null for none."""
     there = both(atom.where, Not(IsNull(atom.value)))
 
@@ -110,10 +112,10 @@ def ranked(atom: Ranked, how: Reduction | None, grid: Grid | None) -> Recipe:
             met = compared(_reduced(people, f"{name}v", how or "min", grid), "integer", atom.sign, limit)
         return {"s": ibis.cases((met, 1), (~met, 0))}  # null for who has no value
 
-    return Recipe(alone, rows, lambda table, name: _merged(table, name, "v", how or "min"), person)
+    return PersonColumns(alone, rows, lambda table, name: _merged(table, name, "v", how or "min"), person)
 
 
-def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Grid, how: Reduction | None) -> Recipe:
+def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Grid, how: Reduction | None) -> PersonColumns:
     """Values on two sides; whoever has rows on both is on neither."""
     values = _values(sides, grid)
 
@@ -131,10 +133,10 @@ def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
         first, second = reduced
         return {first: ibis.cases((b.isnull(), a)), second: ibis.cases((a.isnull(), b))}
 
-    return Recipe(alone, values, merged, person)
+    return PersonColumns(alone, values, merged, person)
 
 
-def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> Recipe:
+def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> PersonColumns:
     """A vote, null for none, and whether it is the one asked about."""
 
     def row(rows: Any) -> Expressions:
@@ -148,7 +150,7 @@ def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None)
         vote = row(rows)["v"]
         return {"v": vote, "vown": compared(vote, value.kind, "=", winner)}
 
-    return Recipe(alone, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
+    return PersonColumns(alone, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
 
 
 def _weighted(weight: int, column: Any) -> Any:

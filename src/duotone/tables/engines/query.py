@@ -10,8 +10,8 @@ import ibis
 
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
-from duotone.tables.engines.person_columns import Recipe
-from duotone.tables.engines.results import LISTS, Ends, Gathered, Tally, Votes, Want, counts, found_of, spread
+from duotone.tables.engines.person_columns import PersonColumns
+from duotone.tables.engines.results import LISTS, Ends, QueryResult, Request, Tally, Votes, counts, found_of, spread
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import ALWAYS, Condition
 
@@ -26,7 +26,7 @@ class People:
     by: tuple[str, ...] = ()
     most: int = 1
 
-    def table(self, recipes: Sequence[Recipe]) -> Any:
+    def table(self, recipes: Sequence[PersonColumns]) -> Any:
         """One row per person, or per person and group: the recipes' columns, and the keys as k0, k1, …
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
@@ -68,7 +68,7 @@ def _nameable(column: Any) -> Any:
 def _md5(text): ...  # type: ignore[no-untyped-def]
 
 
-def gather(who: People, asked: Sequence[tuple[Recipe, Mapping[str, Want]]]) -> Gathered:
+def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
     """Run the plan, and give what came back."""
     people = who.table([recipe for recipe, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
@@ -92,7 +92,7 @@ def _own(columns: Mapping[str, Any], who: People) -> Iterator[tuple[Any, ...]]:
     return zip(*read, strict=True)
 
 
-def _plan(people: Any, keys: list[str], wants: Mapping[str, Want], who: People) -> Any:
+def _plan(people: Any, keys: list[str], wants: Mapping[str, Request], who: People) -> Any:
     """The plan in words that every engine knows."""
     simple: dict[str, Any] = {"people": people.count()}
     parts: list[Any] = []
@@ -130,7 +130,7 @@ def _largest(value, n): ...  # type: ignore[no-untyped-def]
 def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 
 
-def _one_pass(people: Any, keys: list[str], wants: Mapping[str, Want], who: People) -> Any:
+def _one_pass(people: Any, keys: list[str], wants: Mapping[str, Request], who: People) -> Any:
     """The plan where the engine can keep the largest and the smallest while it adds up.
 
     Of a long table, the first rows tell from where on a value can be among them, and the rest is passed over quickly.
@@ -231,11 +231,11 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     return _joined(counted.group_by(keys).agg(**own), collected, keys)
 
 
-def _read(result: Any, who: People, keys: list[str], wants: Sequence[Mapping[str, Want]]) -> Gathered:
+def _read(result: Any, who: People, keys: list[str], wants: Sequence[Mapping[str, Request]]) -> QueryResult:
     columns = {name: result[name].to_pylist() if name in keys or name.endswith(LISTS) else counts(result[name])
                for name in result.column_names}  # fmt: skip
     size = result.num_rows
     found = tuple(
         {n: found_of(columns, f"m{i}{n}", want, size) for n, want in wanted.items()} for i, wanted in enumerate(wants)
     )
-    return Gathered(tuple(_own(columns, who)) if keys else ((),), columns["people"], found)
+    return QueryResult(tuple(_own(columns, who)) if keys else ((),), columns["people"], found)

@@ -37,11 +37,11 @@ class Votes:
     reach: int
 
 
-Want = Tally | Ends | Votes
+Request = Tally | Ends | Votes
 
 
 @dataclass(frozen=True)
-class Found:
+class Result:
     """What came back of a want, an entry per group. Lists from far ends inwards are rows, padded by a count of 0."""
 
     counts: Mapping[int, Array]
@@ -53,13 +53,13 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class QueryResult:
     """Everything that travelled: the groups' keys (one group without a key where there are none), the people of each, and
     what was wanted."""
 
     keys: tuple[tuple[Any, ...], ...]
     people: Array
-    found: tuple[Mapping[str, Found], ...]
+    found: tuple[Mapping[str, Result], ...]
 
 
 MOST_ENDS = 2**16
@@ -67,7 +67,7 @@ MOST_ENDS = 2**16
 they travel as one text, of up to 3 MB then, where Postgres ends at 1 GB; and levels are computed from each of them."""
 
 
-def require_reach(wants: Iterable[Mapping[str, Want]]) -> None:
+def require_reach(wants: Iterable[Mapping[str, Request]]) -> None:
     """Refuse a budget whose answer needs more people from each end than an engine keeps, before anything is read or charged."""
     reach = max((w.reach for wanted in wants for w in wanted.values() if not isinstance(w, Tally)), default=0)
     if not reach <= MOST_ENDS:
@@ -85,14 +85,14 @@ def counts(column: Any) -> Array:
     return np.array(column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def found_of(columns: Mapping[str, Any], name: str, want: Want, size: int) -> Found:
+def found_of(columns: Mapping[str, Any], name: str, want: Request, size: int) -> Result:
     """What came back of one want, from the columns that are called after it."""
     match want:
         case Tally():
             names = ["people"] if want.everyone else [f"{name}_{i}" for i in range(len(want.values))]
             counts = {value: columns[column] for value, column in zip(want.values, names, strict=True)}
             zero = np.zeros(size, dtype=np.int64)
-            return Found(counts, zero, sum(counts.values(), zero))
+            return Result(counts, zero, sum(counts.values(), zero))
         case Ends():
             total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
             ways = ("largest", "smallest")
@@ -100,9 +100,9 @@ def found_of(columns: Mapping[str, Any], name: str, want: Want, size: int) -> Fo
             for values in lists:
                 _complete(values, columns[f"{name}_n"], want.reach)
             largest, smallest = _ends(lists[0]), _ends(lists[1])
-            return Found({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
+            return Result({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
     rivals = _ends([spread(v, want.reach + 2, True) for v in columns[f"{name}_rivals"]])
-    return Found({}, columns[f"{name}_own"], columns["people"], rivals)
+    return Result({}, columns[f"{name}_own"], columns["people"], rivals)
 
 
 def _complete(lists: Sequence[Sequence[int]], people: Array, reach: int) -> None:

@@ -19,7 +19,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Total:
+class LinearThreshold:
     """Σ terms > limit, or ≥ where not `strict`: counts, majorities, sums; and shares and averages, with limit 0.
 
     `present` tells the rows that an average is over: without any, the answer is no. `people` counts people, not rows.
@@ -33,7 +33,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class QuantileThreshold:
     """A quantile, the smallest or the largest value against a limit: a weight for each value that satisfies
     `value sign limit`, another for each that does not; their sum > 0, or ≥ 0 and somebody there where not `strict`."""
 
@@ -57,7 +57,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Duel:
+class MeanDifference:
     """first − second > limit, or ≥ where not `strict`."""
 
     first: Mean
@@ -67,7 +67,7 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Winner:
+class ModeIs:
     """Whether `winner` is strictly the most frequent value."""
 
     value: Operand
@@ -75,11 +75,11 @@ class Winner:
     winner: Value
 
 
-Atom = Total | Ranked | Duel | Winner
+Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs
 
 
 @dataclass(frozen=True)
-class Both:
+class BoolOp:
     """And, or; `exact` where the least of the parts' levels is known to be the distance."""
 
     rule: Literal["and", "or"]
@@ -88,7 +88,7 @@ class Both:
 
 
 @dataclass(frozen=True)
-class Opposite:
+class Negation:
     """Not."""
 
     part: Tree
@@ -102,11 +102,11 @@ class Settled:
     why: str
 
 
-Tree = Atom | Both | Opposite | Settled
+Tree = Atom | BoolOp | Negation | Settled
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParsedQuestion:
     """A question that can be answered: its comparisons, the columns it is grouped by, which rows take part at all, and its
     normal form, in which two ways to write it look the same."""
 

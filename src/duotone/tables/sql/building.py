@@ -9,7 +9,7 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.atoms import Both, Ranked, Settled, Term, Total, Tree
+from duotone.tables.sql.atoms import BoolOp, LinearThreshold, QuantileThreshold, Settled, Term, Tree
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Not, Operand, Value, both
 from duotone.tables.sql.reading import compare
 
@@ -42,14 +42,14 @@ class Aggregate:
         return self.value
 
 
-def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction, *, people: bool) -> Total:
+def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction, *, people: bool) -> LinearThreshold:
     """Counts and sums with weights."""
     way = 1 if sign in (">", ">=") else -1
     terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
-    return Total(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
+    return LinearThreshold(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
 
 
-def mean(aggregate: Aggregate, sign: str, limit: Fraction) -> Total:
+def mean(aggregate: Aggregate, sign: str, limit: Fraction) -> LinearThreshold:
     """An average against a limit is a sum against 0: each row counts by how far it is above the limit."""
     way, where, value = (1 if sign in (">", ">=") else -1), aggregate.where, aggregate.averaged
     if isinstance(value, Operand):
@@ -58,7 +58,7 @@ def mean(aggregate: Aggregate, sign: str, limit: Fraction) -> Total:
     else:
         there = where
         terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
-    return Total(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
+    return LinearThreshold(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
 
 
 def ratio(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
@@ -71,22 +71,22 @@ def ratio(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
     if isinstance(some, Operand):
         raise DuotoneError(f"{aggregate.text} is not a ratio of counts")
     of_some, of_every = Term(ONE, None, some), Term(ONE, None, every)
-    somebody = Total((of_every,), Fraction(0), strict=True)
+    somebody = LinearThreshold((of_every,), Fraction(0), strict=True)
     if sign in (">", ">="):
         if limit < 0 or (limit == 0 and sign == ">="):
             return somebody
         terms = (of_some, Term(-limit, None, every)) if limit else (of_some,)
-        return Both("and", (Total(terms, Fraction(0), strict=sign == ">"), somebody))
+        return BoolOp("and", (LinearThreshold(terms, Fraction(0), strict=sign == ">"), somebody))
     if limit < 0 or (limit == 0 and sign == "<"):
         return Settled(False, "a ratio of two counts is never below 0")
     if limit == 0:  # nobody in A, who outweighs all in B
-        return Total((of_every, Term(Fraction(-CROWD), None, some)), Fraction(0), strict=True)
+        return LinearThreshold((of_every, Term(Fraction(-CROWD), None, some)), Fraction(0), strict=True)
     terms = (Term(limit, None, every), Term(-ONE, None, some))
     there = None if sign == "<" else Joined("or", (some, every))
-    return Total(terms, Fraction(0), strict=sign == "<", present=there)
+    return LinearThreshold(terms, Fraction(0), strict=sign == "<", present=there)
 
 
-def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> Ranked:
+def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> QuantileThreshold:
     """A quantile, min or max against a limit."""
     test = compare(aggregate.ordered, sign, limit, text)
     upward, outweighed, none = sign in (">", ">="), Fraction(-CROWD), Fraction(0)
@@ -98,4 +98,4 @@ def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> Ranked:
         case _:
             met, missed, strict = (aggregate.q, aggregate.q - 1, True) if upward else (1 - aggregate.q, -aggregate.q, False)
     written = limit if isinstance(limit, Fraction) else None
-    return Ranked(test.operand, aggregate.where, sign, test.constant, met, missed, strict, written)
+    return QuantileThreshold(test.operand, aggregate.where, sign, test.constant, met, missed, strict, written)

@@ -13,7 +13,18 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.atoms import Asked, Both, Duel, Mean, Opposite, Settled, Term, Total, Tree, Winner
+from duotone.tables.sql.atoms import (
+    BoolOp,
+    LinearThreshold,
+    Mean,
+    MeanDifference,
+    ModeIs,
+    Negation,
+    ParsedQuestion,
+    Settled,
+    Term,
+    Tree,
+)
 from duotone.tables.sql.building import Aggregate, mean, ranked, ratio, total
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both, combinations
 from duotone.tables.sql.naming import drop_names
@@ -34,7 +45,7 @@ Columns = Mapping[str, Kind]
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
 
 
-def read_question(text: str, columns: Columns, unit: str | None = None, name: str | None = None) -> Asked:
+def read_question(text: str, columns: Columns, unit: str | None = None, name: str | None = None) -> ParsedQuestion:
     """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
@@ -47,7 +58,7 @@ strict=True, present=None, people=False)
         raise DuotoneError("the question is nested too deeply") from None
 
 
-def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | None) -> Asked:
+def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | None) -> ParsedQuestion:
     drop_names(select, name)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
@@ -59,7 +70,7 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
     tree = _Reader(columns, rows, unit).tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
-    return Asked(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
+    return ParsedQuestion(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
 
 
 def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
@@ -86,9 +97,9 @@ class _Reader:
                 return self.tree(node.this)
             case exp.And() | exp.Or():
                 rule: Literal["and", "or"] = "and" if isinstance(node, exp.And) else "or"
-                return Both(rule, tuple(self.tree(part) for part in joined_parts(node)))
+                return BoolOp(rule, tuple(self.tree(part) for part in joined_parts(node)))
             case exp.Not():
-                return Opposite(self.tree(node.this))
+                return Negation(self.tree(node.this))
             case exp.LogicalOr() | exp.LogicalAnd() | exp.Filter() if isinstance(
                 node if not isinstance(node, exp.Filter) else node.this, exp.LogicalOr | exp.LogicalAnd
             ):
@@ -98,7 +109,7 @@ class _Reader:
                     exp.GTE(this=node.this, expression=node.args["low"]),
                     exp.LTE(this=node.this, expression=node.args["high"]),
                 )
-                return Both("and", (self.tree(low), self.tree(high)))
+                return BoolOp("and", (self.tree(low), self.tree(high)))
         if type(node) not in SIGNS:
             raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something")
         return self.comparison(node)
@@ -107,9 +118,9 @@ class _Reader:
         inner, where = self.filtered(node)
         condition = read_condition(inner.this, self.columns)
         if isinstance(inner, exp.LogicalOr):
-            return Total((Term(Fraction(1), None, both(where, condition)),), Fraction(0), strict=True)
+            return LinearThreshold((Term(Fraction(1), None, both(where, condition)),), Fraction(0), strict=True)
         known = (Term(Fraction(1), None, both(where, condition)), Term(Fraction(-CROWD), None, both(where, Not(condition))))
-        return Total(known, Fraction(0), strict=True)
+        return LinearThreshold(known, Fraction(0), strict=True)
 
     def comparison(self, node: exp.Expression) -> Tree:
         sign, text = SIGNS[type(node)], node.sql(dialect="duckdb")
@@ -137,7 +148,7 @@ class _Reader:
         if any(a.kind not in ("count", "people") for a in weights):
             raise DuotoneError(f"{text}: only counts can be asked for equality; ask with >= or <= instead")
         equal = self.equal(weights, limit, text)
-        return equal if sign == "=" else Opposite(equal)
+        return equal if sign == "=" else Negation(equal)
 
     def equal(self, weights: dict[Aggregate, Fraction], limit: Fraction, text: str) -> Tree:
         """Σ weights · counts = limit: both at least and at most."""
@@ -145,7 +156,7 @@ class _Reader:
         if (limit * scale / math.gcd(*(int(w * scale) for w in weights.values()))).denominator != 1:
             return Settled(False, f"whole numbers of people never make {text} true")
         steps = len(weights) == 1 and set(map(abs, weights.values())) == {1}
-        return Both("and", tuple(self.ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
+        return BoolOp("and", tuple(self.ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
 
     def ordered(self, weights: dict[Aggregate, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
         """Σ weights · aggregates, compared with a limit by <, <=, > or >=."""
@@ -171,7 +182,7 @@ class _Reader:
                 weights, sign, limit = {a: -w for a, w in weights.items()}, MIRRORED[sign], -limit
             (first, weight), (second, _) = sorted(weights.items(), key=lambda item: -item[1])
             sides = Mean(first.averaged, first.where), Mean(second.averaged, second.where)
-            return Duel(*sides, limit / weight, strict=sign == ">")
+            return MeanDifference(*sides, limit / weight, strict=sign == ">")
         raise DuotoneError(
             f"{text} mixes aggregates: compare counts and sums with each other, or one average with another or with a number"
         )
@@ -182,11 +193,11 @@ class _Reader:
             raise DuotoneError(f"{text}: write mode(x) = 'a' or mode(x) <> 'a', with the value that may win")
         inner, where = self.filtered(node.this)
         test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
-        chosen = Winner(test.operand, where, test.constant)
+        chosen = ModeIs(test.operand, where, test.constant)
         if sign == "=":
             return chosen
-        somebody = Total((Term(Fraction(1), None, both(where, Not(IsNull(test.operand)))),), Fraction(0), strict=True)
-        return Both("and", (Opposite(chosen), somebody))  # of nobody there is no mode to differ
+        somebody = LinearThreshold((Term(Fraction(1), None, both(where, Not(IsNull(test.operand)))),), Fraction(0), strict=True)
+        return BoolOp("and", (Negation(chosen), somebody))  # of nobody there is no mode to differ
 
     def linear(self, node: exp.Expression) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
         """Aggregates with weights, and what is left over."""

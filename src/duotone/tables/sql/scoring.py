@@ -10,7 +10,7 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, number, show
-from duotone.tables.sql.atoms import Term, Total
+from duotone.tables.sql.atoms import LinearThreshold, Term
 from duotone.tables.sql.condition import (
     MOST_CASES,
     MOST_TRUTHS,
@@ -121,7 +121,7 @@ class Score:
     exact: bool
 
 
-def score(total: Total, grids: Mapping[str, Grid]) -> Score:
+def score(total: LinearThreshold, grids: Mapping[str, Grid]) -> Score:
     """Weights become integers over their common denominator; the limit becomes the least sum that is a yes."""
     steps = [t.weight * (grids[t.value.column].step if t.value else 1) for t in total.terms]
     scale = math.lcm(*(step.denominator for step in steps), 1)
@@ -142,7 +142,7 @@ def score(total: Total, grids: Mapping[str, Grid]) -> Score:
 
 
 def _cases(
-    terms: Sequence[tuple[int, Term]], total: Total, grids: Mapping[str, Grid]
+    terms: Sequence[tuple[int, Term]], total: LinearThreshold, grids: Mapping[str, Grid]
 ) -> tuple[list[tuple[int, int]], bool, bool]:
     """What a row can score, from where to where, in each combination of conditions that can occur; and whether one can be
     outside the average, and whether all of this is known exactly."""
