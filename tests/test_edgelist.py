@@ -13,6 +13,7 @@ import pytest
 from duotone import ColouredGraph, DuotoneError
 from duotone.graphs import edge_list as edgelist
 from duotone.graphs import families
+from duotone.graphs.files import read_graph
 
 
 def parquet(path: Path, rows: str) -> Path:
@@ -29,12 +30,12 @@ def test_a_parquet_file_of_numbers_keeps_no_names(tmp_path: Path, monkeypatch: p
     np.savetxt(tmp_path / "pairs.csv", pairs, fmt="%d", delimiter=",")
     file = parquet(tmp_path / "pairs.parquet", f"SELECT * FROM '{tmp_path}/pairs.csv'")
     blue = parquet(tmp_path / "blue.parquet", "SELECT range AS node FROM range(0, 5000, 7)")
-    graph = ColouredGraph.read(file, blue=blue)
+    graph = read_graph(file, blue=blue)
     direct = ColouredGraph.from_arrays(pairs, np.arange(n) % 7 == 0)
     assert isinstance(graph.names, range)
     assert graph.same_neighbours(direct)
     assert (graph.levels == direct.levels).all()
-    text = ColouredGraph.read(tmp_path / "pairs.csv", blue=blue)
+    text = read_graph(tmp_path / "pairs.csv", blue=blue)
     assert {int(str(d)): text.level(d) for d in text.names} == {d: graph.level(d) for d in graph.names}
 
 
@@ -44,10 +45,10 @@ def test_parquet_files_of_names(tmp_path: Path) -> None:
     file = parquet(tmp_path / "figure.parquet", f"SELECT * FROM (VALUES {values}, ('a', 'b')) AS t(source, target)")
     (tmp_path / "blue.csv").write_text("".join(f"{d}\n" for d in figure.coloured("blue")))
     for blue in (figure.coloured("blue"), tmp_path / "blue.csv"):
-        graph = ColouredGraph.read(file, blue=blue)  # type: ignore[arg-type]
+        graph = read_graph(file, blue=blue)  # type: ignore[arg-type]
         assert {d: graph.level(d) for d in graph.names} == {d: figure.level(d) for d in figure.names}
     sparse = parquet(tmp_path / "sparse.parquet", "SELECT 7 AS a, 10000000000 AS b")
-    assert ColouredGraph.read(sparse, blue=["7"]).names == (7, 10**10)
+    assert read_graph(sparse, blue=["7"]).names == (7, 10**10)
 
 
 def test_the_command_reads_parquet(tmp_path: Path) -> None:
@@ -83,13 +84,13 @@ def broken(path: Path, content: bytes) -> Path:
 )
 def test_bad_edge_lists(tmp_path: Path, build: Any, blue: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
-        ColouredGraph.read(build(tmp_path), blue=blue)
+        read_graph(build(tmp_path), blue=blue)
 
 
 def test_a_bad_list_of_blue_nodes(tmp_path: Path) -> None:
     file = parquet(tmp_path / "g.parquet", "SELECT 1 AS a, 2 AS b")
     with pytest.raises(DuotoneError, match="not a list of nodes in Parquet or CSV"):
-        ColouredGraph.read(file, blue=broken(tmp_path / "blue.parquet", b"no"))
+        read_graph(file, blue=broken(tmp_path / "blue.parquet", b"no"))
 
 
 def test_blue_files_are_read_as_they_stand(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_blue_files_are_read_as_they_stand(tmp_path: Path) -> None:
     (tmp_path / "b1.csv").write_text("x\n")
     for text, chosen in {"b\n\n": ("b",), 'b\n""\n': ("b",), "b,\n,\n": ("b",), "a|1\n": ("a|1",), " z \n": ("z",)}.items():
         blue.write_text(text)
-        assert ColouredGraph.read(edges, blue=blue).coloured("blue") == chosen
+        assert read_graph(edges, blue=blue).coloured("blue") == chosen
     file = parquet(tmp_path / "n.parquet", "SELECT * FROM (VALUES (0, 1), (1, 2)) t(a, b)")
     with pytest.raises(DuotoneError, match="a blue node has no name"):
-        ColouredGraph.read(file, blue=parquet(tmp_path / "blue.parquet", "SELECT * FROM (VALUES (2), (NULL)) t(a)"))
+        read_graph(file, blue=parquet(tmp_path / "blue.parquet", "SELECT * FROM (VALUES (2), (NULL)) t(a)"))

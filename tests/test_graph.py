@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 
 from duotone import ColouredGraph, DuotoneError
 from duotone.graphs import families
+from duotone.graphs.files import read_graph
 from duotone.line.mechanism import NEVER
 from strategies import coloured_graphs
 
@@ -62,11 +63,11 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("source,target\n" + "\n".join(f"{a}, {b}" for a, b in graph.edges()) + "\n\n")
     (tmp_path / "alone.csv").write_text("a,b\nc\n")
     for name in ("g.graphml", "edges.json", "links.json"):
-        assert _same(graph, ColouredGraph.read(tmp_path / name))
-        assert ColouredGraph.read(tmp_path / name, blue="a").coloured("blue") == ("a",)
-    listed = ColouredGraph.read(tmp_path / "g.csv", blue=graph.coloured("blue"))  # type: ignore[arg-type]
+        assert _same(graph, read_graph(tmp_path / name))
+        assert read_graph(tmp_path / name, blue="a").coloured("blue") == ("a",)
+    listed = read_graph(tmp_path / "g.csv", blue=graph.coloured("blue"))  # type: ignore[arg-type]
     assert {d: listed.level(d) for d in listed.names} == {d: graph.level(d) for d in graph.names}
-    assert ColouredGraph.read(tmp_path / "alone.csv", blue=["c"]).level("c") == math.inf
+    assert read_graph(tmp_path / "alone.csv", blue=["c"]).level("c") == math.inf
 
 
 def test_duplicate_edges_are_one() -> None:
@@ -122,7 +123,7 @@ def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
             ColouredGraph.from_networkx(plain)
         (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
         with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}"):
-            ColouredGraph.read(tmp_path / "g.json")
+            read_graph(tmp_path / "g.json")
     other: Any = nx.MultiGraph(families.line(2, 2).graph().to_networkx())
     other.add_edge(1, 2, weight=3, label="epsilon")
     assert len(ColouredGraph.from_networkx(other)) == 4
@@ -152,7 +153,7 @@ def test_bad_files(tmp_path: Path, name: str, content: str | bytes | None, blue:
     if content is not None:
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DuotoneError, match=says):
-        ColouredGraph.read(tmp_path / name, blue=blue)
+        read_graph(tmp_path / name, blue=blue)
 
 
 def _same(a: ColouredGraph, b: ColouredGraph) -> bool:

@@ -1,4 +1,4 @@
-"""The shape of the package: who may import whom, and what is public."""
+"""The shape of the package: what is public, where formulas stand. (Who may import whom: import-linter, pyproject.toml.)"""
 
 from __future__ import annotations
 
@@ -10,35 +10,7 @@ import duotone
 
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
-ROOMS = [
-    "errors", "cached", "privacy", "line", "machine", "graphs", "release", "questions", "ledger", "tables", "plotting", "paper",
-    "cli", "__main__",
-]  # fmt: skip
-
 FORMULAS = ("approx_dp", "closed_form", "rounded", "certificate", "audit", "loss_distributions", "sums", "filters", "planned")
-
-
-def imported(file: Path) -> set[str]:
-    rooms = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("duotone."):
-            rooms.add(node.module.split(".")[1])
-        if isinstance(node, ast.ImportFrom) and node.module == "duotone":
-            rooms |= {alias.name for alias in node.names} - {"__version__"}
-    return rooms
-
-
-def test_a_room_imports_only_from_the_rooms_above_it() -> None:
-    rooms: dict[str, list[Path]] = {}
-    for file in SOURCE.rglob("*.py"):
-        place = file.relative_to(SOURCE)
-        if place != Path("__init__.py"):
-            rooms.setdefault(place.parts[0].removesuffix(".py"), []).append(file)
-    assert set(rooms) == set(ROOMS)
-    for i, room in enumerate(ROOMS):
-        for file in rooms[room]:
-            own = {room} if len(rooms[room]) > 1 else set()
-            assert imported(file) <= set(ROOMS[:i]) | own, file
 
 
 def test_public_names_are_exactly_the_documented_ones() -> None:

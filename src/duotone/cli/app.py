@@ -204,13 +204,13 @@ def design(
     """The optimal mechanism on a coloured dataset graph."""
     from duotone.graphs import optimum as optimal
     from duotone.graphs._csr import small
-    from duotone.graphs.graph import ColouredGraph
+    from duotone.graphs.files import read_graph
     from duotone.graphs.table import graph_table
 
     privacy = budget(epsilon, ratio, delta)
     if blue is not None and blue_from is not None:
         raise DuotoneError("give --blue or --blue-from, one of the two")
-    coloured = ColouredGraph.read(graph, blue=blue_from if blue is None else listed(blue))
+    coloured = read_graph(graph, blue=blue_from if blue is None else listed(blue))
     fixed = _boundary(boundary, {str(name): name for name in coloured.names} if "=" in boundary else {})
     mechanism = optimal.design(coloured, privacy, fixed)
     if small(len(coloured), len(coloured.indices)):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.graphs import edge_list as edgelist
 from duotone.graphs._csr import checked, compressed
 from duotone.graphs.distance import far, to_boundary
 from duotone.line.mechanism import NEVER
@@ -67,7 +63,7 @@ class ColouredGraph:
             raise DuotoneError("edges must be an array of two integer columns")
         if ends.dtype not in (np.int32, np.int64):
             ends = ends.astype(np.int64)
-        return cls._from_rows(compressed(lambda: [(ends[:, 0], ends[:, 1])], len(colours), names.__getitem__), colours, names)
+        return cls.from_rows(compressed(lambda: [(ends[:, 0], ends[:, 1])], len(colours), names.__getitem__), colours, names)
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
@@ -78,10 +74,11 @@ class ColouredGraph:
         -1
         """
         colours, names = _coloured(blue, names)
-        return cls._from_rows(checked(indptr, indices, len(colours)), colours, names)
+        return cls.from_rows(checked(indptr, indices, len(colours)), colours, names)
 
     @classmethod
-    def _from_rows(cls, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> ColouredGraph:
+    def from_rows(cls, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> ColouredGraph:
+        """From compressed rows that are known to be sound, with whether each node is blue."""
         graph = cls.__new__(cls)
         graph._fill(rows, blue, names)
         return graph
@@ -107,31 +104,7 @@ class ColouredGraph:
         kept = coordinates.data != 0
         ends = (coordinates.row, coordinates.col) if kept.all() else (coordinates.row[kept], coordinates.col[kept])
         colours, names = _coloured(blue, names)
-        return cls._from_rows(compressed(lambda: [ends], len(colours), names.__getitem__), colours, names)
-
-    @classmethod
-    def read(cls, path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
-        """From a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or Parquet, two
-        columns) and its blue nodes, given by name or as a file (a `Path`) that lists them.
-
-        In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
-        """
-        file = Path(path)
-        if file.suffix in (".csv", ".parquet"):
-            if blue is None:
-                raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
-            return cls._from_rows(*edgelist.read(file, blue))
-        try:
-            graph = _read_networkx(file)
-        except OSError as error:
-            raise DuotoneError(f"cannot read {file}: {error.strerror}") from None
-        if blue is not None:
-            if isinstance(blue, Path):
-                raise DuotoneError("a file of blue nodes goes with an edge list (.csv or .parquet)")
-            chosen = _chosen(blue, {str(name) for name in graph})
-            for name, data in graph.nodes(data=True):
-                data["colour"] = "blue" if str(name) in chosen else "red"
-        return cls.from_networkx(graph)
+        return cls.from_rows(compressed(lambda: [ends], len(colours), names.__getitem__), colours, names)
 
     def to_networkx(self) -> Any:
         """As a networkx graph with the node attributes `colour`."""
@@ -259,7 +232,7 @@ class ColouredGraph:
 
     def dual(self) -> ColouredGraph:
         """Remark 2. The same datasets with the colours swapped."""
-        return ColouredGraph._from_rows((self.indptr, self.indices), ~self.blue, self.names)
+        return ColouredGraph.from_rows((self.indptr, self.indices), ~self.blue, self.names)
 
     def _is(self, colour: Colour) -> Array:
         if not isinstance(colour, str) or colour not in ("blue", "red"):
@@ -301,30 +274,3 @@ def _require_no_budget(graph: Any) -> None:
                     f"{place} has an attribute {budget}, which would be ignored: every pair of neighbours has the budget that "
                     "is given to design; remove the attribute"
                 )
-
-
-def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
-    chosen = set(blue)
-    if unknown := sorted(chosen - names):
-        raise DuotoneError(f"there is no node {unknown[0]} to be blue")
-    return chosen
-
-
-def _read_networkx(file: Path) -> Any:
-    import networkx as nx
-
-    if file.suffix == ".graphml":
-        from xml.etree.ElementTree import ParseError
-
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                return nx.read_graphml(file)
-        except (nx.NetworkXError, ParseError, LookupError, ValueError):
-            raise DuotoneError(f"{file} is not a GraphML file") from None
-    if file.suffix == ".json":
-        try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-            return nx.node_link_graph(data, edges="edges" if "edges" in data else "links")
-        except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
-            raise DuotoneError(f"{file} is not node-link JSON (nodes and edges)") from None
-    raise DuotoneError(f"{file} must end in .graphml, .json, .csv or .parquet")

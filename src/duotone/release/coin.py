@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -23,6 +22,7 @@ from duotone.errors import DuotoneError
 from duotone.graphs.table import GraphTable
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable, line_table
+from duotone.machine import progress
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 
@@ -246,14 +246,11 @@ def _integers(at: Any) -> Array | None:
 
 
 def _chunks(total: int) -> Iterator[int]:
-    starts = range(0, total, CHUNK)
-    if total < LONG or not sys.stderr.isatty():
-        yield from starts
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(starts, "tossing coins", console=Console(stderr=True), transient=True)
+    with progress(total, "tossing coins") if total >= LONG else contextlib.nullcontext() as advance:
+        for start in range(0, total, CHUNK):
+            yield start
+            if advance is not None:
+                advance(CHUNK)
 
 
 def _first_bytes() -> Any:

@@ -49,8 +49,8 @@ def read_question(text: str, columns: Columns, unit: str | None = None, name: st
     """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
-    Total(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), limit=Fraction(5, 1), \
-strict=True, present=None, people=False)
+    LinearThreshold(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), \
+limit=Fraction(5, 1), strict=True, present=None, people=False)
     """
     try:
         return _read(parse(text), columns, unit, name)
