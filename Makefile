@@ -27,8 +27,8 @@ test: setup
 
 exhaustive: setup
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
-	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 tests/test_optimal.py -k six_nodes
-	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/test_accountant.py
+	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 tests/graphs/test_optimum.py -k six_nodes
+	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -42,7 +42,7 @@ def test_privacy_parameters_stand_in_formulas_of_one_file_only() -> None:
 
 
 def test_theory_names_real_tests() -> None:
-    tests = "\n".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
+    tests = "\n".join(file.read_text() for file in Path(__file__).parent.rglob("test_*.py"))
     named = set(re.findall(r"`(test_\w+)`", (DOCS / "theory.md").read_text()))
     assert len(named) > 20
     assert {name for name in named if f"def {name}(" not in tests} == set()

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import run
+from ledgers import ABOUT, ask, register
+
+from duotone import ApproxDP, Charge, balanced, open_ledger, plotting
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger with an answer, a wasted charge and a question asked again."""
+    with open_ledger(tmp_path / "budget.ledger") as ledger:
+        register(ledger, ApproxDP(4, "1e-6"), rule="plan", answers_at=ApproxDP("0.5", "1e-9"), by="owner")
+        ask(ledger, "mean(pay) > 3 [bold]", by="ann")
+        with pytest.raises(ZeroDivisionError):
+            ledger.ask("census", "crash", Charge(balanced(ApproxDP("0.5")), 2), lambda: 1 / 0, **ABOUT)
+        ask(ledger, "mean(pay) > 3 [bold]", again=True)
+    return tmp_path / "budget.ledger"
+
+
+def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    place = tmp_path / "l"
+    options = ("--unit", "person", "--neighbours", "replace", "--version", "2026-11", "--by", "owner")
+    code, out, _ = run(capsys, "ledger", "register", place, "census", "--epsilon", "1", "--delta", "1e-6", *options)
+    assert code == 0
+    assert out == (
+        "census, version 2026-11: ApproxDP(epsilon=1.0, delta=1/1000000), unit person, replace, rule sum\n"
+        "spent: epsilon 0, delta 0, in 0 charges; left: epsilon 1, delta 1e-06\n"
+    )
+    plan = ("--answers-at", "0.1,1e-9", "--boundary", "balanced", "--json", "--version", "1")
+    code, out, _ = run(capsys, "ledger", "register", place, "trial", "--epsilon", "20", "--delta", "1e-6", *plan)
+    assert code == 0
+    told = json.loads(out)["trial"]
+    assert (told["rule"], told["boundaries"], told["unit"], told["neighbours"]) == ("plan", ["balanced"], "row", "add-remove")
+    assert told["count"] > 928
+    code, out, _ = run(capsys, "ledger", "register", place, "trial", "--version", "2")
+    assert code == 0
+    assert out.startswith("trial, version 2: ")
+    for bad in (
+        ("census", "--epsilon", "1", "--version", "1"),
+        ("new", "--version", "1"),
+        ("new", "--version", "1", "--epsilon", "1", "--rule", "guess"),
+        ("new", "--version", "1", "--epsilon", "1", "--rule", "advanced"),
+        ("new", "--version", "1", "--epsilon", "1", "--ratio", "2"),
+        ("new", "--version", "1", "--epsilon", "x"),
+    ):
+        code, out, err = run(capsys, "ledger", "register", place, *bad)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("duotone: ")
+
+
+def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:
+    code, out, err = run(capsys, "ledger", "show", path)
+    assert (code, err) == (0, "")
+    for part in ("mean(pay) > 3 [bold]", "(again)", "ann", "2 × (ε 0.5, δ 0)", "none: wasted or", "true"):
+        assert part in out
+    with open_ledger(path) as ledger:
+        ask(ledger, "\x1b[31mred")
+    assert "\x1b" not in run(capsys, "ledger", "show", path)[1]
+    assert "1 charged without an answer: wasted by a crash, or still under way" in out
+    assert "of 8 answers at ApproxDP(epsilon=0.5, delta=1/1000000000)" in out
+    code, out, _ = run(capsys, "ledger", "show", path, "--dataset", "census", "--json")
+    told = json.loads(out)["datasets"]["census"]
+    assert [charge.get("answer") for charge in told["charges"]] == [True, None, True, True]
+    assert [charge.get("wasted") for charge in told["charges"]] == [None, True, None, None]
+    assert told["unanswered"] == 1
+    assert 0 < told["spent"]["epsilon"] <= 2.5
+    code, _, err = run(capsys, "ledger", "show", path, "--dataset", "none")
+    assert code == 2
+    assert "there is no dataset none" in err
+
+
+def test_export_and_verify(capsys: pytest.CaptureFixture[str], path: Path) -> None:
+    code, out, _ = run(capsys, "ledger", "export", path)
+    entries = json.loads(out)["entries"]
+    assert [entry["kind"] for entry in entries] == ["register", "charge", "answer", "charge", "charge", "answer"]
+    code, out, _ = run(capsys, "ledger", "verify", path, "--head", entries[2]["hash"])
+    assert (code, out) == (0, f"verified: 6 entries, head {entries[-1]['hash']}\n")
+    code, out, _ = run(capsys, "ledger", "verify", path, "--head", "0" * 64, "--json")
+    assert code == 1
+    assert json.loads(out)["problems"] == ["no entry has the head that was kept: the chain was cut or written anew"]
+    code, out, _ = run(capsys, "ledger", "verify", path, "--head", "0")
+    assert code == 1
+    assert out.splitlines()[-1].startswith("NOT verified: 6 entries")
+
+
+def test_plot(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
+    code, _, err = run(capsys, "ledger", "plot", path, tmp_path / "spent.svg")
+    assert (code, err) == (0, f"wrote {tmp_path / 'spent.svg'}\n")
+    assert (tmp_path / "spent.svg").stat().st_size > 5000
+    with open_ledger(path) as ledger:
+        register(ledger, dataset="empty")
+        plotting.save(plotting.spending(ledger.statement("empty")), tmp_path / "empty.png")  # nothing spent, and no warning
+    code, _, err = run(capsys, "ledger", "plot", path, tmp_path / "spent.svg")
+    assert code == 2
+    assert "this ledger has 2 datasets: name one with --dataset" in err
+    code, _, err = run(capsys, "ledger", "plot", path, tmp_path / "spent.svg", "--dataset", "census")
+    assert code == 0

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.sparse import coo_array
+from strategies import coloured_graphs
+
+from duotone import ColouredGraph, DuotoneError
+from duotone.graphs import families
+from duotone.graphs.files import read_graph
+from duotone.line.mechanism import NEVER
+
+
+@given(coloured_graphs())
+def test_topology_by_its_definitions(graph: ColouredGraph) -> None:
+    plain = graph.to_networkx()
+    for colour in ("blue", "red"):
+        own = {d for d in plain if plain.nodes[d]["colour"] == colour}
+        interior = {d for d in own if set(plain[d]) <= own}
+        boundary = own - interior
+        assert set(graph.coloured(colour)) == own
+        assert set(graph.interior(colour)) == interior
+        assert set(graph.boundary(colour)) == boundary
+        for d in own:
+            reached = nx.single_source_shortest_path_length(plain, d)
+            distance = min((reached[b] for b in boundary if b in reached), default=math.inf)
+            assert graph.distance(d) == distance
+            assert graph.level(d) == (distance if colour == "blue" else -1 - distance)
+    for a, b in graph.edges():
+        assert abs(graph.level(a) - graph.level(b)) <= 1 or graph.level(a) == graph.level(b)
+    assert ((graph.levels >= 0) == graph.blue).all()
+    assert (graph.dual().levels == -1 - graph.levels).all()
+
+
+@given(coloured_graphs())
+def test_every_way_in_gives_the_same_graph(graph: ColouredGraph) -> None:
+    pairs = graph.edge_array()
+    matrix = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(graph), len(graph)))
+    others = [
+        ColouredGraph.from_networkx(graph.to_networkx()),
+        ColouredGraph.from_networkx(nx.MultiDiGraph(graph.to_networkx())),
+        ColouredGraph.from_arrays(pairs, graph.blue),
+        ColouredGraph.from_sparse(matrix, graph.blue),
+        ColouredGraph.from_sparse((matrix + matrix.T).tocsr(), graph.blue),
+    ]
+    for other in others:
+        assert _same(graph, other)
+
+
+def test_files(tmp_path: Path) -> None:
+    graph = families.figure_2()
+    plain = graph.to_networkx()
+    nx.write_graphml(plain, tmp_path / "g.graphml")
+    for key in ("edges", "links"):
+        (tmp_path / f"{key}.json").write_text(json.dumps(nx.node_link_data(plain, edges=key)))
+    (tmp_path / "g.csv").write_text("source,target\n" + "\n".join(f"{a}, {b}" for a, b in graph.edges()) + "\n\n")
+    (tmp_path / "alone.csv").write_text("a,b\nc\n")
+    for name in ("g.graphml", "edges.json", "links.json"):
+        assert _same(graph, read_graph(tmp_path / name))
+        assert read_graph(tmp_path / name, blue="a").coloured("blue") == ("a",)
+    listed = read_graph(tmp_path / "g.csv", blue=graph.coloured("blue"))  # type: ignore[arg-type]
+    assert {d: listed.level(d) for d in listed.names} == {d: graph.level(d) for d in graph.names}
+    assert read_graph(tmp_path / "alone.csv", blue=["c"]).level("c") == math.inf
+
+
+def test_duplicate_edges_are_one() -> None:
+    graph = ColouredGraph([(1, 2), (2, 1), (1, 2)], {1: "blue", 2: "red"})
+    assert list(graph.edges()) == [(1, 2)]
+    assert graph.neighbours(1) == (2,)
+    assert repr(graph) == "<ColouredGraph: 1 blue, 1 red, 1 edges>"
+
+
+def test_one_colour_has_no_boundary() -> None:
+    graph = ColouredGraph([("a", "b")], {"a": "red", "b": "red", "c": "blue"})
+    assert graph.boundary("red") == ()
+    assert graph.level("a") == -math.inf
+    assert graph.levels.tolist() == [-1 - NEVER, -1 - NEVER, NEVER]
+
+
+two = {"a": "blue", "b": "red"}
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: ColouredGraph([], {}), "at least one node"),
+        (lambda: ColouredGraph.from_networkx(nx.Graph()), "at least one node"),
+        (lambda: ColouredGraph.from_arrays([], np.array([], dtype=bool)), "at least one node"),
+        (lambda: ColouredGraph.from_csr([0], np.array([], dtype=np.int64), np.array([], dtype=bool)), "1 to 2147483646"),
+        (lambda: ColouredGraph.from_sparse(coo_array((0, 0)), np.array([], dtype=bool)), "at least one node"),
+        (lambda: ColouredGraph([("a", "a")], two), "node a is its own neighbour"),
+        (lambda: ColouredGraph([("a", "c")], two), "node c has no colour"),
+        (lambda: ColouredGraph([("c", "a")], two), "node c has no colour"),
+        (lambda: ColouredGraph([], {"a": "green"}), "colour of node a must be blue or red, got green"),
+        (lambda: ColouredGraph([], two).boundary("green"), "a colour is blue or red, got green"),  # type: ignore[arg-type]
+        (lambda: ColouredGraph([], two).level("z"), "there is no node z"),
+        (lambda: ColouredGraph.from_networkx(nx.path_graph(2)), "node 0 has no attribute colour"),
+        (lambda: ColouredGraph.from_arrays([[0, 2]], np.array([True, False])), "outside 0 … 1"),
+        (lambda: ColouredGraph.from_arrays([[0.5, 1]], np.array([True, False])), "two integer columns"),
+        (lambda: ColouredGraph.from_arrays([[0, 1]], [1, 0]), "Boolean array"),
+        (lambda: ColouredGraph.from_arrays([], np.array([True, False]), ["a", "a"]), "2 different values"),
+        (lambda: ColouredGraph.from_sparse(coo_array((2, 3)), np.array([True, False])), "one row and one column per node"),
+    ],
+)
+def test_bad_graphs(build: Any, says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        build()
+
+
+@pytest.mark.parametrize("name", ["epsilon", "Epsilon", "eps", "δ", "delta", "ratio", "budget"])
+def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
+    for place in ("an edge", "a node", "the graph"):
+        plain = families.line(2, 2).graph().to_networkx()
+        {"an edge": plain.edges[1, 2], "a node": plain.nodes[1], "the graph": plain.graph}[place][name] = 0.5
+        with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}, which would be ignored"):
+            ColouredGraph.from_networkx(plain)
+        (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
+        with pytest.raises(DuotoneError, match=f"{place} has an attribute {name}"):
+            read_graph(tmp_path / "g.json")
+    other: Any = nx.MultiGraph(families.line(2, 2).graph().to_networkx())
+    other.add_edge(1, 2, weight=3, label="epsilon")
+    assert len(ColouredGraph.from_networkx(other)) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "blue", "says"),
+    [
+        ("g.csv", "a,b", None, "name the blue nodes"),
+        ("g.csv", "a,b", ["z"], "no node z to be blue"),
+        ("g.csv", "a,b,c", ["a"], "two nodes"),
+        ("g.csv", "a,", ["a"], "two nodes"),
+        ("g.csv", "", [], "at least one node"),
+        ("g.csv", b"\xff\xfe\x00", ["a"], "not a CSV file in UTF-8"),
+        ("g.json", "{", None, "not node-link JSON"),
+        ("g.json", "[]", None, "not node-link JSON"),
+        ("g.json", '{"nodes": [{"id": 1}], "edges": []}', None, "node 1 has no attribute colour"),
+        ("g.graphml", "<a>", None, "not a GraphML file"),
+        ("g.graphml", "hello", None, "not a GraphML file"),
+        ("g.graphml", '<?xml version="1.0" encoding="foo"?><graphml/>', None, "not a GraphML file"),
+        ("g.txt", "", None, "must end in .graphml, .json, .csv or .parquet"),
+        ("missing.csv", None, ["a"], "cannot read .*missing.csv: No such file"),
+        ("missing.json", None, None, "cannot read .*missing.json: No such file"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, content: str | bytes | None, blue: list[str] | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DuotoneError, match=says):
+        read_graph(tmp_path / name, blue=blue)
+
+
+def _same(a: ColouredGraph, b: ColouredGraph) -> bool:
+    return list(a.names) == list(b.names) and set(a.edges()) == set(b.edges()) and bool((a.blue == b.blue).all())

@@ -1,0 +1,387 @@
+"""A ledger in Postgres: who may do what, and what a crash of the server may not undo."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attacks import HERE, Asker
+from ledgers import ABOUT, HALF, ask, register
+from postgres_server import Server, programs, running
+
+from duotone import ApproxDP, LedgerError, open_ledger
+from duotone.ledger.entries import row_of
+from duotone.ledger.stores.postgres import PostgresStore
+from duotone.ledger.stores.postgres_schema import APPEND, LOCK
+
+psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
+SQL = re.findall(r"```sql\n(.*?)```", (HERE.parents[1] / "docs" / "ledger.md").read_text(), re.S)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    if programs() is None:
+        if os.environ.get("CI"):
+            pytest.fail("Postgres is not installed, and CI must have it")
+        pytest.skip("Postgres is not installed: its tests are left out")
+    with running() as started:
+        execute(started.url, SQL[0])
+        for name in ("asker", "reader", "member"):
+            execute(started.url, f"CREATE ROLE {name} LOGIN")
+        execute(started.url, "GRANT ledger_asker TO asker; GRANT ledger_reader TO reader; GRANT ledger_owner TO member")
+        yield started
+
+
+@pytest.fixture
+def url(server: Server, request: pytest.FixtureRequest) -> str:
+    """A database of its own, in which the owner may make tables."""
+    name = f"d{abs(hash(request.node.name))}"
+    execute(server.url, f"CREATE DATABASE {name}")
+    url = server.url.replace("/postgres?", f"/{name}?")
+    execute(url, "GRANT USAGE, CREATE ON SCHEMA public TO ledger_owner")
+    return url
+
+
+def execute(url: str, sql: str, *values: Any) -> list[Any]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql, values or None)
+        return list(cursor.fetchall()) if cursor.description else []
+
+
+def by(url: str, name: str) -> str:
+    return url.replace("duotone@", f"{name}@")
+
+
+@pytest.fixture
+def shared(url: str) -> str:
+    """A ledger of the owner's with one answer left of two."""
+    with open_ledger(by(url, "ledger_owner")) as ledger:
+        register(ledger)
+    execute(by(url, "ledger_owner"), SQL[1])
+    with open_ledger(by(url, "asker")) as ledger:
+        assert not ask(ledger).free
+    return url
+
+
+def test_an_asker_asks_and_does_nothing_else(shared: str) -> None:
+    asker = by(shared, "asker")
+    with open_ledger(asker) as ledger:
+        assert ask(ledger).free
+        with pytest.raises(LedgerError, match="this user may not do it"):
+            register(ledger, dataset="another")
+        with pytest.raises(LedgerError, match="this user may not do it"):
+            ledger.relabel("census", "2")
+        before = ledger.entries()
+        for sql in (
+            "UPDATE duotone_entries SET body = '{}'",
+            "DELETE FROM duotone_entries",
+            "TRUNCATE duotone_entries",
+            "INSERT INTO duotone_entries VALUES (4, 'd', 'charge', '', '{}', '')",
+            "UPDATE duotone_ledger SET value = '1 ' WHERE name = 'head'",
+            "DELETE FROM duotone_ledger",
+            "LOCK TABLE duotone_entries IN EXCLUSIVE MODE",
+            "LOCK TABLE duotone_ledger IN ACCESS EXCLUSIVE MODE",
+            "ALTER TABLE duotone_entries SET UNLOGGED",
+            "DROP TABLE duotone_entries",
+            "CREATE TRIGGER t BEFORE INSERT ON duotone_entries EXECUTE FUNCTION duotone_lock()",
+            f"ALTER FUNCTION {LOCK} RESET search_path",
+            "CREATE OR REPLACE FUNCTION duotone_lock() RETURNS void LANGUAGE sql AS ''",
+            "SET ROLE ledger_owner",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                execute(asker, f"BEGIN; {sql}; COMMIT")
+        assert ledger.entries() == before
+        assert not ask(ledger, "r").free
+        assert ledger.verify().holds
+
+
+CHARGE: dict[str, Any] = {
+    "kind": "charge", "dataset": "census", "version": "1", "question": "q", "notion": "epsilon=1/2 delta=0",
+    "boundary": "balanced", "answers": 1, "key": "k", "again": False, "after": {}, "v": 2, "at": "2026-11-15T00:00:00+00:00",
+}  # fmt: skip
+ANSWER: dict[str, Any] = {
+    "kind": "answer", "dataset": "census", "key": "k", "charge": 2, "answer": None, "after": {}, "v": 2,
+    "at": "2026-11-15T00:00:00+00:00",
+}  # fmt: skip
+
+
+def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
+    asker = by(shared, "asker")
+    with open_ledger(asker) as ledger:
+        head = ledger.entries()[-1]["hash"]
+    call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
+    for body in (CHARGE, ANSWER):
+        odds: list[Any] = [[], None, "", 0, -1, "x", 1.5]
+        wrong = [{k: v for k, v in body.items() if k != name} for name in body]
+        wrong += [{**body, name: odd} for name in body if name != "answer" for odd in odds]
+        wrong += [{**body, "dataset": "another"}]
+        allowed = [{**CHARGE, name: odd} for name in ("version", "question", "notion", "boundary", "key") for odd in ("", "x")]
+        allowed += [{**ANSWER, "key": odd} for odd in ("", "x")]
+        for entry in wrong:
+            if entry in allowed or {"kind", "dataset"} - entry.keys() or not isinstance(entry.get("key", ""), str):
+                continue
+            row = row_of(head, 4, entry)
+            with pytest.raises(psycopg.Error):
+                execute(asker, call, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+    with open_ledger(asker) as ledger:
+        assert ledger.verify().holds
+        assert not ask(ledger, "r").free
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "\\\ud83d\\\udc00 \udc00\ud83d", "\\\0\\u0000", "\U0001f600\0"])
+def test_answers_and_questions_that_are_no_text_of_postgres(url: str, text: str) -> None:
+    name = "a \\ \U0001f600"
+    with open_ledger(url) as ledger:
+        register(ledger, dataset=name)
+        first = ledger.ask(name, text, HALF, lambda: {text: [text]}, **ABOUT)
+        assert first.answer == {text: [text]}
+        again = ledger.ask(name, text, HALF, lambda: None, **ABOUT)
+        assert (again.free, again.answer) == (True, first.answer)
+        assert ledger.statement(name).state.unanswered == 0
+        assert ledger.verify().holds
+
+
+def test_a_damaged_entry_of_one_dataset_does_not_block_others(shared: str) -> None:
+    owner = by(shared, "ledger_owner")
+    with open_ledger(owner) as ledger:
+        register(ledger, dataset="another")
+        last = ledger.entries()[-1]
+        row = row_of(last["hash"], last["seq"] + 1, {"kind": "charge", "dataset": "census", "at": "never"})
+        execute(owner, "INSERT INTO duotone_entries VALUES (%s, 'census', 'charge', '', %s, %s)", row.seq, row.body, row.hash)
+        execute(owner, "UPDATE duotone_ledger SET value = %s WHERE name = 'head'", f"{row.seq} {row.hash}")
+        with pytest.raises(LedgerError, match="damaged"):
+            ask(ledger, "r")
+        assert not ask(ledger, dataset="another").free
+        register(ledger, dataset="a third")
+        assert [problem.split()[1] for problem in ledger.verify().problems] == [str(row.seq)]
+
+
+def test_only_the_next_entry_is_appended(shared: str) -> None:
+    asker = by(shared, "asker")
+    with open_ledger(asker) as ledger:
+        entries = ledger.entries()
+    head = entries[-1]["hash"]
+    good = row_of(head, 4, {**CHARGE, "at": "2099-01-01T00:00:00+00:00"})
+    values = [good.seq, good.dataset, good.kind, good.question, good.body, good.hash]
+    call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
+    others = {0: 5, 1: "other", 2: "answer", 3: "other", 4: good.body + " ", 5: entries[0]["hash"]}
+    for at, value in others.items():
+        with pytest.raises(psycopg.Error) as refused:
+            execute(asker, call, *(value if i == at else old for i, old in enumerate(values)))
+        assert refused.value.sqlstate == "DU001"
+    for at in range(6):
+        with pytest.raises(psycopg.Error):
+            execute(asker, call, *(None if i == at else old for i, old in enumerate(values)))
+    for kind in ("register", "version", "anything"):
+        row = row_of(head, 4, {"kind": kind, "dataset": "census"})
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            execute(asker, call, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+    execute(asker, call, *values)
+    with pytest.raises(psycopg.Error):
+        execute(asker, call, *values)
+    with open_ledger(asker) as ledger:
+        assert [entry["seq"] for entry in ledger.entries()] == [1, 2, 3, 4]
+        assert "does not make sense" in ledger.verify().problems[0]  # an asker may write nonsense, for all to see
+
+
+def test_a_reader_reads_and_does_nothing_else(shared: str, tmp_path: Path) -> None:
+    reader = by(shared, "reader")
+    with open_ledger(reader) as ledger:
+        assert ledger.verify().holds
+        assert len(ledger.entries()) == 3
+        assert ledger.statement("census").state.charges == 1
+        assert ledger.backup(tmp_path / "copy").entries == 3
+        with pytest.raises(LedgerError, match="this user may not do it"):
+            ask(ledger, "r")
+    for sql in (f"SELECT {LOCK}", "DELETE FROM duotone_entries", "UPDATE duotone_ledger SET value = ''"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            execute(reader, sql)
+    with Asker(tmp_path / "copy") as other:
+        assert [other.ask() for _ in range(2)] == [True, False]
+
+
+def test_a_stranger_gets_a_sentence(shared: str) -> None:
+    execute(shared, "DROP ROLE IF EXISTS stranger")
+    execute(shared, "CREATE ROLE stranger LOGIN")
+    with open_ledger(by(shared, "stranger")) as ledger, pytest.raises(LedgerError, match="this user may not do it"):
+        ledger.entries()
+    functions = f"SELECT bool_or(has_function_privilege('stranger', f, 'EXECUTE')) FROM unnest(ARRAY['{LOCK}', '{APPEND}']) f"
+    assert execute(shared, functions) == [(False,)]
+
+
+def test_members_of_the_owner_may_register(shared: str) -> None:
+    with open_ledger(by(shared, "member")) as ledger:
+        register(ledger, dataset="another")
+        ledger.relabel("census", "2")
+        assert ledger.verify().holds
+
+
+def test_functions_are_pinned_and_the_owners(shared: str) -> None:
+    columns = "proname, pg_get_userbyid(proowner), prosecdef, proconfig::text"
+    rows = execute(shared, f"SELECT {columns} FROM pg_proc WHERE proname LIKE 'duotone%' ORDER BY 1")
+    pinned = '{"search_path=pg_catalog, pg_temp"}'
+    assert rows == [(name, "ledger_owner", True, pinned) for name in ("duotone_append", "duotone_lock")]
+
+
+def test_an_older_ledger_is_brought_up_to_date_by_its_owner_only(shared: str) -> None:
+    execute(shared, "DROP FUNCTION duotone_append; DROP FUNCTION duotone_lock")
+    execute(shared, "UPDATE duotone_ledger SET value = '2' WHERE name = 'schema'")
+    with open_ledger(by(shared, "asker")) as asker:
+        assert asker.verify().holds  # reading changes nothing and needs nothing
+        with pytest.raises(LedgerError, match="its owner has to bring it up to date"):
+            ask(asker, "r")
+        with open_ledger(shared) as administrator:
+            register(administrator, dataset="another")
+        execute(by(shared, "ledger_owner"), SQL[1])
+        assert not ask(asker, "r").free
+    owners = execute(shared, "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc WHERE proname LIKE 'duotone%'")
+    assert owners == [("ledger_owner",)]
+
+
+def test_a_table_of_the_same_name_does_not_stand_in(shared: str) -> None:
+    with open_ledger(by(shared, "asker")) as ledger:
+        ledger.datasets()
+        pinned = ledger._store._connected()  # type: ignore[attr-defined]
+        pinned.connection.execute("CREATE TEMP TABLE duotone_entries AS SELECT * FROM public.duotone_entries WHERE seq = 1")
+        assert ask(ledger).free  # the recorded answer is found: the real table is read
+
+
+def settled(url: str, setting: str, value: str) -> None:
+    """Change a setting of the server, and wait until a new connection sees it."""
+    execute(url, f"ALTER SYSTEM SET {setting} = {value}" if value else f"ALTER SYSTEM RESET {setting}")
+    execute(url, "SELECT pg_reload_conf()")
+    for _ in range(1000):
+        if execute(url, f"SHOW {setting}") == [(value or "on",)]:
+            return
+    raise AssertionError(f"{setting} does not change")
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+def test_a_server_that_may_forget_is_refused_from_then_on(server: Server, shared: str, setting: str) -> None:
+    with Asker(by(shared, "asker")) as asker:
+        settled(server.url, setting, "off")
+        try:
+            for _ in range(100):  # the asker's own session hears of it a little later
+                if not asker.ask():
+                    break
+            assert f"{setting} off: a crash could hide spending; nothing was released" in asker.said
+        finally:
+            settled(server.url, setting, "")
+        assert asker.answers <= 1
+
+
+@pytest.mark.parametrize("table", ["duotone_entries", "duotone_ledger"])
+def test_a_table_that_may_forget_is_refused(shared: str, table: str) -> None:
+    with open_ledger(by(shared, "asker")) as ledger:
+        ledger.datasets()
+        execute(by(shared, "ledger_owner"), f"ALTER TABLE {table} SET UNLOGGED")
+        flips: list[int] = []
+        with pytest.raises(LedgerError, match="unlogged or temporary: a crash could hide spending"):
+            ask(ledger, "r", flips=flips)
+        assert flips == []
+
+
+@pytest.mark.parametrize("how", ["system", "role", "url"])
+def test_a_crash_of_the_server_loses_no_charge(server: Server, url: str, how: str) -> None:
+    """The setting is changed after connecting; the server writes its log slowly, so that only a commit forces it out."""
+    settings = {
+        "system": "ALTER SYSTEM SET synchronous_commit = off",
+        "role": "ALTER ROLE duotone SET synchronous_commit = off",
+    }
+    place = f"{url}&options=-c%20synchronous_commit%3Doff" if how == "url" else url
+    execute(server.url, "ALTER SYSTEM SET wal_writer_delay = '10s'")
+    with open_ledger(place) as ledger:
+        register(ledger, ApproxDP("1.5"))
+    try:
+        with Asker(place) as asker:
+            assert asker.ask()  # connects, while the setting is still on
+            if how in settings:
+                execute(server.url, settings[how])
+            execute(server.url, "SELECT pg_reload_conf(), pg_sleep(0.3)")
+            with Asker(place) as second:
+                for each in (asker, second) if how == "role" else (second, asker):
+                    assert each.ask()  # the last to commit is whom the setting reaches: nobody forces its charge out
+                server.crash()
+                for each in (asker, second, asker, second):
+                    each.ask()
+                assert asker.answers + second.answers == 3
+        with open_ledger(url) as ledger:
+            assert ledger.statement("census").state.charges == 3
+            assert ledger.verify().holds
+    finally:
+        execute(server.url, "ALTER SYSTEM RESET ALL")
+        execute(server.url, "ALTER ROLE duotone RESET synchronous_commit; SELECT pg_reload_conf()")
+
+
+def test_a_commit_that_waits_for_more_than_the_disk_goes_on_to(shared: str) -> None:
+    store = PostgresStore(f"{by(shared, 'asker')}&options=-c%20synchronous_commit%3Dremote_apply", 5)
+    with store.writing() as pages:
+        assert pages.execute("SHOW synchronous_commit", ()) == [("remote_apply",)]
+    store.close()
+
+
+FORKS = """
+import gc, os, sys
+sys.path.insert(0, sys.argv[2])
+from duotone import LedgerError, OverBudget, open_ledger
+from duotone.ledger.stores import open_store
+from ledgers import ask
+store = open_store(sys.argv[1])
+with store.writing() as pages:
+    for how in ("exit", "collect", "use"):
+        child = os.fork()
+        if child == 0:
+            os.close(2)
+            if how == "use":
+                try:
+                    pages.head()
+                except LedgerError:
+                    os._exit(0)
+                os._exit(1)
+            if how == "collect":
+                store = pages = None
+                gc.collect()
+            sys.exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code == 0 or how != "use", code
+    pages.head()  # the parent's session is alive
+ledger = open_ledger(sys.argv[1])
+ask(ledger, "parent")
+answered = 1
+for i in range(4):
+    child = os.fork()
+    if child == 0:
+        try:
+            ask(ledger, f"child {i}")
+        except OverBudget:
+            os._exit(20)
+        os._exit(10)
+    answered += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
+assert ask(ledger, "parent").free
+print(answered)
+ledger.close()
+store.close()
+"""
+
+
+def test_forks_leave_the_connection_of_the_parent_alone(url: str) -> None:
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP("1.5"))
+    done = subprocess.run([sys.executable, "-c", FORKS, url, str(HERE)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "3"
+
+
+def test_a_backup_of_a_database(shared: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, open_ledger(by(shared, "ledger_owner")) as ledger:
+        verdict = ledger.backup(Path(folder) / "copy")
+        with open_ledger(Path(folder) / "copy") as copy:
+            assert copy.entries() == ledger.entries()
+            assert copy.verify(verdict.head).holds

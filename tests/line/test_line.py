@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydp.algorithms.partition_selection import create_truncated_geometric_partition_strategy
+from strategies import exact_budgets, probabilities
+
+from duotone import ApproxDP, DuotoneError, balanced, design, partition_selection, recurrence, tradeoff, with_boundary
+from duotone.graphs import families
+from duotone.line.mechanism import NEVER
+
+PUBLISHED = [  # Google's differential-privacy library, tests of the Go and C++ partition selection
+    (math.log(2), 0.1, {1: 0.1, 2: 0.3, 3: 0.7, 4: 0.9, 5: 1.0}),
+    (math.log(1.5), 0.1, {2: 0.25, 3: 0.475, 4: 0.716666666667, 6: 0.985185185185}),
+    (50, 1e-200, {2: 5.184706e-179, 9: 5.221470e-27, 10: 2.707178e-05, 11: 1.0}),
+    (0.5, 0.02, {6: 0.58840484458, 8: 0.86807080625, 15: 1.0}),
+    (1e-20, 0.02, {40: 0.8}),
+    (1, 1e-5, {10: 0.12818308050524607}),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "kept"), PUBLISHED)
+def test_partition_selection_is_the_published_rule(epsilon: float, delta: float, kept: dict[int, float]) -> None:
+    rule = partition_selection(ApproxDP(epsilon, delta))
+    assert rule.yes(-1) == 0
+    for people, probability in kept.items():
+        assert rule.yes(people - 1) == pytest.approx(probability, rel=1e-6 if delta < 1e-100 else 1e-10)
+
+
+def test_partition_selection_exactly() -> None:
+    rule = partition_selection(ApproxDP(ratio="3/2", delta="1/10"))
+    assert [rule.yes(n - 1) for n in (2, 3, 4, 6)] == [Fraction(x) for x in ("1/4", "19/40", "43/60", "133/135")]
+
+
+@given(st.floats(1e-3, 30), st.floats(-60, -0.5), st.integers(1, 200))
+def test_partition_selection_is_python_dps(epsilon: float, log_delta: float, people: int) -> None:
+    _against_python_dp(epsilon, math.exp(log_delta), people)
+
+
+def test_partition_selection_is_python_dps_on_thousands() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(5000):
+        _against_python_dp(float(10 ** rng.uniform(-4, 1.5)), float(10 ** rng.uniform(-30, -0.5)), int(10 ** rng.uniform(0, 3)))
+
+
+def _against_python_dp(epsilon: float, delta: float, people: int) -> None:
+    theirs = create_truncated_geometric_partition_strategy(epsilon, delta, 1).probability_of_keep(people)
+    ours = partition_selection(ApproxDP(epsilon, delta)).yes(people - 1)
+    assert ours == pytest.approx(theirs, rel=1e-8, abs=1e-12)
+
+
+@given(exact_budgets, probabilities, st.integers(1, 12), st.integers(1, 12))
+def test_closed_form_is_recurrence_is_propagation(privacy: ApproxDP, m: Fraction, blue: int, red: int) -> None:
+    line = with_boundary(privacy, m)
+    graph = families.line(blue, red).graph()
+    propagated = design(graph, privacy, {blue: m})
+    homogeneous = design(graph, privacy, m)
+    assert propagated.truth == homogeneous.truth
+    levels = graph.levels
+    assert list(propagated.yes.values()) == line.yes(levels).tolist() == [line.yes(int(level)) for level in levels]
+    assert propagated.truth == tuple(line.truth(levels)) == tuple(1 - line.error(levels))
+    values = recurrence(privacy, m, blue)
+    assert [values[min(i, len(values) - 1)] for i in range(blue)] == [line.truth(i) for i in range(blue)]
+
+
+def test_levels_that_nothing_can_flip() -> None:
+    for budget in (ApproxDP(ratio=2), ApproxDP(1), ApproxDP(1e-12)):
+        line = balanced(budget)
+        assert line.truth(math.inf) == line.truth(-math.inf) == line.yes(NEVER) == 1
+        assert line.yes(np.array([NEVER, -1 - NEVER])).tolist() == [1, 0]
+
+
+def test_the_red_side_follows_from_the_blue_one() -> None:
+    privacy = ApproxDP(ratio="1.3", delta="0.1")
+    line = with_boundary(privacy, "0.2")
+    assert line.red == Fraction(12, 13)
+    assert line.certain == (6, 1)
+    assert balanced(privacy).blue == balanced(privacy).red == with_boundary(privacy, balanced(privacy).blue).red
+
+
+def test_levels_of_other_types() -> None:
+    line = balanced(ApproxDP(ratio=2))
+    assert line.error(np.int64(70)) == line.error(70) == Fraction(1, 3 * 2**70)
+    assert line.truth(np.array([np.inf, 0.0, -np.inf])).tolist() == [1, Fraction(2, 3), 1]
+    with pytest.raises(DuotoneError, match="whole numbers"):
+        line.truth(np.array([0.5]))
+
+
+def test_far_levels_in_one_call() -> None:
+    yes = balanced(ApproxDP(1e-12, 1e-20)).yes(np.array([10**18, 0, -1, -(10**18)]))
+    assert yes.tolist() == [1.0, pytest.approx(0.5), pytest.approx(0.5), 0.0]
+
+
+def test_tradeoff_is_the_frontier() -> None:
+    privacy = ApproxDP(ratio=2, delta="0.1")
+    curve = dict(tradeoff(privacy, 11))
+    assert (curve[Fraction(0)], curve[Fraction(1)], curve[Fraction(7, 10)]) == (1, Fraction(1, 10), Fraction(7, 10))
+    assert all(isinstance(x, float) for point in tradeoff(ApproxDP(1)) for x in point)
+
+
+def test_bad_boundary() -> None:
+    with pytest.raises(DuotoneError, match=r"the probability at the blue boundary must be in \[0, 1\], got 7/5"):
+        with_boundary(ApproxDP(1), "1.4")

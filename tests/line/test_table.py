@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import indistinguishable
+from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
+
+from duotone import (
+    ApproxDP,
+    ColouredGraph,
+    DuotoneError,
+    Infeasible,
+    balanced,
+    design,
+    graph_table,
+    line_table,
+    partition_selection,
+    with_boundary,
+)
+from duotone.graphs import families
+from duotone.line.table import wide_enough
+from duotone.privacy.rounded import Rounded
+from duotone.release.certificate import exp_bounds
+
+usable = st.one_of(exact_budgets, float_budgets).filter(
+    lambda p: p.epsilon >= 0.01 or p.delta >= 1e-3 or p.epsilon == p.delta == 0
+)
+
+
+@settings(max_examples=50)
+@given(usable, st.sampled_from([0, Fraction(1, 3), Fraction(9, 10), 1, 1e-20, 0.7]))
+def test_line_tables_are_private_as_integers_and_close(privacy: ApproxDP, m: Any) -> None:
+    for line in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, m)):
+        table = line_table(line)
+        one, ratio, delta = 2**table.bits, privacy.ratio, Fraction(privacy.delta)
+        assert table.bits >= 64
+        assert 0 <= table.loss < Fraction(1, 2**60)
+        levels = range(-len(table.red) - 1, len(table.blue) + 1)
+        yes = [Fraction(table.yes(level), one) for level in levels]
+        for p, q in itertools.pairwise(yes):
+            assert indistinguishable(p, q, ratio, delta)
+
+
+@given(exact_budgets.filter(lambda p: p.epsilon >= 0.01 or p.delta >= 1e-3 or p.epsilon == p.delta == 0), st.integers(0, 30))
+def test_the_stated_loss_bounds_the_distance_to_the_real_optimum(privacy: ApproxDP, distance: int) -> None:
+    for line in (balanced(privacy), partition_selection(privacy)):
+        table = line_table(line)
+        for level in (distance, -1 - distance):
+            truth = table.yes(level) if level >= 0 else 2**table.bits - table.yes(level)
+            assert 0 <= line.truth(level) - Fraction(truth, 2**table.bits) <= table.loss
+
+
+def test_a_tiny_probability_is_never_rounded_up_nor_lost() -> None:
+    table = line_table(partition_selection(ApproxDP(50, 1e-200)))
+    kept = [Fraction(table.yes(n - 1), 2**table.bits) for n in range(13)]
+    assert kept[0] == 0
+    assert 0 < kept[1] <= Fraction(1e-200)
+    assert float(kept[1]) == pytest.approx(1e-200)
+    assert float(kept[9]) == pytest.approx(5.221470e-27)
+    assert kept[12] > 1 - Fraction(1, 2**60)
+
+
+def test_rounding_keeps_the_symmetry() -> None:
+    floor = Rounded(ApproxDP(1, "1e-6"), 8)
+    grid = [Fraction(i, 256) for i in range(257)]
+    for x in grid:
+        for y in grid:
+            assert (x <= floor.step(y)) == (1 - y <= floor.step(1 - x))
+
+
+@given(coloured_graphs(), usable, st.data())
+def test_graph_tables(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
+    values = {d: data.draw(probabilities) for d in graph.boundary("blue")}
+    boundary: Any = data.draw(st.sampled_from(["balanced", "3/5", values]))
+    try:
+        wanted = design(graph, privacy, boundary)
+    except Infeasible:
+        with pytest.raises(Infeasible):
+            graph_table(graph, privacy, boundary)
+        return
+    table = graph_table(graph, privacy, boundary)
+    released = table.mechanism()
+    assert released.check(privacy).holds
+    assert table.loss < Fraction(1, 2**60)
+    for d, exact in zip(graph.names, wanted.truth, strict=True):
+        truth = Fraction(table.yes(d), 2**table.bits)
+        truth = truth if graph.colour(d) == "blue" else 1 - truth
+        assert -Fraction(1, 2**45) <= Fraction(exact) - truth <= (table.loss if privacy.exact else Fraction(1, 2**45))
+
+
+def test_values_that_just_fit_still_fit_on_the_grid() -> None:
+    privacy = ApproxDP(ratio="1.1")
+    allowed = privacy.iterate("0.6", 3)[0]
+    table = graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed})
+    assert table.mechanism().check(privacy).holds
+    with pytest.raises(Infeasible):
+        graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed + Fraction(1, 10**30)})
+
+
+@settings(max_examples=60)
+@given(usable, st.sampled_from([0, Fraction(1, 3), Fraction(9, 10), 1, 1e-20, 0.7]))
+def test_entries_are_fractions_rounded_down_step_by_step(privacy: ApproxDP, m: Any) -> None:
+    """The integers against exact fractions: each entry is φ of the one before, rounded down, and the last one stays."""
+    y, d = privacy.ratio, Fraction(privacy.delta)
+    for line in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, m)):
+        table = line_table(line)
+        for side in (table.blue, table.red):
+            for here, following in itertools.pairwise([*side[:200], *([side[-1]] if len(side) <= 200 else [])]):
+                x = Fraction(here, 2**table.bits)
+                assert following == math.floor(min(Fraction(1), y * x + d, 1 - (1 - x - d) / y) * 2**table.bits)
+
+
+@given(st.one_of(exact_budgets, float_budgets), st.integers(2, 200), st.data())
+def test_a_step_on_integers_is_the_step_on_fractions(privacy: ApproxDP, bits: int, data: st.DataObject) -> None:
+    one = 2**bits
+    meet = int((1 - Fraction(privacy.delta)) / (1 + privacy.ratio) * one)
+    t = data.draw(st.one_of(st.integers(0, one), st.integers(max(meet - 2, 0), min(meet + 2, one))))
+    for up in (False, True):
+        rounded = Rounded(privacy, bits, up=up)
+        assert Fraction(int(rounded.on_integers()(t)), one) == rounded.step(Fraction(t, one))
+
+
+def test_a_million_levels_take_seconds() -> None:
+    """They took minutes. The time-out is generous; the answer must be exact."""
+    code = (
+        "from duotone import *; "
+        "a, b = line_table(balanced(ApproxDP(ratio=1, delta='1e-6'))), line_table(balanced(ApproxDP('0.0001'))); "
+        "print(len(a.blue), len(b.red), len(a.certificate()['blue']), a.blue[1] - a.blue[0] == 2**128 // 10**6)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout == "500001 793966 500001 True\n"
+
+
+def test_what_would_take_minutes_is_refused() -> None:
+    with pytest.raises(DuotoneError, match="more than 65536 levels"):
+        line_table(partition_selection(ApproxDP("0.01", "1e-1000")))
+
+
+def test_budgets_at_the_edges() -> None:
+    assert line_table(with_boundary(ApproxDP(ratio=1), "1/3")).blue == (2**128 // 3,)
+    assert len(line_table(with_boundary(ApproxDP(1), "1e-400")).blue) > 1000
+    for epsilon in ("1000.1", "8191.3"):
+        privacy = ApproxDP(epsilon)
+        assert privacy.ratio < exp_bounds(Fraction(epsilon))[0]
+        assert privacy.above().ratio > exp_bounds(Fraction(epsilon))[1]
+
+
+def test_a_table_is_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duotone.line.table.LONGEST", 2**12)
+    with pytest.raises(DuotoneError, match="more than 4096 levels"):
+        line_table(balanced(ApproxDP(60 / 4096)))
+
+
+def test_a_table_of_exactly_the_longest_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = balanced(ApproxDP(ratio=2, delta="1/4"))
+    monkeypatch.setattr("duotone.line.table.LONGEST", 2)
+    assert line_table(line).blue == (3 * 2**126, 2**128)  # 3/4 and 1
+    monkeypatch.setattr("duotone.line.table.LONGEST", 1)
+    with pytest.raises(DuotoneError, match="more than 1 levels"):
+        line_table(line)
+
+
+def test_bits_are_doubled_until_the_loss_is_below_its_bound() -> None:
+    tried: list[int] = []
+
+    def build(bits: int, enough: int) -> Any:
+        tried.append(bits)
+        return SimpleNamespace(bits=bits, loss=Fraction(1, 2**60 + (bits >= enough)))
+
+    assert wide_enough(lambda bits: build(bits, 512)).bits == 512
+    assert tried == [128, 256, 512]
+    assert wide_enough(lambda bits: build(bits, 8192)).bits == 8192
+    with pytest.raises(DuotoneError, match="too small to toss for"):
+        wide_enough(lambda bits: build(bits, 8193))
+
+
+def test_a_boundary_value_has_at_most_20000_characters() -> None:
+    privacy = ApproxDP(ratio=2, delta="1/10")
+    long, longer = (Fraction(10**9998 + 1, 2 * 10**digits) for digits in (9999, 10000))
+    assert len(line_table(with_boundary(privacy, long)).certificate()["boundary"]) == 20_000
+    with pytest.raises(DuotoneError, match="too many digits"):
+        line_table(with_boundary(privacy, longer))
+
+
+def test_a_certificate_writes_a_boundary_value_as_a_fraction() -> None:
+    graph, privacy = families.figure_2(), ApproxDP(ratio=2, delta="1/10")
+    assert graph_table(graph, privacy, "0.60").certificate()["boundary"] == "3/5"
+    assert graph_table(graph, privacy, {"h": "0.6", "l": 0.5}).certificate()["boundary"] == {"h": "3/5", "l": "1/2"}
+    assert line_table(with_boundary(privacy, "0.6")).certificate()["boundary"] == "3/5"
+
+
+def test_nobody_holds_down_what_is_certain() -> None:
+    """Balanced, with e^ε = 2 and δ = 1/4: 3/4 at the boundary, which is fixed, and 1 beyond it."""
+    graph = families.votes(5).graph()
+    table = graph_table(graph, ApproxDP(ratio=2, delta="1/4"))
+    assert {Fraction(t, 2**table.bits) for t in table.truth} == {Fraction(3, 4), Fraction(1)}
+    assert set(table.witness) == {None}
+
+
+def test_tables_never_change() -> None:
+    privacy = ApproxDP(1, "1e-6")
+    for made in (line_table(balanced(privacy)), graph_table(families.figure_2(), privacy), Rounded(privacy, 128)):
+        with pytest.raises(FrozenInstanceError):
+            made.bits = 1  # type: ignore[misc]
+
+
+def test_refusals() -> None:
+    class Own:
+        def step(self, x: float) -> float:
+            return x
+
+    with pytest.raises(DuotoneError, match="exact tables exist for"):
+        line_table(balanced(Own()))
+    with pytest.raises(DuotoneError, match="more than 1048576 levels"):
+        line_table(balanced(ApproxDP(1e-9, 0)))
+    with pytest.raises(DuotoneError, match="too small to toss for"):
+        line_table(with_boundary(ApproxDP(1), "1e-4000"))
+    with pytest.raises(DuotoneError, match="the boundary of a graph is"):
+        graph_table(families.figure_2(), ApproxDP(1), "selection")

@@ -1,0 +1,184 @@
+"""Questions about tables, charged to a ledger: the charge first, then the table, then the coin."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from ledgers import ask, register
+from memory_store import MemoryStore
+
+from duotone import (
+    ApproxDP,
+    Charge,
+    DuotoneError,
+    Ledger,
+    OverBudget,
+    Prepared,
+    balanced,
+    open_ledger,
+    prepare,
+    prepare_groups,
+)
+from duotone.cli.app import main
+
+EACH = ApproxDP(1, "1e-6")
+TABLE = pa.table({"town": ["Ely"] * 60 + ["Wells"] * 50, "x": [1] * 110, "who": range(110)})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with open_ledger(tmp_path / "l.ledger") as opened:
+        opened.register("t", ApproxDP(3, "1e-4"), unit="row", neighbours="add-remove", version="1")
+        yield opened
+
+
+def unreadable(prepared: Prepared) -> Prepared:
+    return dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, connection=None))
+
+
+def test_the_same_question_is_answered_from_its_record_without_reading(ledger: Ledger) -> None:
+    asked = prepare(TABLE, "count(*) > 10", EACH)
+    first = asked.charge(ledger, "t", by="ann")
+    assert first.receipt is not None
+    assert (bool(first), first.receipt.free, first.receipt.left) == (True, False, "epsilon 2, delta 9.9e-05")
+    again = unreadable(prepare(TABLE, "select COUNT( * ) > 10", EACH)).charge(ledger, "t")
+    assert again.receipt is not None
+    assert (again.answers, again.receipt.free) == (first.answers, True)
+    assert asked.charge(ledger, "t", again=True).receipt is not None
+    ledger.relabel("t", "2")
+    newer = asked.charge(ledger, "t").receipt
+    assert newer is not None
+    assert not newer.free
+    with pytest.raises(OverBudget, match="left: epsilon 0"):
+        unreadable(prepare(TABLE, "count(*) > 11", EACH)).charge(ledger, "t")
+
+
+def test_what_changes_an_answer_is_another_question() -> None:
+    bounds = {"x": (0, 1)}
+    normals = [
+        prepare(TABLE, "avg(x) > 0", EACH, bounds=bounds).normal,
+        prepare(TABLE, "avg(x) > 0", EACH, bounds={"x": (0, 2)}).normal,
+        prepare(TABLE, "avg(x) > 0", EACH, bounds=bounds, unit="who", max_rows=2).normal,
+        prepare(TABLE, "avg(x) > 0", EACH, bounds=bounds, unit="who", per_unit="max").normal,
+        prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds).normal,
+        prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, groups=[("Ely",)]).normal,
+        prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, unit="who", max_groups=2).normal,
+        prepare_groups(TABLE, ["town"], EACH).normal,
+    ]
+    assert len(set(normals)) == len(normals)
+    assert prepare(TABLE, "count(*) > 1", EACH).normal == "SELECT COUNT(*) > 1"
+
+
+def test_a_table_that_cannot_be_read_wastes_the_charge_and_says_so(ledger: Ledger) -> None:
+    with pytest.raises(DuotoneError, match="no answer was released, and the charge stands"):
+        unreadable(prepare(TABLE, "count(*) > 10", EACH)).charge(ledger, "t")
+    after = prepare(TABLE, "count(*) > 10", EACH).charge(ledger, "t").receipt
+    assert after is not None
+    assert (after.unanswered, after.left) == (1, "epsilon 1, delta 9.8e-05")
+
+
+def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
+    question = "select town, count(*) > 20 from t group by town"
+    reply = prepare(TABLE, question, EACH).charge(ledger, "t")
+    assert reply.answers == {("Ely",): True, ("Wells",): True}
+    sale = prepare(TABLE, question, EACH).sale
+    assert (sale.answers, sale.boundary, sale.privacy) == (2, "balanced+selection", EACH.split(2))
+    shown = prepare_groups(TABLE, ["town"], EACH).charge(ledger, "t")
+    assert list(shown.answers) == [("Ely",), ("Wells",)]
+    assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).sale.answers == 3
+    assert ledger.statement("t").left == "epsilon 1, delta 9.8e-05"
+    with pytest.raises(DuotoneError, match="registered with unit row, and the question has who"):
+        prepare(TABLE, question, EACH, unit="who").charge(ledger, "t")
+    with pytest.raises(DuotoneError, match="add-remove, and the question has replace"):
+        prepare(TABLE, "count(*) > 1", EACH, neighbours="replace").charge(ledger, "t")
+
+
+def test_a_plan_of_balanced_answers_admits_no_selection(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "p.ledger") as opened:
+        opened.register(
+            "t", ApproxDP(20, "1e-3"), unit="row", neighbours="add-remove", version="1", rule="plan", answers_at=EACH,
+            boundaries=("balanced",),
+        )  # fmt: skip
+        assert prepare(TABLE, "count(*) > 10", EACH).charge(opened, "t")
+        with pytest.raises(DuotoneError, match=r"balanced\+selection|or less telling ones"):
+            prepare(TABLE, "select town, count(*) > 1 from t group by town", ApproxDP(2, "2e-6")).charge(opened, "t")
+
+
+def test_the_command_charges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, place = tmp_path / "t.csv", str(tmp_path / "l.ledger")
+    file.write_text("town\n" + "Ely\n" * 60)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments])
+        out = capsys.readouterr()
+        return int(ended.value.code or 0), out.out, out.err
+
+    budget = ["--epsilon", "1", "--delta", "1e-6"]
+    assert run("ledger", "register", place, "t.csv", "--epsilon", "2", "--delta", "1e-5", "--version", "1")[0] == 0
+    charged = ["ask", str(file), "count(*) > 9", *budget, "--ledger", place, "--as", "ann", "--json"]
+    code, out, err = run(*charged)
+    assert (code, json.loads(out)["answer"]) == (0, "yes")
+    assert "ledger: charged; left: epsilon 1" in err
+    assert "free, as recorded" in run(*charged)[2]
+    assert "Ely" in run("groups", str(file), "--by", "town", *budget, "--ledger", place)[1]
+    code, out, err = run(*charged, "--again")
+    assert (code, out) == (2, "")
+    assert "does not fit into the budget of t.csv" in err
+    assert run("ask", str(file), "count(*) > 9", *budget, "--again")[0] == 2
+    assert run("ledger", "verify", place)[0] == 0
+
+
+def test_what_could_be_mistaken_is_refused_or_told_apart(ledger: Ledger) -> None:
+    rows = pa.table({"row": [1, 2], "x": [1, 1]})
+    with pytest.raises(DuotoneError, match="rename the column that names a person"):
+        prepare(rows, "count(*) > 1", EACH, unit="row").charge(ledger, "t")
+    with pytest.raises(DuotoneError, match="a data frame has no name"):
+        prepare(rows, "count(*) > 1", EACH).charge(ledger)
+    named = prepare(TABLE, "count(*) > 10", EACH)
+    first = dataclasses.replace(named, source=dataclasses.replace(named.source, name="a", named=True))
+    other = dataclasses.replace(named, source=dataclasses.replace(named.source, name="b", named=True))
+    for asked in (first, other):
+        receipt = asked.charge(ledger, "t").receipt
+        assert receipt is not None
+        assert not receipt.free
+
+
+BUDGETS = ["0.1", "0.25", "0.3", "1/3", "0.5", "0.7", 1, 2, 0.1, math.log(2), math.log(3) / 7, 1e-300]
+
+
+@pytest.mark.parametrize(
+    "parameters", [*({"epsilon": e} for e in BUDGETS), *({"ratio": r} for r in (2, 8, "3/2", 1.1))], ids=str
+)
+def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any]) -> None:
+    """1 to 7 questions that share a budget evenly, each of 1 to 6 answers that share it in turn."""
+    for shares in range(1, 8):
+        for parts in (1, 2, 3, 4, 6):
+            store = MemoryStore()
+            ledger = Ledger(store)
+            budget = ApproxDP(**parameters, delta="1e-6")
+            register(ledger, budget)
+            sale = Charge(balanced(budget.split(shares).split(parts)), parts)
+            charged = [ask(ledger, f"q{i}", sale).left for i in range(shares)]
+            assert charged[-1] == "epsilon 0, delta 0" or "ratio" in parameters
+            with pytest.raises(OverBudget):
+                ask(ledger, "one more", Charge(balanced(ApproxDP("1e-30" if "epsilon" in parameters else "1e-9"))))
+            assert ledger.verify().holds
+            store.end()
+
+
+def test_two_grouped_questions_at_half_the_budget_each(tmp_path: Path) -> None:
+    question = "select town, count(*) > {} from t group by town"
+    with open_ledger(tmp_path / "l") as opened:
+        opened.register("t", ApproxDP("0.5", "1e-6"), unit="row", neighbours="add-remove", version="1")
+        for limit in (20, 30):
+            prepare(TABLE, question.format(limit), ApproxDP("0.25", "5e-7")).charge(opened, "t")
+        assert opened.statement("t").left == "epsilon 0, delta 0"
+        with pytest.raises(OverBudget):
+            prepare(TABLE, question.format(40), ApproxDP("0.25", "5e-7")).charge(opened, "t")

@@ -1,0 +1,237 @@
+"""One suite for all engines: the same levels to the last digit, on real servers that the tests start themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import engine_cases
+import on_cluster
+import postgres_server
+import pyarrow.parquet as pq
+import pytest
+import spark_cluster
+
+from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
+from duotone.cli.app import main
+from duotone.tables.conformance import CASES
+from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.postgres import of_column
+
+P = ApproxDP(1, "1e-6")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+def need(what: str | None) -> None:
+    """On a laptop tests are left out with a sentence; CI must have everything."""
+    if what is not None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is not installed, and this test needs it")
+
+
+def command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    need(None if postgres_server.programs() else "PostgreSQL")
+    psycopg = pytest.importorskip("psycopg")
+    with postgres_server.server() as url, psycopg.connect(url, autocommit=True) as connection:
+        for name, rows in (("visits", 300), ("nobody", 0)):
+            kinds = ", ".join(f"{column} {kind}" for column, kind in engine_cases.TYPES.items())
+            connection.execute(f"create table {name} ({kinds})")
+            with connection.cursor() as cursor, cursor.copy(f"copy {name} from stdin") as copy:
+                for row in engine_cases.table(rows).to_pylist():
+                    copy.write_row(tuple(row.values()))
+        yield url
+
+
+@pytest.fixture(scope="session")
+def parquet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("tables")
+    for name, rows in (("visits", 300), ("nobody", 0)):
+        pq.write_table(engine_cases.table(rows), folder / f"{name}.parquet")
+    return {name: folder / f"{name}.parquet" for name in ("visits", "nobody")}
+
+
+@pytest.fixture(scope="session")
+def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
+    need(spark_cluster.missing())
+    os.environ.update(spark_cluster.environment())
+    found = {name: open_source("spark://local[2]", name=str(path)) for name, path in parquet.items()}
+    yield found
+    found["visits"].connection._session.stop()
+
+
+@pytest.mark.parametrize(("name", "rows"), [("visits", 300), ("nobody", 0)])
+def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) -> None:
+    """As on the embedded engine, which brute force has checked."""
+    with open_source(engine_cases.table(rows)) as own, open_source(postgres, name=name) as there:
+        assert engine_cases.everything(there) == engine_cases.everything(own)
+
+
+def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
+    own = open_source(engine_cases.table())
+    assert engine_cases.everything(spark["visits"]) == engine_cases.everything(own)
+
+
+def test_an_empty_table_on_spark(spark: dict[str, Source]) -> None:
+    questions = [*engine_cases.COUNTS, engine_cases.SUMS[2], *engine_cases.RANKS, engine_cases.VOTES[0]]
+    own = open_source(engine_cases.table(0))
+    assert engine_cases.levels(spark["nobody"], questions) == engine_cases.levels(own, questions)
+    assert select_groups(spark["nobody"], ["g"], P).answers == {}
+
+
+def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, Path], tmp_path: Path) -> None:
+    need(spark_cluster.missing())
+    started = tmp_path / "started"
+    with spark_cluster.cluster() as cluster:
+        path = os.pathsep.join([str(Path(on_cluster.__file__).parent), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, **spark_cluster.environment(), "PYTHONPATH": path}
+        command = [sys.executable, on_cluster.__file__, cluster.url, str(parquet["visits"]), str(started)]
+        driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        deadline = time.monotonic() + 120
+        while not started.exists() and driver.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        cluster.kill_one()
+        said, _ = driver.communicate(timeout=150)
+    (line,) = said.splitlines()
+    told = json.loads(line)
+    own = open_source(parquet["visits"])
+    assert told["levels"] == {str(k): v for k, v in on_cluster.some(own).items()}
+    assert told["answer"] == [True]
+    assert told["ledger"] == [2, 0, True]  # one charge for each answer, whoever died
+    assert len(told["groups"]) == len({tuple(key) for key in told["groups"]}) > 0
+
+
+def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
+    session = spark["visits"].connection._session
+    keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
+    monkeypatch.setattr("duotone.tables.prepared.gather", None)  # the counts never come to the driver
+    found = select_groups(keys, ["g"], ApproxDP(1, "1e-3"), unit="u", max_groups=2).answers
+    assert {("many0",), ("many1",), ("many2",)} <= set(found)
+    share = ApproxDP(1, "1e-3").split(2).delta
+    assert abs(len(found) - 3 - 20_000 * share) < 5 * (20_000 * share) ** 0.5  # false alarm: one in a million
+    assert list(found) == sorted(found)
+
+
+def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
+    session = spark["visits"].connection._session
+    with pytest.raises(DuotoneError, match="at random"):
+        open_source(session.range(3).selectExpr("rand() as x"))
+    with pytest.raises(DuotoneError, match="collation"):
+        open_source(session.sql("select 'a' collate utf8_lcase as x"))
+    with pytest.raises(DuotoneError, match="no table nowhere"):
+        open_source(session, name="nowhere")
+    with pytest.raises(DuotoneError, match="say which"):
+        open_source(session)
+    failing = open_source(session.sql("select cast(id as int) as x from range(3) where assert_true(id < 2) is null"))
+    with pytest.raises(DuotoneError, match="might quote rows"):
+        ask(failing, "count(*) > 1", P)
+
+
+def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.CaptureFixture[str]) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("create schema clinic; create table clinic.stays as select * from visits")
+        connection.execute("create role asker login password 'hunter2'; revoke all on database postgres from public")
+        connection.execute("grant connect on database postgres to asker; grant usage on schema clinic to asker")
+        connection.execute("grant select on clinic.stays to asker")
+    url = postgres.replace("duotone@", "asker@")
+    secret = url.replace("asker@", "asker:hunter2@")
+    with open_source(secret, name="clinic.stays") as source:
+        assert "hunter2" not in f"{source!r} {vars(source)} {source.connection!r}"
+        assert ask(source, "count(*) > 100", P)
+    stays = ("--table", "clinic.stays", "--epsilon", "9", "--delta", "0.1")
+    assert command("ask", url, "count(*) > 100", *stays) == 0
+    assert capfd.readouterr().out.startswith("yes\n")
+    assert command("groups", url, "--by", "g", *stays) == 0
+    assert "groups may be shown" in capfd.readouterr().out
+    assert command("ask", secret, "count(*) > 100", *stays) == 2
+    said = capfd.readouterr()
+    assert "can be seen by everybody" in said.err
+    assert "hunter2" not in said.err + said.out
+    for name in ("public.visits", "elsewhere"):
+        with pytest.raises(DuotoneError) as refused:
+            ask(secret, "count(*) > 100", P, name=name)
+        assert "hunter2" not in str(refused.value)
+
+
+def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("create collation loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        connection.execute("create table folded (name text collate loose); create view seen as select * from visits")
+        connection.execute("create table wide (n numeric, j json)")
+        connection.execute("insert into wide values ('NaN', '{}'), (1e400, '{}'), (-1e400, null), (1e-400, '{}'), (2.5, '{}')")
+    with pytest.raises(DuotoneError, match="different texts are equal"):
+        open_source(postgres, name="folded")
+    with pytest.raises(DuotoneError, match="no table seen"):
+        open_source(postgres, name="seen")
+    with pytest.raises(DuotoneError, match="say which"):
+        open_source(postgres)
+    with open_source(postgres, name="wide") as wide:
+        found = engine_cases.levels(
+            wide, ["count(n) = 4", "sum(n) > 7", "count(*) filter (where n > 0) = 2"], bounds={"n": (-5, 10)}
+        )
+        assert found[()] == [0.0, 0.0, 0.0]
+        with pytest.raises(DuotoneError, match="j"):
+            prepare(wide, "count(*) filter (where j = 'x') > 1", P)
+    assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"
+
+
+def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
+    need(None if postgres_server.programs() else "PostgreSQL")
+    import psycopg
+
+    with postgres_server.server() as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("create table t as select 1 as x")
+        asked = prepare(url, "count(*) > 1", P, name="t")
+    with asked, open_ledger(tmp_path / "l.ledger") as ledger:
+        ledger.register("t", ApproxDP(2, "1e-5"), unit="row", neighbours="add-remove", version="1")
+        with pytest.raises(DuotoneError, match="Postgres server was lost; no answer was released, and the charge stands"):
+            asked.charge(ledger)
+        assert ledger.statement("t").state.unanswered == 1
+    with pytest.raises(DuotoneError, match="cannot be reached"):
+        prepare(url, "count(*) > 1", P, name="t")
+
+
+def test_other_engines_are_tried_first() -> None:
+    import ibis
+
+    engine = ibis.sqlite.connect()
+    engine.con.execute("create table t (x integer)")
+    with pytest.raises(DuotoneError, match=r"reckons differently.*it fails at: sum\(x\) > 7"):
+        ask(engine, "count(*) > 1", P, name="t")
+    own = ibis.duckdb.connect()
+    own.con.execute("create table t as select * from range(50) r(x)")
+    known = open_source(own, name="t")
+    unknown = Source(known.rows, own, "t", embedded=False, proven=False)  # as if nobody knew this engine
+    assert ask(unknown, "count(*) > 10", P)
+    assert ask(own.table("t"), "count(*) > 10", P)
+    assert len(CASES) > 20
+    with pytest.raises(DuotoneError, match="an Ibis query, not a table"):
+        open_source(own.table("t").filter(ibis._.x > 3))
+    with pytest.raises(DuotoneError, match="say which"):
+        open_source(engine)
+    with pytest.raises(DuotoneError, match="begins with postgres:// or spark://, not mysql://"):
+        open_source("mysql://me:secret@host/db", name="t")
+
+
+@pytest.mark.parametrize(
+    ("url", "library", "extra"), [("postgres://h/d", "psycopg", "postgres"), ("spark://h:1", "pyspark", "spark")]
+)
+def test_missing_libraries_are_named(url: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(DuotoneError, match=rf"duotone\[{extra}\]"):
+        open_source(url, name="t")
