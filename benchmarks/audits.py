@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from duotone import ApproxDP, Audit, Coin, audit_answers, balanced, one_by_one, partition_selection, plotting
+from duotone import ApproxDP, Coin, audit_answers, balanced, partition_selection, plotting
+from duotone.release.audit import Audit, one_by_one
 
 SURE = 0.999
 

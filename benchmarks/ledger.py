@@ -20,8 +20,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from duotone import ApproxDP, Charge, Ledger, balanced, open_ledger
+from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger.filters import AdvancedComposition, BasicComposition
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.planned import PlannedComposition
 from duotone.ledger.stores import open_store
 from duotone.ledger.sums import Spent

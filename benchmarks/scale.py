@@ -28,7 +28,8 @@ from numba import njit
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from duotone import ApproxDP, ColouredGraph, TruthTable, ValuesByDataset, design
+from duotone import ApproxDP, ColouredGraph, TruthTable, design
+from duotone.graphs.values import ValuesByDataset
 from duotone.machine import cores, everywhere
 
 PRIVACY = ApproxDP(1, 1e-3)

@@ -4,8 +4,9 @@ import json
 
 import networkx as nx
 
-from duotone import ApproxDP, ColouredGraph, boundary_morphism, design
+from duotone import ApproxDP, ColouredGraph, design
 from duotone.graphs.document import document, from_document
+from duotone.graphs.morphism import boundary_morphism
 
 grid = nx.grid_2d_graph(6, 6)
 nx.set_node_attributes(grid, {(i, j): "blue" if i * j >= 6 else "red" for i, j in grid}, "colour")

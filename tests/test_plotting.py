@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, MissingExtra, balanced, design, plotting, with_boundary
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, with_boundary
+from duotone.errors import MissingExtra
 from duotone.graphs import families
 
 PRIVACY = ApproxDP(ratio=2, delta="1/10")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import duotone
 
@@ -23,6 +24,15 @@ def test_public_names_are_exactly_the_documented_ones() -> None:
     for name in duotone.__all__:
         assert getattr(duotone, name).__doc__
     assert set(duotone.__all__) <= set(dir(duotone))
+    assert len(duotone.__all__) <= 22
+
+
+def test_every_address_in_the_documents_leads_to_something_with_a_docstring() -> None:
+    pages = "".join(page.read_text() for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
+    addresses = set(re.findall(r"`(duotone(?:\.\w+)+)", pages))
+    assert len(addresses) > 30
+    for address in addresses:
+        assert resolve_name(address).__doc__, address
 
 
 def test_privacy_parameters_stand_in_formulas_of_one_file_only() -> None:

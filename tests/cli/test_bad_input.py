@@ -12,23 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from duotone import (
-    ApproxDP,
-    ColouredGraph,
-    DuotoneError,
-    Mechanism,
-    balanced,
-    design,
-    graph_table,
-    line_table,
-    partition_selection,
-    recurrence,
-    tradeoff,
-    with_boundary,
-)
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.graphs.optimum import improvable
-from duotone.line.mechanism import on_line
+from duotone.graphs.table import graph_table
+from duotone.line.mechanism import on_line, recurrence, tradeoff
+from duotone.line.table import line_table
 
 
 class Odd:

@@ -13,8 +13,9 @@ import networkx as nx
 import pytest
 from commands import run
 
-from duotone import ApproxDP, balanced, line_table
+from duotone import ApproxDP, balanced
 from duotone.graphs import families
+from duotone.line.table import line_table
 
 
 @pytest.fixture

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, ValuesByDataset, design
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import _csr as edges
 from duotone.graphs import sweeps
 from duotone.graphs.distance import far
+from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import NEVER
 
 EXACT, FLOATS = ApproxDP(ratio=2, delta="1/10"), ApproxDP(1, 1e-6)

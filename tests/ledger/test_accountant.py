@@ -17,8 +17,9 @@ from accountant import Account, Definition, audit, logarithm
 from ledgers import ABOUT, ask, register
 from memory_store import MemoryStore
 
-from duotone import ApproxDP, Charge, DuotoneError, Ledger, OverBudget, balanced, open_ledger
+from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
+from duotone.ledger.ledger import Ledger
 
 SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 1_500))
 """Sequences of charges in all; `make exhaustive` has 10^5."""

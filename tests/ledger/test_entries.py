@@ -21,10 +21,12 @@ from accountant import audit, logarithm
 from ledgers import ABOUT, ask, ending, register
 from memory_store import MemoryStore
 
-from duotone import ApproxDP, Charge, DuotoneError, Ledger, LedgerError, OverBudget, balanced, open_ledger, with_boundary
+from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger, with_boundary
 from duotone.cli.app import main
+from duotone.errors import LedgerError
 from duotone.ledger import entries as chain
 from duotone.ledger.entries import State, canonical, dated, decoded, digest, key_of, loaded
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Row, open_store
 from duotone.ledger.sums import EXACT, Spent, log_above, log_below, read_sum, rounded_up, sum_text
 from duotone.ledger.verify import Verdict, verify

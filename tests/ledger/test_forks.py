@@ -17,8 +17,10 @@ import pytest
 from attacks import HERE, Asker
 from ledgers import ask, register
 
-from duotone import ApproxDP, Ledger, LedgerError, OverBudget, open_ledger
+from duotone import ApproxDP, OverBudget, open_ledger
+from duotone.errors import LedgerError
 from duotone.ledger.entries import State
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 
 
@@ -108,7 +110,7 @@ def test_a_child_that_ends_after_an_asker_was_killed_hides_no_charge(path: Path)
 
 IN_THE_BLOCK = """
 import os, sys
-from duotone import LedgerError
+from duotone.errors import LedgerError
 from duotone.ledger.stores import open_store
 store = open_store(sys.argv[1])
 child = None

@@ -21,19 +21,10 @@ from hypothesis import strategies as st
 from ledgers import ABOUT, HALF, ask, askers, ending, register, tampered
 
 import duotone.ledger.stores.scan
-from duotone import (
-    ApproxDP,
-    Charge,
-    Coin,
-    DuotoneError,
-    Ledger,
-    LedgerError,
-    OverBudget,
-    balanced,
-    open_ledger,
-    partition_selection,
-)
+from duotone import ApproxDP, Charge, Coin, DuotoneError, OverBudget, balanced, open_ledger, partition_selection
+from duotone.errors import LedgerError
 from duotone.ledger.entries import key_of, row_of
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Pages, Row, open_store
 from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA
 from duotone.ledger.stores.scan import Scan
@@ -345,7 +336,8 @@ def test_a_clock_that_runs_backwards(path: Path) -> None:
 
 READ_ONLY = """
 import os, sys
-from duotone import LedgerError, OverBudget, open_ledger
+from duotone import OverBudget, open_ledger
+from duotone.errors import LedgerError
 from duotone.ledger import filters as budget
 from duotone.ledger import planned as plan
 sys.path.insert(0, sys.argv[2])

@@ -15,8 +15,10 @@ import pytest
 from ledgers import ask, askers, register, tampered
 from postgres_server import programs, server
 
-from duotone import ApproxDP, Ledger, LedgerBusy, LedgerError, OverBudget, open_ledger
+from duotone import ApproxDP, OverBudget, open_ledger
 from duotone.cli.app import main
+from duotone.errors import LedgerBusy, LedgerError
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.postgres import PostgresStore
 from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA, Pages
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import exact_budgets
 
-from duotone import ApproxDP, DuotoneError, balanced, line_table, partition_selection, with_boundary
+from duotone import ApproxDP, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.ledger.loss_distributions import (
     MOST,
     RELATIVE,
@@ -31,7 +31,7 @@ from duotone.ledger.loss_distributions import (
 from duotone.ledger.planned import PlannedComposition
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
-from duotone.line.table import LineTable
+from duotone.line.table import LineTable, line_table
 
 TENTH = ApproxDP(ratio=2, delta="1/10")
 ALPHAS = [Fraction(1, 3), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(40)]

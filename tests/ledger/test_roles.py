@@ -16,7 +16,8 @@ from attacks import HERE, Asker
 from ledgers import ABOUT, HALF, ask, register
 from postgres_server import Server, programs, running
 
-from duotone import ApproxDP, LedgerError, open_ledger
+from duotone import ApproxDP, open_ledger
+from duotone.errors import LedgerError
 from duotone.ledger.entries import row_of
 from duotone.ledger.stores.postgres import PostgresStore
 from duotone.ledger.stores.postgres_schema import APPEND, LOCK
@@ -330,7 +331,8 @@ def test_a_commit_that_waits_for_more_than_the_disk_goes_on_to(shared: str) -> N
 FORKS = """
 import gc, os, sys
 sys.path.insert(0, sys.argv[2])
-from duotone import LedgerError, OverBudget, open_ledger
+from duotone import OverBudget, open_ledger
+from duotone.errors import LedgerError
 from duotone.ledger.stores import open_store
 from ledgers import ask
 store = open_store(sys.argv[1])

@@ -18,7 +18,8 @@ from attacks import HERE, Asker, stranger
 from commands import run as command
 from ledgers import ABOUT, ask, register
 
-from duotone import ApproxDP, Charge, LedgerBusy, LedgerError, OverBudget, balanced, open_ledger
+from duotone import ApproxDP, Charge, OverBudget, balanced, open_ledger
+from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.stores.filelock import FileLock
 from duotone.ledger.stores.sqlite import SqliteStore
 

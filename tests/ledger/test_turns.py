@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from ledgers import ABOUT, HALF, ask, register
 
-from duotone import ApproxDP, Charge, Ledger, Receipt, balanced, open_ledger
+from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger import ledger as module
+from duotone.ledger.account import Receipt
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.turns import Turns
 
 HERE = Path(__file__).parents[1] / "support"

@@ -15,20 +15,10 @@ from hypothesis import strategies as st
 from oracles import indistinguishable
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
-from duotone import (
-    ApproxDP,
-    ColouredGraph,
-    DuotoneError,
-    Infeasible,
-    balanced,
-    design,
-    graph_table,
-    line_table,
-    partition_selection,
-    with_boundary,
-)
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, balanced, design, partition_selection, with_boundary
 from duotone.graphs import families
-from duotone.line.table import wide_enough
+from duotone.graphs.table import graph_table
+from duotone.line.table import line_table, wide_enough
 from duotone.privacy.rounded import Rounded
 from duotone.release.certificate import exp_bounds
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, one_by_one, partition_selection, plotting
-from duotone.release.audit import lower_bound
+from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, partition_selection, plotting
+from duotone.release.audit import lower_bound, one_by_one
 
 CLAIM = ApproxDP(ratio=2, delta="1/10")
 SURE = 1 - 1e-9

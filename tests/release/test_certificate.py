@@ -21,22 +21,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
-from duotone import (
-    ApproxDP,
-    ColouredGraph,
-    DuotoneError,
-    Infeasible,
-    Unproved,
-    balanced,
-    graph_table,
-    line_table,
-    partition_selection,
-    prove,
-    with_boundary,
-)
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, balanced, partition_selection, prove, with_boundary
 from duotone.graphs import document, families
+from duotone.graphs.table import graph_table
 from duotone.line.mechanism import on_line
-from duotone.release.certificate import exp_bounds
+from duotone.line.table import line_table
+from duotone.release.certificate import Unproved, exp_bounds
 
 TOOL = Path(__file__).parents[2] / "tools" / "check_certificate.py"
 spec = importlib.util.spec_from_file_location("check_certificate", TOOL)

@@ -16,22 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import (
-    ApproxDP,
-    ColouredGraph,
-    Unproved,
-    balanced,
-    graph_table,
-    line_table,
-    partition_selection,
-    prove,
-    with_boundary,
-)
+from duotone import ApproxDP, ColouredGraph, balanced, partition_selection, prove, with_boundary
 from duotone.graphs import families
 from duotone.graphs.document import parsed
-from duotone.graphs.table import GraphTable
-from duotone.line.table import LineTable
-from duotone.release.certificate import _brief, exp_bounds
+from duotone.graphs.table import GraphTable, graph_table
+from duotone.line.table import LineTable, line_table
+from duotone.release.certificate import Unproved, _brief, exp_bounds
 
 TOOL = Path(__file__).parents[2] / "tools" / "check_certificate.py"
 SPEC = importlib.util.spec_from_file_location("check_certificate_fuzzed", TOOL)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from duotone import ApproxDP, Coin, DuotoneError, balanced, graph_table, line_table, partition_selection, with_boundary
+from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.graphs import families
-from duotone.line.table import LineTable
+from duotone.graphs.table import graph_table
+from duotone.line.table import LineTable, line_table
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 P = ApproxDP(ratio=2, delta="1/10")

@@ -17,10 +17,11 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
-from duotone import ApproxDP, Coin, DuotoneError, balanced, graph_table, line_table, partition_selection, with_boundary
+from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.graphs import families
+from duotone.graphs.table import graph_table
 from duotone.line.mechanism import NEVER
-from duotone.line.table import LineTable
+from duotone.line.table import LineTable, line_table
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 FALSE_ALARM = 1e-9

@@ -14,7 +14,8 @@ HERE = Path(__file__).parent
 LOOP = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from duotone import LedgerError, OverBudget, open_ledger
+from duotone import OverBudget, open_ledger
+from duotone.errors import LedgerError
 from ledgers import ask
 ledger = open_ledger(sys.argv[1], wait=float(sys.argv[3]))
 print("ready", flush=True)

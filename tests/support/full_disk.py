@@ -17,7 +17,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from duotone import ApproxDP, Charge, Ledger, LedgerError, balanced, open_ledger
+from duotone import ApproxDP, Charge, balanced, open_ledger
+from duotone.errors import LedgerError
+from duotone.ledger.ledger import Ledger
 
 SALE = Charge(balanced(ApproxDP("0.001")))
 SIZE = 1024 * 1024

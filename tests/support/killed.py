@@ -14,7 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from duotone import ApproxDP, Charge, Ledger, balanced, open_ledger
+from duotone import ApproxDP, Charge, balanced, open_ledger
+from duotone.ledger.ledger import Ledger
 
 SALE = Charge(balanced(ApproxDP("0.001")))
 

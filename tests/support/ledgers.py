@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from duotone import ApproxDP, Charge, Ledger, Receipt, balanced
+from duotone import ApproxDP, Charge, balanced
+from duotone.ledger.account import Receipt
+from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Row
 
 HALF = Charge(balanced(ApproxDP("0.5")))

@@ -15,7 +15,8 @@ from typing import Any
 import engine_cases
 import pyarrow as pa
 
-from duotone import ApproxDP, open_ledger, prepare, prepare_groups
+from duotone import ApproxDP, open_ledger, prepare
+from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
-from duotone import ApproxDP, DuotoneError, Ledger, open_ledger, prepare
+from duotone import ApproxDP, DuotoneError, open_ledger, prepare
+from duotone.ledger.ledger import Ledger
 from duotone.tables.sql.question import read_question
 
 

@@ -13,19 +13,11 @@ import pytest
 from ledgers import ask, register
 from memory_store import MemoryStore
 
-from duotone import (
-    ApproxDP,
-    Charge,
-    DuotoneError,
-    Ledger,
-    OverBudget,
-    Prepared,
-    balanced,
-    open_ledger,
-    prepare,
-    prepare_groups,
-)
+from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger, prepare
 from duotone.cli.app import main
+from duotone.ledger.ledger import Ledger
+from duotone.tables.ask import prepare_groups
+from duotone.tables.prepared import Prepared
 
 EACH = ApproxDP(1, "1e-6")
 TABLE = pa.table({"town": ["Ely"] * 60 + ["Wells"] * 50, "x": [1] * 110, "who": range(110)})

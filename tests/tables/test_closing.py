@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from duotone import ApproxDP, DuotoneError, ask, prepare, prepare_groups, select_groups
+from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
 from duotone.cli.app import main
+from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.source import quietly
 

@@ -78,7 +78,8 @@ def pair_of(*tables: LineTable) -> DominatingPair:
 
     Guarantee: for every edge, both directions and every α, `delta(α)` is at least theirs; no pair is smaller.
 
-    >>> from duotone import ApproxDP, balanced, line_table
+    >>> from duotone import ApproxDP, balanced
+    >>> from duotone.line.table import line_table
     >>> table = line_table(balanced(ApproxDP(ratio=2, delta="1/10")))
     >>> round(float(pair_of(table).delta(2)), 12), pair_of_notion(table.privacy).covers(pair_of(table))
     (0.1, True)

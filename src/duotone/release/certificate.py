@@ -43,7 +43,8 @@ def prove(certificate: Any) -> str:
 
     Guarantee: integer arithmetic only; nothing that the certificate says is taken for granted.
 
-    >>> from duotone import ApproxDP, balanced, line_table
+    >>> from duotone import ApproxDP, balanced
+    >>> from duotone.line.table import line_table
     >>> prove(line_table(balanced(ApproxDP(ratio=2, delta="1/10"))).certificate())
     'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
