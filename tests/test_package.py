@@ -1,13 +1,45 @@
-"""The built wheel, installed on its own with no extras, works."""
+"""The built wheel, installed on its own: the core works with few libraries, and the rest says which extra it needs."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+HEAVY = {
+    "duckdb",
+    "ibis-framework",
+    "llvmlite",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "scipy",
+    "sqlglot",
+    "typer",
+}
+CORE = """
+from duotone import ApproxDP, Coin, balanced, design, prove, open_ledger
+from duotone.graphs import families
+privacy = ApproxDP(1, "1e-6")
+coin = Coin(balanced(privacy))
+assert coin.answer(10**6).answer
+assert prove(coin.table.certificate())
+assert design(families.votes(3).graph(), privacy).check(privacy).holds
+open_ledger("l").register("d", privacy, unit="person", neighbours="replace", version="1")
+try:
+    from duotone import ask
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+GRAPH = {
+    "nodes": [{"id": "a", "colour": "blue"}, {"id": "b", "colour": "red"}, {"id": "c", "colour": "red"}],
+    "edges": [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}],
+}
 
 
 def test_the_wheel_works_without_extras(tmp_path: Path) -> None:
@@ -15,37 +47,39 @@ def test_the_wheel_works_without_extras(tmp_path: Path) -> None:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("duotone-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "duotone/py.typed" in names
+    assert {"duotone/py.typed", "duotone/__init__.pyi"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    install: list[str | Path] = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "-c",
-        ROOT / "constraints.txt",
-        wheel,
-    ]
-    subprocess.run(install, check=True, capture_output=True)
+    python, duotone = tmp_path / "venv" / "bin" / "python", str(tmp_path / "venv" / "bin" / "duotone")
+
+    def install(what: str) -> None:
+        quiet = ["--quiet", "--disable-pip-version-check", "-c", str(ROOT / "constraints.txt")]
+        subprocess.run([python, "-m", "pip", "install", *quiet, what], check=True, capture_output=True)
+
+    def run(*command: str | Path) -> tuple[int, str, str]:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr.strip()
+
+    install(str(wheel))
+    installed = json.loads(run(python, "-m", "pip", "list", "--format", "json")[1])
+    assert not HEAVY & {package["name"].lower() for package in installed}
+    assert run(python, "-W", "error", "-c", CORE) == (
+        0, 'MissingExtra a question about a table needs an optional library: pip install "duotone[tables]"\n', ""
+    )  # fmt: skip
+    line = [duotone, "line", "4", "3", "--ratio", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2"]
+    assert run(*line) == (2, "", 'duotone: the command needs an optional library: pip install "duotone[cli]"')
+
+    install(f"duotone[cli] @ {wheel.as_uri()}")
+    assert run(*line)[0] == 0
+    (tmp_path / "g.json").write_text(json.dumps(GRAPH))
     (tmp_path / "g.csv").write_text("a,b\nb,c\n")
-    command: list[str | Path] = [
-        tmp_path / "venv" / "bin" / "duotone",
-        "design",
-        "g.csv",
-        "--blue",
-        "a",
-        "--ratio",
-        "2",
-        "--delta",
-        "1/10",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "7/10 = 0.7" in done.stdout
-    drawn = subprocess.run([*command, "--draw", "m.svg"], cwd=tmp_path, capture_output=True, text=True)
-    assert drawn.returncode == 2
-    assert drawn.stderr.strip().endswith('pip install "duotone[draw]"')
+    design = [duotone, "design", "g.json", "--ratio", "2", "--delta", "1/10"]
+    assert "7/10 = 0.7" in run(*design)[1]
+    for command, extra in (
+        ([*design, "--draw", "m.svg"], "draw"),
+        ([duotone, "design", "g.csv", "--blue", "a", "--ratio", "2"], "tables"),
+        ([duotone, "ask", "g.csv", "count(*) > 1", "--epsilon", "1"], "tables"),
+    ):
+        code, _, said = run(*command)
+        assert code == 2
+        assert said.endswith(f'pip install "duotone[{extra}]"')

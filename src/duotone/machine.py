@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def must_fit(need: int, what: str) -> None:
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """A bar with the time left, on standard error and only on a terminal; call what it gives with each amount done."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or find_spec("rich") is None:
         yield lambda _: None
         return
     from rich.console import Console

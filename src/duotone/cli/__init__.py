@@ -2,3 +2,10 @@
 
 Start with `app` (the command, its errors, and the commands about graphs); `tables` and `ledger` have a group each.
 """
+
+import sys
+from importlib.util import find_spec
+
+if any(find_spec(name) is None for name in ("rich", "typer")):
+    print('duotone: the command needs an optional library: pip install "duotone[cli]"', file=sys.stderr)
+    raise SystemExit(2)

@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from duotone.errors import MissingExtra
+
+try:
+    from numba import njit
+except ImportError:
+    raise MissingExtra("a graph of this size", "fast") from None
 
 Array = Any
 SHORT = 24

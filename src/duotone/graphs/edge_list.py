@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs._csr import compressed
 from duotone.machine import literal_path
 from duotone.privacy.definition import Array
@@ -47,8 +47,10 @@ def read(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], A
 
 @contextmanager
 def _database(file: Path) -> Iterator[Any]:
-    import duckdb
-
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("an edge list in a file", "tables") from None
     if not file.is_file():
         raise DuotoneError(f"cannot read {file}: No such file or directory")
     with tempfile.TemporaryDirectory(prefix="duotone-") as folder:

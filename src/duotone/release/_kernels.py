@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from duotone.errors import MissingExtra
+
+try:
+    from numba import njit
+except ImportError:
+    raise MissingExtra("many answers at once", "fast") from None
 
 Array = Any
 

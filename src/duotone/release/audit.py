@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.machine import progress
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.release.coin import Answer
 
@@ -179,10 +179,8 @@ def _sizes(draws: int) -> Iterator[int]:
     while done < draws:
         sizes.append(min(max(done, 1024), CHUNK, draws - done))
         done += sizes[-1]
-    if draws < LONG or not sys.stderr.isatty():
-        yield from sizes
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(sizes, "drawing answers", console=Console(stderr=True), transient=True)
+    with progress(draws, "drawing answers") if draws >= LONG else contextlib.nullcontext() as advance:
+        for size in sizes:
+            yield size
+            if advance is not None:
+                advance(size)
