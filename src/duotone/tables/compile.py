@@ -9,7 +9,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
-from duotone.tables.comparisons import CompiledComparison, Declared, Results, measure, one_value_each
+from duotone.tables.comparisons import CompiledComparison, Declared, Results, compile_comparison, one_value_each
 from duotone.tables.engines.results import Ends, Request, Result, Tally
 from duotone.tables.sql.atoms import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
@@ -48,7 +48,7 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> C
             "person's rows: leave it out, and say by max_rows how many count"
         )
     rows = asked.where if asked.by or not declared.replaced else None
-    made = _made(asked.tree, lambda atom: measure(atom, declared, reach, rows or ALWAYS))
+    made = _made(asked.tree, lambda atom: compile_comparison(atom, declared, reach, rows or ALWAYS))
     if isinstance(made, Settled):
         answer = "yes" if made.answer else "no"
         raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")

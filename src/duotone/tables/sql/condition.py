@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import itertools
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -16,10 +13,6 @@ from duotone.errors import DuotoneError
 Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time", "untyped", "other"]
 """What a column holds; `untyped` is text that may be read as something else, as in a CSV file."""
 Value = Fraction | str | bool | datetime.date
-BELOW, ABOVE = -(2**63) - 1, 2**63
-"""Whole numbers in a table lie strictly between these."""
-MOST_CASES, MOST_TRUTHS = 20_000, 1_000_000
-"""How many kinds of rows are looked through for the combinations of conditions that can occur, and how many comparisons."""
 
 
 @dataclass(frozen=True)
@@ -109,58 +102,6 @@ def columns_of(condition: Condition) -> set[str]:
     return found
 
 
-def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool]:
-    """Which of the conditions can hold together in one row, and whether this is known exactly.
-
-    Rows are made up from the constants of the question: each constant, what lies between, below and above them, and null.
-    That decides exactly where columns are compared with constants. Elsewhere more may be thought possible than is.
-
-    Guarantee: whatever a row does is among the combinations.
-
-    >>> vote = Operand("vote", "text")
-    >>> found, exact = combinations([Compare(vote, "=", "Y"), Compare(vote, "=", "N")])
-    >>> sorted(found), exact
-    ([(False, False), (False, True), (True, False)], True)
-    """
-    known = known_combinations(conditions)
-    return known or (set(itertools.product((False, True), repeat=len(conditions))), False)
-
-
-def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool] | None:
-    """The same; None where there is too much to look through, and anything must be thought possible."""
-    number: dict[Leaf, int] = {}  # each different comparison has one
-    tests = [_numbered(condition, number) for condition in conditions]
-    opaque = [isinstance(leaf, Like) or (isinstance(leaf, Compare) and isinstance(leaf.value, Operand)) for leaf in number]
-    own: dict[Operand, list[tuple[int, Leaf]]] = {}
-    for (leaf, i), unclear in zip(number.items(), opaque, strict=True):
-        own.setdefault(leaf.operand, []).extend([] if unclear else [(i, leaf)])
-    choices: list[list[dict[int, bool | None]]] = []
-    for operand, some in own.items():
-        kinds = dict.fromkeys(_rows(operand, [leaf for _, leaf in some]))
-        choices.append([dict(zip([i for i, _ in some], row, strict=True)) for row in kinds])
-    choices += [[{i: truth} for truth in (True, False, None)] for i, unclear in enumerate(opaque) if unclear]
-    cases = math.prod(map(len, choices))
-    if cases > MOST_CASES or cases * len(number) > MOST_TRUTHS:
-        return None
-    combined = set()
-    for chosen in itertools.product(*choices):
-        row: dict[int, bool | None] = {}
-        for part in chosen:
-            row |= part
-        combined.add(tuple(_truth(test, row) is True for test in tests))
-    return combined, _told_apart(number, opaque)
-
-
-def _told_apart(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
-    """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
-    leaf_by_leaf = list(zip(every, opaque, strict=True))
-    times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
-    columns = [operand.column for operand in times]
-    columns += [leaf.value.column for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
-    alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
-    return alone and len(columns) == len(set(columns))
-
-
 def leaves(condition: Condition) -> Iterator[Leaf]:
     """The comparisons that a condition is made of."""
     if isinstance(condition, Joined):
@@ -170,64 +111,6 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
         yield from leaves(condition.part)
     else:
         yield condition
-
-
-Numbered = int | tuple[str, list[Any]]
-"""A condition with its comparisons as numbers; else a rule, `and`, `or` or `not`, and its parts."""
-
-
-def _numbered(condition: Condition, number: dict[Leaf, int]) -> Numbered:
-    if isinstance(condition, Joined):
-        return condition.rule, [_numbered(part, number) for part in condition.parts]
-    if isinstance(condition, Not):
-        return "not", [_numbered(condition.part, number)]
-    return number.setdefault(condition, len(number))
-
-
-def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[tuple[bool | None, ...]]:
-    """What the comparisons of one operand say of null, and of a value of every kind that their constants tell apart.
-
-    The constants in order have the places 1, 3, 5, …; between, below and above them are the even ones, where there is
-    something.
-    """
-    given = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
-    fixed: list[Any] = sorted({value for values in given for value in values})
-    place = {value: 2 * i + 1 for i, value in enumerate(fixed)}
-    places = [place[v] for v in fixed if operand.kind != "integer" or (v.denominator == 1 and BELOW < v < ABOVE)]
-    gaps = [2 * i for i in range(len(fixed) + 1) if _between(operand.kind, *([None, *fixed, None][i : i + 2]))]
-    among = [frozenset(place[value] for value in values) for values in given]
-    for at in [None, *places, *gaps]:
-        yield tuple(_leaf_truth(leaf, at, those) for leaf, those in zip(own, among, strict=True))
-
-
-def _between(kind: Kind, low: Any, high: Any) -> bool:
-    """Whether there can be something strictly between two constants, where None is beyond them all."""
-    if kind == "boolean":
-        return (low, high) in ((None, True), (False, None)) or (low is None and high is None)
-    if kind == "integer":
-        least, most = BELOW if low is None else max(low, BELOW), ABOVE if high is None else min(high, ABOVE)
-        return bool(math.floor(least) + 1 < most)
-    if low is None or high is None:
-        return not (low is None and high == "")
-    match kind:
-        case "float" | "decimal":
-            return math.nextafter(float(low), math.inf) < float(high)
-        case "date":
-            return bool((high - low).days > 1)
-        case "text":
-            return bool(low + "\0" < high)
-    return True
-
-
-def _leaf_truth(leaf: Leaf, at: int | None, constants: frozenset[int]) -> bool | None:
-    """What a comparison says of a place, from the places of its constants."""
-    if isinstance(leaf, IsNull):
-        return at is None
-    if at is None:
-        return None
-    if isinstance(leaf, OneOf):
-        return at in constants
-    return holds(at, leaf.sign, *constants) if isinstance(leaf, Compare) else None
 
 
 def holds(left: Any, sign: str, right: Any) -> bool:
@@ -244,15 +127,3 @@ def holds(left: Any, sign: str, right: Any) -> bool:
         case "<":
             return bool(left < right)
     return bool(left <= right)
-
-
-def _truth(condition: Numbered, row: Mapping[int, bool | None]) -> bool | None:
-    """SQL's three-valued logic."""
-    if isinstance(condition, int):
-        return row[condition]
-    rule, own = condition
-    parts = [_truth(part, row) for part in own]
-    if rule == "not":
-        return None if parts[0] is None else not parts[0]
-    decisive = rule == "or"
-    return decisive if decisive in parts else None if None in parts else not decisive

@@ -26,7 +26,7 @@ from duotone.tables.sql.atoms import (
     Tree,
 )
 from duotone.tables.sql.building import Aggregate, mean, ranked, ratio, total
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both, combinations
+from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both
 from duotone.tables.sql.naming import drop_names
 from duotone.tables.sql.parsing import parse
 from duotone.tables.sql.reading import (
@@ -40,6 +40,7 @@ from duotone.tables.sql.reading import (
     read_condition,
     read_operand,
 )
+from duotone.tables.sql.satisfiable import combinations
 
 Columns = Mapping[str, Kind]
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)

@@ -11,17 +11,8 @@ from typing import Literal
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, number, show
 from duotone.tables.sql.atoms import LinearThreshold, Term
-from duotone.tables.sql.condition import (
-    MOST_CASES,
-    MOST_TRUTHS,
-    IsNull,
-    Kind,
-    Not,
-    Operand,
-    both,
-    combinations,
-    known_combinations,
-)
+from duotone.tables.sql.condition import IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
 
 FLOAT_STEPS, INTEGER_STEPS = 2**51, 2**62 - 1
 """How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are

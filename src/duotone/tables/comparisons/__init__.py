@@ -1,0 +1,36 @@
+"""Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
+
+A file for each kind: `linear_threshold`, `quantile_threshold`, `mean_difference`, `mode_is`. `compiled` has what they share,
+`scores` the levels of sums. Start with `compile_comparison`.
+"""
+
+from __future__ import annotations
+
+from duotone.tables.comparisons.compiled import CompiledComparison, Declared, Results
+from duotone.tables.comparisons.linear_threshold import linear_threshold
+from duotone.tables.comparisons.linear_threshold import one_value_each as _average
+from duotone.tables.comparisons.mean_difference import mean_difference
+from duotone.tables.comparisons.mode_is import mode_is
+from duotone.tables.comparisons.quantile_threshold import quantile_threshold
+from duotone.tables.sql.atoms import Atom, LinearThreshold, MeanDifference, QuantileThreshold
+from duotone.tables.sql.condition import ALWAYS, Condition
+
+__all__ = ["CompiledComparison", "Declared", "Results", "compile_comparison", "one_value_each"]
+
+
+def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:
+    """What a comparison asks of the engine, with `reach` as the mechanism's last level; all `rows` that are looked at
+    satisfy a condition already."""
+    match atom:
+        case LinearThreshold():
+            return linear_threshold(atom, declared, reach, rows)
+        case QuantileThreshold():
+            return quantile_threshold(atom, declared)
+        case MeanDifference():
+            return mean_difference(atom, declared, reach)
+    return mode_is(atom, declared, reach)
+
+
+def one_value_each(atom: Atom) -> bool:
+    """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
+    return _average(atom) if isinstance(atom, LinearThreshold) else True

@@ -1,0 +1,72 @@
+"""What every compiled comparison has, and what their kinds share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duotone.errors import DuotoneError
+from duotone.questions.protocol import Neighbours
+from duotone.tables.engines.person_columns import PersonColumns, Reduction
+from duotone.tables.engines.results import Request, Result
+from duotone.tables.sql.atoms import Settled
+from duotone.tables.sql.condition import Condition, Operand, both, columns_of
+from duotone.tables.sql.satisfiable import combinations
+from duotone.tables.sql.scoring import FLOAT_STEPS, Bounds, Grid
+
+Array = NDArray[Any]
+Results = Mapping[str, Result]
+Levels = Callable[[Results, Array], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is declared about people: which column names a person, how much one may count for, and who neighbours are."""
+
+    unit: str | None = None
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    max_rows: int = 1
+    per_unit: Reduction | None = None
+    neighbours: Neighbours = "add-remove"
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbours differ by one person's data."""
+        return self.neighbours == "replace"
+
+
+@dataclass(frozen=True)
+class CompiledComparison:
+    """A comparison on the engine: how a person's columns are made, what is wanted of them, and the levels that follow, from
+    what was found and how many people there are. `exact` tells whether these are distances; `settled`, that the answer is
+    the same on every table."""
+
+    recipe: PersonColumns
+    wants: Mapping[str, Request]
+    levels: Levels
+    exact: bool
+    grids: Mapping[str, Grid] = field(default_factory=dict)
+    settled: Settled | None = None
+
+
+def possible(*conditions: Condition) -> bool:
+    """Whether a row can satisfy all conditions, as far as can be told from the question."""
+    return (True,) in combinations([functools.reduce(both, conditions)])[0]
+
+
+def independent(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
+    """Whether what is counted does not also stand in a condition, which might then rule out the far ends of its values."""
+    looked_at = set().union(*(columns_of(condition) for condition in conditions))
+    aimed_at = {v.column for v in values if isinstance(v, Operand)} | ({declared.unit} if declared.unit else set())
+    return not looked_at & aimed_at
+
+
+def require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
+    """A person's average is divided out as a float."""
+    if how == "avg" and any(max(abs(g.low), abs(g.high)) > FLOAT_STEPS for g in grids.values()):
+        raise DuotoneError("the bounds are too far apart for a person's average: give a coarser grid")

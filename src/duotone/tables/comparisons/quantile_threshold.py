@@ -1,0 +1,57 @@
+"""Is a median, a quantile, the smallest or the largest value beyond a limit?"""
+
+from __future__ import annotations
+
+import math
+
+from duotone.errors import DuotoneError
+from duotone.questions.threshold import somebody
+from duotone.tables.comparisons.compiled import CompiledComparison, Declared, independent, possible, require_short
+from duotone.tables.comparisons.scores import score_levels
+from duotone.tables.engines.person_columns import ranked
+from duotone.tables.engines.results import Tally
+from duotone.tables.sql.atoms import QuantileThreshold, Settled
+from duotone.tables.sql.condition import Compare, IsNull, Not, Operand, holds
+from duotone.tables.sql.satisfiable import combinations
+from duotone.tables.sql.scoring import Grid, grid_of
+
+
+def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledComparison:
+    """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
+    grids: dict[str, Grid] = {}
+    if declared.unit is not None and declared.per_unit is None:
+        raise DuotoneError(
+            "with a unit, a median, quantile, min or max needs one value per person: per_unit avg, sum, min or max"
+        )
+    if declared.unit is not None and declared.per_unit in ("avg", "sum"):
+        _require_number(atom.value)
+        grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
+    require_short(grids, declared.per_unit)
+    recipe = ranked(atom, declared.per_unit, grids.get(atom.value.column))
+    scale = math.lcm(atom.met.denominator, atom.missed.denominator)
+    scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
+    final = {s: v if atom.strict else somebody(v) for s, v in scores.items()}
+    least = 1 if atom.strict else somebody(0)
+    bounds = min(final.values()), max(final.values())
+    exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
+    threshold = score_levels(final.__getitem__, bounds, least, declared, True)
+    return CompiledComparison(
+        recipe, {"s": Tally((1, 0))}, threshold, exact, grids, _settled(atom, grids.get(atom.value.column))
+    )
+
+
+def _settled(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
+    """Some value must meet the limit for a yes; and where only such a value is there, it is one."""
+    if grid is not None:
+        if atom.written is None:
+            raise DuotoneError(f"column {atom.value.column} holds numbers: compare it with one")
+        best = (grid.high if atom.sign in (">", ">=") else grid.low) * grid.step
+        if not holds(best, atom.sign, atom.written):
+            return Settled(False, "the limit lies outside what the values can be")
+    met = Not(IsNull(atom.value)) if grid is not None else Compare(atom.value, atom.sign, atom.limit)
+    return None if possible(atom.where, met) else Settled(False, "no row can satisfy its condition and meet the limit")
+
+
+def _require_number(value: Operand) -> None:
+    if value.kind not in ("integer", "float", "decimal"):
+        raise DuotoneError(f"column {value.column} does not hold numbers: use per_unit min or max")
