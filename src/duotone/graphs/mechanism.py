@@ -85,15 +85,18 @@ class Mechanism:
 
     def _ranked(self) -> tuple[list[Fraction], Array]:
         """The exact Pr[yes] that occur, rising, and the place of each dataset's among them."""
-        kinds = 2 * self.truth.places.astype(np.min_scalar_type(2 * len(self.truth.values))) + self.graph.blue
-        used = np.flatnonzero(np.bincount(kinds)).tolist()
-        truths = [Fraction(self.truth.values[kind // 2]) for kind in used]
-        exact = {kind: t if kind % 2 else 1 - t for kind, t in zip(used, truths, strict=True)}
-        rising = sorted(set(exact.values()))
-        place = {x: i for i, x in enumerate(rising)}
-        ranks = np.zeros(used[-1] + 1, dtype=np.min_scalar_type(len(rising)))
-        ranks[used] = [place[exact[kind]] for kind in used]
-        return rising, ranks[kinds]
+        places, blue = self.truth.places, self.graph.blue
+        truths = [Fraction(value) for value in self.truth.values]
+        yes = {True: truths, False: [1 - truth for truth in truths]}
+        used = {colour: np.flatnonzero(np.bincount(places[blue == colour])).tolist() for colour in yes}
+        rising = sorted({yes[colour][i] for colour, some in used.items() for i in some})
+        rank = {x: i for i, x in enumerate(rising)}
+        ranks = np.zeros((2, len(truths)), dtype=np.min_scalar_type(len(rising)))
+        for colour, some in used.items():
+            ranks[int(colour), some] = [rank[yes[colour][i]] for i in some]
+        ranked = ranks[0][places]
+        ranked[blue] = ranks[1][places[blue]]
+        return rising, ranked
 
     def check(self, privacy: PrivacyDefinition) -> Check:
         """Definition 1, over every pair of neighbours.

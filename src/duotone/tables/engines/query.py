@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import ibis
 
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
-from duotone.tables.engines.person_columns import PersonColumns
+from duotone.tables.engines.person_columns import Expressions, PersonColumns
 from duotone.tables.engines.results import LISTS, Ends, QueryResult, Request, Tally, Votes, counts, found_of, spread
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import ALWAYS, Condition
@@ -26,27 +26,28 @@ class People:
     by: tuple[str, ...] = ()
     most: int = 1
 
-    def table(self, recipes: Sequence[PersonColumns]) -> Any:
-        """One row per person, or per person and group: the recipes' columns, and the keys as k0, k1, …
+    def table(self, wanted: Sequence[PersonColumns]) -> Any:
+        """One row per person, or per person and group: the wanted columns, and the keys as k0, k1, …
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
         """
+        rows = self._rows()
+        keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
+        if self.unit is None:
+            return rows.select(**keys, **(_named(wanted, lambda c, _: c.alone(rows)) or NO_COLUMN))
+        of_rows = rows.select(unit=rows[self.unit], **keys, **_named(wanted, lambda c, _: c.rows(rows)))
+        merged = _named(wanted, lambda c, name: c.merged(of_rows, name))
+        people = of_rows.group_by(["unit", *keys]).agg(**merged) if merged else of_rows.distinct()
+        if self.by and self.most is not None:
+            people = self._bounded(people, list(keys))
+        return people.select(*keys, **(_named(wanted, lambda c, name: c.person(people, name)) or NO_COLUMN))
+
+    def _rows(self) -> Any:
+        """The rows that take part, and that name a person and a group."""
         rows = self.source.rows
         named = [_nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
         conditions = named + ([holds(self.where, rows)] if self.where not in (None, ALWAYS) else [])
-        rows = rows.filter(conditions) if conditions else rows
-        keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
-        if self.unit is None:
-            columns = {f"m{i}{n}": e for i, m in enumerate(recipes) for n, e in m.alone(rows).items()}
-            return rows.select(**keys, **(columns or {"one": ibis.literal(1)}))
-        columns = {f"m{i}{n}": e for i, m in enumerate(recipes) for n, e in m.rows(rows).items()}
-        flat = rows.select(unit=rows[self.unit], **keys, **columns)
-        merged = {f"m{i}{n}": e for i, m in enumerate(recipes) for n, e in m.merged(flat, f"m{i}").items()}
-        people = flat.group_by(["unit", *keys]).agg(**merged) if merged else flat.distinct()
-        if self.by and self.most is not None:
-            people = self._bounded(people, list(keys))
-        columns = {f"m{i}{n}": e for i, m in enumerate(recipes) for n, e in m.person(people, f"m{i}").items()}
-        return people.select(*keys, **(columns or {"one": ibis.literal(1)}))
+        return rows.filter(conditions) if conditions else rows
 
     def _bounded(self, people: Any, keys: list[str]) -> Any:
         text = ibis.literal("\x1f").join([people[column].cast("string") for column in ("unit", *keys)])
@@ -57,6 +58,13 @@ class People:
 
 LONGEST = 1024
 """The characters that a key or a unit may have."""
+NO_COLUMN = {"one": ibis.literal(1)}
+"""A table has at least one column, also where people are only counted."""
+
+
+def _named(wanted: Sequence[PersonColumns], expressions: Callable[[PersonColumns, str], Expressions]) -> dict[str, Any]:
+    """The expressions of every comparison, each under the prefix of its own: m0, m1, …"""
+    return {f"m{i}{name}": e for i, c in enumerate(wanted) for name, e in expressions(c, f"m{i}").items()}
 
 
 def _nameable(column: Any) -> Any:
