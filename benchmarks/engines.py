@@ -66,7 +66,6 @@ def beside(source: Source, own: Callable[[str], Any], rounds: int) -> None:
 
 def postgres(rows: int) -> None:
     import psycopg
-
     from postgres_server import server
 
     with server() as url, psycopg.connect(url, autocommit=True) as connection:

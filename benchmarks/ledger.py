@@ -21,9 +21,9 @@ from statistics import median
 from typing import Any
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
-from duotone.ledger.filters import AdvancedComposition, BasicComposition
 from duotone.ledger.ledger import Ledger
-from duotone.ledger.planned import PlannedComposition
+from duotone.ledger.planned_composition import PlannedComposition
+from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition
 from duotone.ledger.stores import open_store
 from duotone.ledger.sums import Spent
 from duotone.plotting import BLUE, FAINT, INK, RED, save, spending

@@ -30,7 +30,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from duotone import ApproxDP, ColouredGraph, TruthTable, design
 from duotone.graphs.values import ValuesByDataset
-from duotone.machine import cores, everywhere
+from duotone.resources import cores, everywhere
 
 PRIVACY = ApproxDP(1, 1e-3)
 VALUES = (0.5, 0.52, 0.55, 0.6, 0.58)

@@ -11,7 +11,10 @@ import duotone
 
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
-FORMULAS = ("approx_dp", "closed_form", "rounded", "certificate", "audit", "loss_distributions", "sums", "filters", "planned")
+FORMULAS = (
+    "approx_dp", "iterated_step", "rounded", "certificate", "audit", "loss_distributions", "sums", "privacy_filters",
+    "planned_composition",
+)  # fmt: skip
 
 
 def test_public_names_are_exactly_the_documented_ones() -> None:
@@ -33,6 +36,15 @@ def test_every_address_in_the_documents_leads_to_something_with_a_docstring() ->
     assert len(addresses) >= 30
     for address in addresses:
         assert resolve_name(address).__doc__, address
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    """In the text with its package; in the ways of a question and of a charge within `tables` and `ledger`."""
+    page = (DOCS / "architecture.md").read_text()
+    files = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", page) + re.findall(r"^ +((?:\w+/)*\w+\.py) ", page, re.M)
+    assert len(files) > 30
+    for file in files:
+        assert any((SOURCE / room / file).exists() for room in ("", "tables", "ledger")), file
 
 
 def test_privacy_parameters_stand_in_formulas_of_one_file_only() -> None:

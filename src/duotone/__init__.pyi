@@ -6,8 +6,8 @@ from .graphs.mechanism import Mechanism as Mechanism
 from .graphs.morphism import Morphism as Morphism
 from .graphs.optimum import design as design
 from .graphs.truth_table import TruthTable as TruthTable
-from .ledger.filters import Charge as Charge
 from .ledger.ledger import open_ledger as open_ledger
+from .ledger.privacy_filters import Charge as Charge
 from .line.mechanism import balanced as balanced
 from .line.mechanism import partition_selection as partition_selection
 from .line.mechanism import with_boundary as with_boundary

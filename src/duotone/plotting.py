@@ -17,7 +17,7 @@ from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import boundary_morphism
 from duotone.ledger.account import Statement
-from duotone.ledger.filters import BasicComposition
+from duotone.ledger.privacy_filters import BasicComposition
 from duotone.line.mechanism import NEVER, LineMechanism, balanced, tradeoff
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import PrivacyDefinition

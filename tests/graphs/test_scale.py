@@ -16,7 +16,7 @@ from strategies import coloured_graphs, exact_budgets, float_budgets, probabilit
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import _csr as edges
-from duotone.graphs import sweeps
+from duotone.graphs import propagate_sweeps as sweeps
 from duotone.graphs.distance import far
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import NEVER
@@ -196,7 +196,7 @@ def test_bad_arrays(fast: Any, build: Any, says: str) -> None:
 
 def test_memory_of_a_graph_is_asked_for_beforehand(fast: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fast(True)
-    monkeypatch.setattr("duotone.machine.free_memory", lambda: 16)
+    monkeypatch.setattr("duotone.resources.free_memory", lambda: 16)
     with pytest.raises(DuotoneError, match=r"2 nodes and 1 edges need 0\.0 GiB"):
         ColouredGraph.from_arrays([[0, 1]], TWO)
 

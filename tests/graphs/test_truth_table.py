@@ -151,7 +151,7 @@ def test_bad_tables(tmp_path: Path, build: Any, says: str) -> None:
 
 def test_memory_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     table = TruthTable.from_function(20, lambda x: x > 99)
-    monkeypatch.setattr("duotone.machine.free_memory", lambda: 2**19)
+    monkeypatch.setattr("duotone.resources.free_memory", lambda: 2**19)
     with pytest.raises(DuotoneError, match="the levels of 20 voters need"):
         table.levels()
     with pytest.raises(DuotoneError, match="the answers of 30 voters need"):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
-from duotone.ledger.filters import AdvancedComposition, BasicComposition, PrivacyFilter, read, short, write
-from duotone.ledger.planned import PlannedComposition, choose, rule_of
+from duotone.ledger.planned_composition import PlannedComposition, choose, rule_of
+from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, read, short, write
 from duotone.ledger.sums import Spent, exactly, exp_above, log_above
 
 ONE = ApproxDP(1, "1e-6")

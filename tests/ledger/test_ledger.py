@@ -26,9 +26,9 @@ from duotone.errors import LedgerError
 from duotone.ledger.entries import key_of, row_of
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Pages, Row, open_store
-from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.stores.sqlite import SqliteStore
+from duotone.ledger.stores.store import MIGRATIONS, SCHEMA
 from duotone.ledger.verify import verify
 
 HERE = Path(__file__).parents[1] / "support"
@@ -602,7 +602,7 @@ def test_a_long_ledger_is_read_in_pieces(path: Path) -> None:
 
 def test_charges_do_not_wait_for_those_who_read(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long ledger is verified, shown, exported and copied while another program charges it in the middle of that."""
-    monkeypatch.setattr(duotone.ledger.stores.protocol, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.store, "CHUNK", 8)
     monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
     with open_ledger(path) as ledger, open_ledger(path, wait=0.2) as other:
         register(ledger, ApproxDP(8))
@@ -629,7 +629,7 @@ def test_charges_do_not_wait_for_those_who_read(path: Path, tmp_path: Path, monk
 
 
 def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duotone.ledger.stores.protocol, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.store, "CHUNK", 8)
     monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
     for name in ("a", "b"):
         with open_ledger(tmp_path / name) as ledger:
@@ -775,7 +775,7 @@ def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
         ask(ledger, "small", Charge(balanced(ApproxDP("0.01", "1e-12"))))
         assert ledger.verify().holds
     with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duotone.ledger.planned.PlannedComposition.accepts", lambda *_: None)
+        patch.setattr("duotone.ledger.planned_composition.PlannedComposition.accepts", lambda *_: None)
         ask(ledger, "large", Charge(balanced(ApproxDP(50, "1/2"))))
     with open_ledger(tmp_path / "l") as ledger:
         assert ledger.verify().problems == ("entry 4 is for an answer that a budget of the rule plan does not sell",)

@@ -20,7 +20,7 @@ from duotone.cli.app import main
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.postgres import PostgresStore
-from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA, Pages
+from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Pages
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
 

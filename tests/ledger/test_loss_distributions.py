@@ -28,7 +28,7 @@ from duotone.ledger.loss_distributions import (
     pair_of,
     pair_of_notion,
 )
-from duotone.ledger.planned import PlannedComposition
+from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable, line_table
@@ -231,7 +231,7 @@ def test_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['dp_accounting.pld.pld_pmf'] = None\n"
         "from duotone import ApproxDP, MissingExtra\n"
-        "from duotone.ledger.planned import PlannedComposition\n"
+        "from duotone.ledger.planned_composition import PlannedComposition\n"
         "try: PlannedComposition.most(ApproxDP(1, '1e-6'), ApproxDP('0.1', '1e-9'))\n"
         "except MissingExtra as e: print(e)"
     )

@@ -16,7 +16,7 @@ from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger import ledger as module
 from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger
-from duotone.ledger.turns import Turns
+from duotone.ledger.question_lock import Turns
 
 HERE = Path(__file__).parents[1] / "support"
 

@@ -14,7 +14,7 @@ from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.ledger.ledger import Ledger
-from duotone.tables.sql.question import read_question
+from duotone.tables.sql.read_question import read_question
 
 
 def main(folder: str) -> None:

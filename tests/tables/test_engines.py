@@ -19,7 +19,7 @@ import spark_cluster
 
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.cli.app import main
-from duotone.tables.conformance import CASES
+from duotone.tables.engine_conformance import CASES
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.postgres import of_column
 

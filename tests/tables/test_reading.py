@@ -30,8 +30,8 @@ from duotone.tables.engines import Source, open_source
 from duotone.tables.engines import duckdb as embedded
 from duotone.tables.engines.postgres import _arrow
 from duotone.tables.engines.query import LONGEST
-from duotone.tables.engines.reading import of_type
 from duotone.tables.engines.results import MOST_ENDS
+from duotone.tables.engines.stored_values import of_type
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")

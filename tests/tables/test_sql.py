@@ -20,9 +20,9 @@ from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 import duotone
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.tables.sql.atoms import LinearThreshold, Term
+from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand
-from duotone.tables.sql.question import read_question
+from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import Bounds, Grid, score
 

@@ -141,7 +141,7 @@ def reset_clock(
 
 def written(account: Statement) -> dict[str, Any]:
     """A statement as JSON."""
-    from duotone.ledger.filters import definition_text
+    from duotone.ledger.privacy_filters import definition_text
 
     registered, (epsilon, delta) = account.registered, account.spent
     charges = [

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.machine import everywhere, must_fit
 from duotone.privacy.definition import Array
+from duotone.resources import everywhere, must_fit
 
 MOST_NODES = 2**31 - 2
 """Node numbers are 32-bit, and one number stands for nobody."""

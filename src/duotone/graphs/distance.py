@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from duotone.graphs._csr import small
-from duotone.machine import everywhere
 from duotone.privacy.definition import Array
+from duotone.resources import everywhere
 
 NARROW, WIDE = np.dtype(np.uint8), np.dtype(np.int32)
 SHARE = 16

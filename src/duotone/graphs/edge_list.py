@@ -12,8 +12,8 @@ import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs._csr import compressed
-from duotone.machine import literal_path
 from duotone.privacy.definition import Array
+from duotone.resources import literal_path
 
 CHUNK = 2**22
 """The edges fetched at a time."""

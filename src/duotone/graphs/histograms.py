@@ -11,8 +11,8 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import NEVER
-from duotone.machine import everywhere, must_fit, progress
 from duotone.privacy.definition import Array
+from duotone.resources import everywhere, must_fit, progress
 
 Neighbours = Literal["add-remove", "replace"]
 Question = Callable[..., Any]

@@ -11,7 +11,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.morphism import Morphism
-from duotone.graphs.pairs import extremes, first_pair
+from duotone.graphs.neighbour_pairs import extremes, first_pair
 from duotone.graphs.values import ValuesByDataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly

@@ -15,9 +15,9 @@ from duotone.graphs._csr import small
 from duotone.graphs.distance import deepest, looked_up
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
-from duotone.graphs.sweeps import swept
+from duotone.graphs.propagate_sweeps import swept
+from duotone.graphs.propagate_waves import Clash, carried
 from duotone.graphs.values import ValuesByDataset
-from duotone.graphs.waves import Clash, carried
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterate, represent

@@ -15,9 +15,9 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import NEVER
-from duotone.machine import everywhere, must_fit, progress, whole_file
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, number
+from duotone.resources import everywhere, must_fit, progress, whole_file
 
 MOST_VOTERS = 32
 PADDED = 17

@@ -1,5 +1,8 @@
-"""The ledger: what was spent on each dataset, durably, and whether one answer more still fits.
+"""The ledger: what was spent on each dataset, durably, and whether one answer more still fits into its budget.
 
-Imports `line` and `privacy`. Start with `ledger` (a charge, top to bottom). `filters` and `planned` decide what fits, `sums`
-adds up, `entries` says what is written, `verify` re-checks it, `loss_distributions` composes answers, `stores` keep entries.
+Imports `line` (a charge is for answers of a line's mechanism). Start with `ledger`: a charge, from top to bottom.
+`privacy_filters` decides whether a charge fits, by the rules of composition (`planned_composition` is one, on
+`loss_distributions`); `sums` are the running totals they look at; `entries` what is written and how it is chained; `account` a
+dataset's registration and statement; `verify` re-checks a whole ledger; `question_lock` keeps threads with the same question
+apart; `stores` keep the entries.
 """

@@ -9,8 +9,8 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
-from duotone.ledger.filters import PrivacyFilter, read
-from duotone.ledger.planned import rule_of
+from duotone.ledger.planned_composition import rule_of
+from duotone.ledger.privacy_filters import PrivacyFilter, read
 from duotone.ledger.stores import Pages, Row, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent

@@ -16,7 +16,7 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.filters import read
+from duotone.ledger.privacy_filters import read
 from duotone.ledger.stores import Row
 from duotone.ledger.sums import Spent, exactly
 

@@ -14,12 +14,12 @@ from typing import Any, Self
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Receipt, Registered, Statement, book, intact, names, statement
 from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
-from duotone.ledger.filters import Charge, RuleName, boundary_text, read, short, write
-from duotone.ledger.planned import choose
+from duotone.ledger.planned_composition import choose
+from duotone.ledger.privacy_filters import Charge, RuleName, boundary_text, read, short, write
+from duotone.ledger.question_lock import Turns
 from duotone.ledger.stores import Pages, Store, open_store
 from duotone.ledger.stores.backup import new_file
 from duotone.ledger.stores.scan import Scan
-from duotone.ledger.turns import Turns
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP

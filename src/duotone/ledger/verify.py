@@ -8,8 +8,8 @@ from datetime import datetime
 
 from duotone.errors import DuotoneError
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
-from duotone.ledger.filters import PrivacyFilter, read, sale_of
-from duotone.ledger.planned import rule_of
+from duotone.ledger.planned_composition import rule_of
+from duotone.ledger.privacy_filters import PrivacyFilter, read, sale_of
 from duotone.ledger.stores import Row
 
 MOST_PROBLEMS = 100

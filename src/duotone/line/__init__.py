@@ -1,5 +1,5 @@
 """The optimum on a line, to which every question reduces: how likely the true answer is at each distance to the boundary.
 
-Imports `privacy` and `errors`. Start with `mechanism` (the recurrence and its closed form); `table` has the same in whole
-numbers over 2^bits, from which answers are released.
+Imports `privacy`. Start with `mechanism` (the optimal mechanism, by recurrence and in closed form); `table` has the same
+probabilities as whole numbers over 2^bits, from which answers are released.
 """

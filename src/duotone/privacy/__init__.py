@@ -1,5 +1,6 @@
-"""A privacy definition is one step bound φ: how large the probability of an answer may be at a neighbour, given it here.
+"""A privacy definition is one step bound φ: an answer of probability x for one dataset has at most φ(x) for a neighbour.
 
-Imports nothing but `errors` and `cached`. Start with `definition` (what every definition has), then `approx_dp` ((ε, δ)).
-`numbers` holds exact numbers and directed rounding, `rounded` a definition on whole multiples of 2^−bits.
+Imports `errors` and `cached`. Start with `definition` (what every definition has), then `approx_dp` ((ε, δ)). `iterated_step`
+is φ applied n times, to float64; `rounded` a definition on whole multiples of 2^−bits; `numbers` exact numbers and directed
+rounding.
 """

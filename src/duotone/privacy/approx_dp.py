@@ -15,8 +15,8 @@ import numpy as np
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.privacy.closed_form import iterates
 from duotone.privacy.definition import Array, whole_numbers
+from duotone.privacy.iterated_step import iterates
 from duotone.privacy.numbers import (
     Given,
     Number,

@@ -1,8 +1,10 @@
 """Questions: yes/no questions about the people in a table, and how far each table is from flipping its answer.
 
-A question has a truth and a level on every dataset. The level is the fewest people that must join, leave or change to
-flip the answer, less one, and −1 minus that for a no. What privacy rests on is the ±1 rule: neighbours' levels differ by
-at most 1. Being exact makes answers optimal as well.
+Imports `graphs`. A question has a truth and a level on every dataset. If the fewest people that must join or leave (or
+change, under replace) to flip the answer are d, the level is d − 1 for a yes and −d for a no. What privacy rests on is the
+±1 rule: neighbours' levels differ by at most 1. Where levels are exactly that, and not only a safe bound, answers are optimal
+as well. Start with `protocol` (what a question is, and brute force that checks one); then a file for each kind: `threshold`,
+`quantile`, `difference`, `plurality`, and `combined` for and, or, not.
 """
 
 from duotone.questions.combined import Combined, Negated

@@ -15,9 +15,9 @@ from typing import Any, cast
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.machine import progress
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.release.coin import Answer
+from duotone.resources import progress
 
 CHUNK = 2**22
 LONG = 2**28

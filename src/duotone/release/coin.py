@@ -22,9 +22,9 @@ from duotone.errors import DuotoneError
 from duotone.graphs.table import GraphTable
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable, line_table
-from duotone.machine import progress
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
+from duotone.resources import progress
 
 CHUNK = 2**18
 """Answers per key and per round of the loop: its buffers fit into the cache."""

@@ -12,13 +12,13 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.comparisons import Declared
-from duotone.tables.conformance import require_trial
+from duotone.tables.engine_conformance import require_trial
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
 from duotone.tables.prepared import Answers, Key, Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.condition import Kind
-from duotone.tables.sql.question import read_question
+from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
 
 TRIAL = ApproxDP(1, "1e-6")

@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.ledger.account import Receipt
-from duotone.ledger.filters import Charge
 from duotone.ledger.ledger import Ledger
+from duotone.ledger.privacy_filters import Charge
 from duotone.line.mechanism import balanced, partition_selection
 from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.release.coin import Basis, Coin
 from duotone.tables.comparisons import CompiledComparison, Declared
-from duotone.tables.compile import Compiled, compile_question
+from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.engines import Source
 from duotone.tables.engines.query import People, gather, kept
-from duotone.tables.engines.reading import columns_in
 from duotone.tables.engines.results import require_reach
 from duotone.tables.engines.source import UNREADABLE, quietly
-from duotone.tables.sql.atoms import ParsedQuestion
+from duotone.tables.engines.stored_values import columns_in
+from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 
 Key = tuple[Any, ...]

@@ -1,4 +1,10 @@
-"""Where a ledger is kept: a file on this machine, or a Postgres database that a team shares."""
+"""Where a ledger is kept: a file on this machine (SQLite), or a Postgres database that a team shares.
+
+Start with `store`: what a store offers (`Store`), and the entries inside one transaction (`Pages`); a new store implements that
+and is opened here. `sqlite` is the file (`sqlite_connection`, `filelock`, and `journal` for what SQLite leaves beside it),
+`postgres` the database (`postgres_schema` its functions); `process_bound` keeps connections from forked children, `scan`
+reads a whole ledger, `backup` writes a new file.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import re
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.ledger.stores.protocol import Pages, Row, Store
+from duotone.ledger.stores.store import Pages, Row, Store
 
 __all__ = ["Pages", "Row", "Store", "open_store"]
 

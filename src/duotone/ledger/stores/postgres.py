@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
-from duotone.ledger.stores.base import BaseStore, Pinned
 from duotone.ledger.stores.postgres_schema import APPEND, LOCK, VERSION, appending, durable, functions, only, text
-from duotone.ledger.stores.protocol import SCHEMA, Pages, Row, number_of
+from duotone.ledger.stores.process_bound import BaseStore, Pinned
+from duotone.ledger.stores.store import SCHEMA, Pages, Row, number_of
 
 CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""

@@ -6,7 +6,7 @@ tables of one schema that stands in them by name, and nobody may call them unles
 
 from __future__ import annotations
 
-from duotone.ledger.stores.protocol import Row
+from duotone.ledger.stores.store import Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from duotone.errors import LedgerError
-from duotone.ledger.stores.protocol import CHUNK, Pages, Row, Store
+from duotone.ledger.stores.store import CHUNK, Pages, Row, Store
 
 End = TypeVar("End")
 

@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from duotone.errors import LedgerBusy, LedgerError
-from duotone.ledger.stores.base import BaseStore
 from duotone.ledger.stores.filelock import FileLock
 from duotone.ledger.stores.journal import check_journal, check_no_log, in_wal_mode, is_interrupted, mark_of
-from duotone.ledger.stores.protocol import SCHEMA, Pages
-from duotone.ledger.stores.sqlite_file import OpenFile, convert, copied, schema_of, transaction
+from duotone.ledger.stores.process_bound import BaseStore
+from duotone.ledger.stores.sqlite_connection import OpenFile, convert, copied, schema_of, transaction
+from duotone.ledger.stores.store import SCHEMA, Pages
 
 
 class SqliteStore(BaseStore):

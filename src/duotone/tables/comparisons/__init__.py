@@ -6,13 +6,13 @@ A file for each kind: `linear_threshold`, `quantile_threshold`, `mean_difference
 
 from __future__ import annotations
 
-from duotone.tables.comparisons.compiled import CompiledComparison, Declared, Results
-from duotone.tables.comparisons.linear_threshold import linear_threshold
-from duotone.tables.comparisons.linear_threshold import one_value_each as _average
-from duotone.tables.comparisons.mean_difference import mean_difference
-from duotone.tables.comparisons.mode_is import mode_is
-from duotone.tables.comparisons.quantile_threshold import quantile_threshold
-from duotone.tables.sql.atoms import Atom, LinearThreshold, MeanDifference, QuantileThreshold
+from duotone.tables.comparisons.difference import mean_difference
+from duotone.tables.comparisons.plurality import mode_is
+from duotone.tables.comparisons.quantile import quantile_threshold
+from duotone.tables.comparisons.shared import CompiledComparison, Declared, Results
+from duotone.tables.comparisons.threshold import linear_threshold
+from duotone.tables.comparisons.threshold import one_value_each as _average
+from duotone.tables.sql.comparison import Atom, LinearThreshold, MeanDifference, QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Condition
 
 __all__ = ["CompiledComparison", "Declared", "Results", "compile_comparison", "one_value_each"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.questions.threshold import Scores, levels
-from duotone.tables.comparisons.compiled import Array, Declared, Levels, Results
+from duotone.tables.comparisons.shared import Array, Declared, Levels, Results
 from duotone.tables.engines.results import Result
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.reading import literal, quoted
+from duotone.tables.engines.stored_values import literal, quoted
 
 READ = """columns = {'line': 'VARCHAR', 'rest': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '',
 escape = '', comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false, null_padding = true, nullstr = '\x02',

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.machine import keep_in_child, literal_path
+from duotone.resources import keep_in_child, literal_path
 from duotone.tables.engines.csv import header, lines_of
-from duotone.tables.engines.frames import columns_of, of_arrow, plain_type, wide
-from duotone.tables.engines.reading import OTHER, Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.data_frames import columns_of, of_arrow, plain_type, wide
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted, text
 from duotone.tables.sql.condition import Kind
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.machine import keep_in_child
-from duotone.tables.engines.reading import OTHER, Columns, Reading, quoted
+from duotone.resources import keep_in_child
 from duotone.tables.engines.source import Source, closed_on_error, quietly
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, quoted
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.tables.engines.reading import Columns
+from duotone.tables.engines.stored_values import Columns
 from duotone.tables.sql.condition import Kind
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"

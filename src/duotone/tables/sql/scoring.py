@@ -10,7 +10,7 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, number, show
-from duotone.tables.sql.atoms import LinearThreshold, Term
+from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from duotone import DuotoneError, machine
+from duotone import DuotoneError
+from duotone import resources as machine
 
 
 def test_every_piece_is_done_once_and_in_order() -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
-from duotone.tables.comparisons.compiled import CompiledComparison, Declared, independent, require_short
 from duotone.tables.comparisons.scores import score_levels
+from duotone.tables.comparisons.shared import CompiledComparison, Declared, independent, require_short
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, valued
 from duotone.tables.engines.results import Ends, Tally
-from duotone.tables.sql.atoms import LinearThreshold, Settled
+from duotone.tables.sql.comparison import LinearThreshold, Settled
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, both
 from duotone.tables.sql.scoring import INTEGER_STEPS, Grid, Score, grid_of, score
 

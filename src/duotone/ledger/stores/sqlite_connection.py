@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import LedgerError
-from duotone.ledger.stores.base import Pinned
 from duotone.ledger.stores.filelock import FileLock, log_unused
 from duotone.ledger.stores.journal import beside, check_journal, is_interrupted, is_mount_point, snapshot
-from duotone.ledger.stores.protocol import MIGRATIONS, SCHEMA, Pages, number_of
+from duotone.ledger.stores.process_bound import Pinned
+from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Pages, number_of
 
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
 _INSIDE = threading.RLock()

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.atoms import (
+from duotone.tables.sql.build_comparison import Aggregate, mean, ranked, ratio, total
+from duotone.tables.sql.comparison import (
     BoolOp,
     LinearThreshold,
     Mean,
@@ -25,11 +26,8 @@ from duotone.tables.sql.atoms import (
     Term,
     Tree,
 )
-from duotone.tables.sql.building import Aggregate, mean, ranked, ratio, total
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Kind, Not, Operand, both
-from duotone.tables.sql.naming import drop_names
-from duotone.tables.sql.parsing import parse
-from duotone.tables.sql.reading import (
+from duotone.tables.sql.read_condition import (
     MIRRORED,
     NUMERIC,
     SIGNS,
@@ -41,6 +39,8 @@ from duotone.tables.sql.reading import (
     read_operand,
 )
 from duotone.tables.sql.satisfiable import combinations
+from duotone.tables.sql.syntax import parse
+from duotone.tables.sql.table_names import drop_names
 
 Columns = Mapping[str, Kind]
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)

@@ -14,7 +14,7 @@ from duotone.errors import DuotoneError
 from duotone.questions.protocol import Neighbours
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.results import Request, Result
-from duotone.tables.sql.atoms import Settled
+from duotone.tables.sql.comparison import Settled
 from duotone.tables.sql.condition import Condition, Operand, both, columns_of
 from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import FLOAT_STEPS, Bounds, Grid

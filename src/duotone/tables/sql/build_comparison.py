@@ -9,9 +9,9 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.atoms import BoolOp, LinearThreshold, QuantileThreshold, Settled, Term, Tree
+from duotone.tables.sql.comparison import BoolOp, LinearThreshold, QuantileThreshold, Settled, Term, Tree
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Not, Operand, Value, both
-from duotone.tables.sql.reading import compare
+from duotone.tables.sql.read_condition import compare
 
 ONE = Fraction(1)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from duotone.graphs._csr import small
 from duotone.graphs.graph import ColouredGraph
-from duotone.machine import everywhere
 from duotone.privacy.definition import Array
+from duotone.resources import everywhere
 
 
 def extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tuple[Array, Array]:

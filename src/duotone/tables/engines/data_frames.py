@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.reading import OTHER, Reading, date, day, moment, number, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Reading, date, day, moment, number, quoted, text
 
 NO_FRAME = "that is not a table: give a file, or a data frame of pandas or Polars or an Arrow table, whose columns have types"
 ROWS = "duotone_rows"

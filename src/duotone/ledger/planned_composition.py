@@ -10,17 +10,6 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.ledger.filters import (
-    AdvancedComposition,
-    BasicComposition,
-    Charge,
-    PrivacyFilter,
-    RuleName,
-    boundary_text,
-    definition_text,
-    read,
-    write,
-)
 from duotone.ledger.loss_distributions import (
     LEAST,
     LONGEST,
@@ -34,6 +23,17 @@ from duotone.ledger.loss_distributions import (
     losses,
     pair_of,
     pair_of_notion,
+)
+from duotone.ledger.privacy_filters import (
+    AdvancedComposition,
+    BasicComposition,
+    Charge,
+    PrivacyFilter,
+    RuleName,
+    boundary_text,
+    definition_text,
+    read,
+    write,
 )
 from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
 from duotone.line.mechanism import Boundary, on_line

@@ -6,11 +6,11 @@ import math
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
-from duotone.tables.comparisons.compiled import CompiledComparison, Declared, independent, possible, require_short
 from duotone.tables.comparisons.scores import score_levels
+from duotone.tables.comparisons.shared import CompiledComparison, Declared, independent, possible, require_short
 from duotone.tables.engines.person_columns import ranked
 from duotone.tables.engines.results import Tally
-from duotone.tables.sql.atoms import QuantileThreshold, Settled
+from duotone.tables.sql.comparison import QuantileThreshold, Settled
 from duotone.tables.sql.condition import Compare, IsNull, Not, Operand, holds
 from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import Grid, grid_of

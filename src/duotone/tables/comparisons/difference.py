@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from duotone.errors import DuotoneError
 from duotone.questions.difference import Side, difference_level
 from duotone.questions.protocol import Neighbours
-from duotone.tables.comparisons.compiled import (
+from duotone.tables.comparisons.shared import (
     Array,
     CompiledComparison,
     Declared,
@@ -22,7 +22,7 @@ from duotone.tables.comparisons.compiled import (
 )
 from duotone.tables.engines.person_columns import dueling
 from duotone.tables.engines.results import Ends, Result
-from duotone.tables.sql.atoms import Mean, MeanDifference, Settled
+from duotone.tables.sql.comparison import Mean, MeanDifference, Settled
 from duotone.tables.sql.condition import IsNull, Not, Operand
 from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import LARGEST, Grid, grid_of

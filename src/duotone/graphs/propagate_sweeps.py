@@ -12,9 +12,9 @@ import numpy as np
 from duotone.graphs.distance import deepest
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.values import ValuesByDataset
-from duotone.machine import everywhere
 from duotone.privacy.definition import Array, PrivacyDefinition, represent
 from duotone.privacy.numbers import Number, complement
+from duotone.resources import everywhere
 
 MOST_VALUES, LONGEST = 64, 128
 """The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""

@@ -11,7 +11,7 @@ from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import CompiledComparison, Declared, Results, compile_comparison, one_value_each
 from duotone.tables.engines.results import Ends, Request, Result, Tally
-from duotone.tables.sql.atoms import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
+from duotone.tables.sql.comparison import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
 
 
