@@ -1,9 +1,9 @@
 """Where a ledger is kept: a file on this machine (SQLite), or a Postgres database that a team shares.
 
-Start with `store`: what a store offers (`Store`), and the entries inside one transaction (`Pages`); a new store implements that
-and is opened here. `sqlite` is the file (`sqlite_connection`, `filelock`, and `journal` for what SQLite leaves beside it),
-`postgres` the database (`postgres_schema` its functions); `process_bound` keeps connections from forked children, `scan`
-reads a whole ledger, `backup` writes a new file.
+Start with `store`: what a store offers (`Store`), and the entries inside one transaction (`Pages`); a new store implements
+that and is opened by `open_store`, here. `sqlite` is the file (`sqlite_connection`, `filelock`, and `journal` for what
+SQLite leaves beside it), `postgres` the database (`postgres_schema` its functions); `process_bound` keeps connections from
+forked children, `scan` reads a whole ledger, `backup` writes a new file.
 """
 
 from __future__ import annotations

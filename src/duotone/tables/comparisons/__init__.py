@@ -1,7 +1,8 @@
 """Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
 
-A file for each kind: `linear_threshold`, `quantile_threshold`, `mean_difference`, `mode_is`. `compiled` has what they share,
-`scores` the levels of sums. Start with `compile_comparison`.
+Start with `compile_comparison`, here, which knows the kinds: a file for each, as in `questions`, whose levels they use:
+`threshold`, `quantile`, `difference`, `plurality`. `shared` has what they have in common, `scores` the levels of sums. To add
+a kind: `sql/comparison` and `sql/read_question` (how it is written), `questions` (its level), a file here.
 """
 
 from __future__ import annotations
