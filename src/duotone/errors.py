@@ -75,9 +75,9 @@ class LedgerBusy(LedgerError):
 
     def __init__(self, place: str, wait: float, why: str = "") -> None:
         self.place, self.wait, self.why = place, wait, why
-        said = f" ({why})" if why else ""
+        reason = f" ({why})" if why else ""
         super().__init__(
-            f"the ledger {place} was kept busy by others for {wait:g} seconds{said}; nothing was released: try again"
+            f"the ledger {place} was kept busy by others for {wait:g} seconds{reason}; nothing was released: try again"
         )
 
     def __reduce__(self) -> tuple[type[LedgerBusy], tuple[str, float, str]]:

@@ -111,7 +111,7 @@ def broken_row(indptr: Array, indices: Array, start: int, stop: int) -> int:
 @njit(cache=True, nogil=True)
 def mark_boundary(indptr: Array, indices: Array, blue: Array, distance: Array, far: int, start: int, stop: int) -> int:
     """Definition 5. Distance 0 where a neighbour has the other colour, far elsewhere; how many have one."""
-    found = 0
+    marked = 0
     for i in range(start, stop):
         own, k, high = blue[i], indptr[i], indptr[i + 1]
         while k < high and blue[indices[k]] == own:
@@ -119,22 +119,22 @@ def mark_boundary(indptr: Array, indices: Array, blue: Array, distance: Array, f
         distance[i] = far
         if k < high:
             distance[i] = 0
-            found += 1
-    return found
+            marked += 1
+    return marked
 
 
 @njit(cache=True, nogil=True)
 def pull(indptr: Array, indices: Array, distance: Array, far: int, reached: int, start: int, stop: int) -> int:
     """One level, bottom-up: a node not yet reached looks for a neighbour at the last distance."""
-    found = 0
+    newly_reached = 0
     for i in range(start, stop):
         if distance[i] == far:
             for k in range(indptr[i], indptr[i + 1]):
                 if distance[indices[k]] == reached:
                     distance[i] = reached + 1
-                    found += 1
+                    newly_reached += 1
                     break
-    return found
+    return newly_reached
 
 
 @njit(cache=True, nogil=True)

@@ -104,15 +104,15 @@ class Mechanism:
         Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
         `holds` is never claimed wrongly. (For a notion of one's own it is as right as that notion's step.)
         """
-        notion = exactly(privacy)
+        exact = exactly(privacy)
         yes, rank = self._ranked()
         above, below = extremes(self.graph, rank, len(yes), self.graph.blue)
         slacks: dict[tuple[int, bool], Fraction] = {}
         for c, x in enumerate(yes):  # the lower of two yes, or of two no, says how large the other may be
             if above[c] >= c:
-                slacks[c, True] = Fraction(notion.step(x)) - yes[above[c]]
+                slacks[c, True] = Fraction(exact.step(x)) - yes[above[c]]
             if below[c] <= c:
-                slacks[c, False] = Fraction(notion.step(1 - x)) - (1 - yes[below[c]])
+                slacks[c, False] = Fraction(exact.step(1 - x)) - (1 - yes[below[c]])
         if not slacks:
             return Check(True, None, None)
         worst = min(slacks.values())

@@ -69,18 +69,18 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
     """
     if isinstance(boundary, str) and boundary == "balanced":
         return {}
-    notion = exactly(privacy)
+    exact = exactly(privacy)
     nodes, values = (
         _fixed(graph, boundary) if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray) else _alike(graph, boundary)
     )
-    fixed = dict(zip(nodes.tolist(), (represent(notion, Fraction(m)) for m in values), strict=True))
-    best = design(graph, notion, {graph.names[i]: m for i, m in fixed.items()})
-    others = _from_others(graph, notion, fixed)
+    fixed = dict(zip(nodes.tolist(), (represent(exact, Fraction(m)) for m in values), strict=True))
+    best = design(graph, exact, {graph.names[i]: m for i, m in fixed.items()})
+    others = _from_others(graph, exact, fixed)
     free: dict[Hashable, Number] = {}
     for i, value in fixed.items():
         near = graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist()
-        limits = [notion.step(complement(best.truth[j])) for j in near if not graph.blue[j]]
-        most = min([represent(notion, Fraction(1)), others.get(i, 1), *limits])
+        limits = [exact.step(complement(best.truth[j])) for j in near if not graph.blue[j]]
+        most = min([represent(exact, Fraction(1)), others.get(i, 1), *limits])
         if most - value > (0 if isinstance(most, Fraction) else ROUNDING):
             free[graph.names[i]] = most
     return free
@@ -114,7 +114,7 @@ def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mappin
 
 def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
     """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
-    propagated = _propagated if small(len(graph), len(graph.indices)) else _carried
+    propagated = _propagated if small(len(graph), len(graph.indices)) else _propagated_fast
     try:
         mechanism = propagated(graph, privacy, nodes, values)
         if getattr(privacy, "exact", True) or mechanism.check(privacy).holds:
@@ -135,14 +135,14 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | ValuesByDataset
         raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {shape.size}")
     nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
     if isinstance(boundary, ValuesByDataset):
-        given, index = boundary.values, boundary.places[nodes]
+        distinct, index = boundary.values, boundary.places[nodes]
     else:
         several, index = np.unique(boundary[nodes], return_inverse=True)
-        given = tuple(several.tolist())
+        distinct = tuple(several.tolist())
     used = np.flatnonzero(np.bincount(index, minlength=1)).tolist() if len(nodes) else []
-    places = np.zeros(len(given), dtype=np.min_scalar_type(len(used)))
+    places = np.zeros(len(distinct), dtype=np.min_scalar_type(len(used)))
     places[used] = np.arange(len(used))
-    return nodes, ValuesByDataset(tuple(probability(given[k], "a boundary value") for k in used), places[index])
+    return nodes, ValuesByDataset(tuple(probability(distinct[k], "a boundary value") for k in used), places[index])
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
@@ -185,7 +185,7 @@ def _represented(privacy: PrivacyDefinition, values: ValuesByDataset) -> ValuesB
     return ValuesByDataset(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
 
-def _carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
+def _propagated_fast(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
     """The fast path of large graphs: sweeps where all of it is near the boundary, else a wave per value."""
     fixed = _represented(privacy, values)
     if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:

@@ -76,11 +76,11 @@ class ApproxDP:
                 raise DuotoneError(f"ratio must be finite and at least 1, got {show(y)}")
             exact, e, exponent = isinstance(y, Fraction), _log(Fraction(y)), None
         else:
-            given = _parameter(epsilon, "epsilon")
-            if not 0 <= given < math.inf:
-                raise DuotoneError(f"epsilon must be finite and at least 0, got {show(given)}")
-            exact, e = given == 0, float_below(given) if given > 2**1000 else float(given)
-            exponent = min(Fraction(given), Fraction(LARGEST_EPSILON))
+            parameter = _parameter(epsilon, "epsilon")
+            if not 0 <= parameter < math.inf:
+                raise DuotoneError(f"epsilon must be finite and at least 0, got {show(parameter)}")
+            exact, e = parameter == 0, float_below(parameter) if parameter > 2**1000 else float(parameter)
+            exponent = min(Fraction(parameter), Fraction(LARGEST_EPSILON))
             y = exp_below(exponent)
         self._set(ratio=Fraction(y), delta=d, exact=exact and isinstance(d, Fraction), epsilon=e, exponent=exponent)
 
@@ -291,11 +291,11 @@ class ApproxDP:
         exact = [tuple(Fraction(probability(x)) for x in pair) for pair in _pairs(pairs)]
         sides = [side for p, q in exact for side in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]
         if delta is None:
-            notion = cls(epsilon, ratio=ratio)
-            least = max([Fraction(0), *(a - notion.ratio * b for a, b in sides)])
+            definition = cls(epsilon, ratio=ratio)
+            least = max([Fraction(0), *(a - definition.ratio * b for a, b in sides)])
             if least == 1:
                 raise DuotoneError("two neighbours never give the same answer: no delta below 1 will do")
-            return cls._computed(notion.ratio, least, notion.exponent)
+            return cls._computed(definition.ratio, least, definition.exponent)
         if not (epsilon is None and ratio is None):
             raise DuotoneError("give epsilon (or ratio) to find delta, or delta to find epsilon, not both")
         d = Fraction(cls(0, delta).delta)

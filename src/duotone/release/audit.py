@@ -58,8 +58,8 @@ def audit_answers(
     >>> from duotone import Coin, balanced
     >>> claim = ApproxDP(1, 0.01)
     >>> coin = Coin(balanced(claim))
-    >>> found = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=1 - 1e-10)
-    >>> found.caught
+    >>> audit = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=1 - 1e-10)
+    >>> audit.caught
     False
     """
     if not (isinstance(draws, int) and draws >= 1):
@@ -163,14 +163,14 @@ def _no_way_out() -> Iterator[None]:
 
 
 def _count(answers: Answers, dataset: Any, n: int) -> int:
-    given = _asked(answers, dataset, n)
-    if given.dtype == object and all(isinstance(x, bool | Answer) for x in given.flat):
-        given = np.array([bool(x) for x in given.flat])
-    if given.shape != (n,):
-        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {given.shape}")
-    if not (given.dtype == bool or (given.dtype.kind in "iu" and ((given == 0) | (given == 1)).all())):
+    drawn = _asked(answers, dataset, n)
+    if drawn.dtype == object and all(isinstance(x, bool | Answer) for x in drawn.flat):
+        drawn = np.array([bool(x) for x in drawn.flat])
+    if drawn.shape != (n,):
+        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {drawn.shape}")
+    if not (drawn.dtype == bool or (drawn.dtype.kind in "iu" and ((drawn == 0) | (drawn == 1)).all())):
         raise DuotoneError("the audited function must answer with Booleans, or with 0 and 1")
-    return int(np.count_nonzero(given))
+    return int(np.count_nonzero(drawn))
 
 
 def _sizes(draws: int) -> Iterator[int]:
