@@ -1,7 +1,7 @@
-"""Errors that say what was given, what is allowed and how to mend it.
+"""Errors that say what was given, what is allowed and how to put it right.
 
 ValueError
-└── DuotoneError        anything a caller can mend; the command exits with 2
+└── DuotoneError        anything a caller can put right; the command exits with 2
     ├── Infeasible      no private mechanism has these boundary values
     ├── NotAMorphism    a map tears two neighbours apart
     ├── MissingExtra    an optional library is not installed

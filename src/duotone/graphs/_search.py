@@ -46,7 +46,7 @@ def row_ends(degree: Array, indptr: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def place(first: Array, second: Array, indptr: Array, indices: Array) -> None:
-    """Write each edge into both rows, from their ends backwards: `indptr[i + 1]` wanders to the start of row i."""
+    """Write each edge into both rows, from their ends backwards: `indptr[i + 1]` moves to the start of row i."""
     for e in range(len(first)):
         a, b = first[e], second[e]
         indptr[a + 1] -= 1
@@ -207,7 +207,7 @@ def spread(
     indptr: Array, indices: Array, blue: Array, side: int, fixed: Array, limit: int,
     mark: Array, mine: int, nodes: Array, out: Array, parent: Array,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Mark as `mine` every unmarked neighbour on a side of some nodes, and list it (and whence it was reached).
+    """Mark as `mine` every unmarked neighbour on a side of some nodes, and list it (and where it was reached from).
 
     A fixed dataset has `fixed` above 0, its value's place among the fixed values; one above `limit` would be lowered.
     Gives how many were listed, and the ends of the edge that lowers one, or −1.

@@ -90,7 +90,7 @@ def _load_parquet(database: Any, file: Path) -> None:
 
 
 def _rows(skip: int = 0) -> str:
-    """How two columns of a CSV file are read, said in full: nothing is guessed."""
+    """How two columns of a CSV file are read, in full: nothing is guessed."""
     return (
         "SELECT trim(a) AS a, trim(b) AS b FROM read_csv(?, header=false, auto_detect=false, delim=',', quote='\"', "
         f"escape='\"', skip={skip}, columns={{'a': 'VARCHAR', 'b': 'VARCHAR'}}, null_padding=true, nullstr='\\0')"

@@ -58,7 +58,7 @@ def level(question: Question, counts: Sequence[int], *, last: int, neighbours: N
     """The level of one histogram, however large its counts, by asking about all that are 1, 2, … people away.
 
     The search stops at `last`, the distance from which the mechanism's error stays the same (`max(mechanism.certain)` for
-    a line's): a level beyond it is told as `last`, or −1 − `last`.
+    a line's): a level beyond it is given as `last`, or −1 − `last`.
 
     Guarantee: exact up to `last` and cut there, so neighbours' levels differ by at most 1.
 

@@ -1,4 +1,4 @@
-"""Mechanisms: the probability of each answer per dataset, and what can be said about it."""
+"""Mechanisms: the probability of each answer per dataset, and what follows from it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Mechanism:
         """Definition 1, over every pair of neighbours.
 
         Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
-        `holds` is never claimed wrongly. (For a notion of one's own it is as right as that notion's step.)
+        `holds` is never claimed wrongly. (For a definition of one's own it is as right as that definition's step.)
         """
         exact = exactly(privacy)
         yes, rank = self._ranked()
@@ -165,7 +165,7 @@ class Mechanism:
     def pullback(self, morphism: Morphism) -> Mechanism:
         """Theorem 1. M ∘ g: this mechanism imported along a morphism.
 
-        Guarantee: whatever notion the mechanism satisfies, the result does too, to the last bit.
+        Guarantee: whatever definition the mechanism satisfies, the result does too, to the last bit.
         """
         if not morphism.target.same_neighbours(self.graph):
             raise DuotoneError("the morphism must end at the mechanism's graph")

@@ -28,7 +28,7 @@ Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | ValuesByDataset |
 a column or array for every dataset in order (where only the blue boundary's are read)."""
 
 ROUNDING = 1e-9
-"""What a notion that is known in floats only may be off by, when two values are compared."""
+"""What a privacy definition known in floats only may be off by, when two values are compared."""
 
 
 def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary = "balanced") -> Mechanism:
@@ -58,7 +58,7 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
     Each stands with the largest value that it can have, the other boundary values as they are, in a private mechanism that
     is no less truthful than `design`'s at any other dataset. All of them can be raised together.
 
-    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to be said of one direction only. Raising
+    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to hold in one direction only. Raising
     d lowers no blue dataset, so it is free exactly up to φ(B_r) of each red neighbour r as it is (through r, of every red one
     beyond) and up to φ^dist(B_b) of every other boundary dataset b. Raising another one only raises these limits.
 
@@ -180,7 +180,7 @@ def _kept(privacy: ApproxDP, start: Number, longest: int) -> tuple[Number, ...]:
 
 
 def _represented(privacy: PrivacyDefinition, values: ValuesByDataset) -> ValuesByDataset:
-    """As the notion reckons: all exact, or all floats."""
+    """In the definition's numbers: all exact, or all floats."""
     numbers = tuple(represent(privacy, m) for m in values.values)
     return ValuesByDataset(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
@@ -251,7 +251,7 @@ def nearest_first(
 
 
 def _infeasible(graph: ColouredGraph, privacy: PrivacyDefinition, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
-    """The path from one fixed dataset to another that it leaves no room for, told from the lower to the higher value."""
+    """The path from one fixed dataset to another that it leaves no room for, from the lower to the higher value."""
     if fixed[path[0]] > fixed[path[-1]]:
         path.reverse()
     allowed, _ = iterate(privacy, fixed[path[0]], len(path) - 1)

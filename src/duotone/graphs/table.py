@@ -110,7 +110,7 @@ def _capped(
 ) -> tuple[dict[Hashable, Number], dict[int, tuple[int, ...]]]:
     """Boundary values on the grid that are feasible there, and for each that had to be lowered, the path that did it.
 
-    Rounding can make values clash that just fit. Lowering them along every path, of either colour, mends that; by the
+    Rounding can make values clash that just fit. Lowering them along every path, of either colour, resolves that; by the
     symmetry of φ, which survives rounding, the red side then fits as well.
     """
     everywhere = np.ones(len(graph), dtype=bool)

@@ -111,7 +111,7 @@ def balanced(privacy: PrivacyDefinition) -> LineMechanism:
 
 
 def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
-    """Definition 7. The truth is told with probability `blue` at the blue boundary; the red side follows.
+    """Definition 7. The answer is true with probability `blue` at the blue boundary; the red side follows.
 
     >>> from duotone import ApproxDP
     >>> with_boundary(ApproxDP(ratio="1.3", delta="1/10"), "1/5").truth(3)
@@ -123,7 +123,7 @@ def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
 def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
     """The best rule for showing a group: one of n people has level n − 1, and the empty group is never shown.
 
-    This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), found again as the optimum on the line
+    This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), here as the optimum on the line
     whose red boundary, the empty group, is pinned at no.
 
     >>> from duotone import ApproxDP

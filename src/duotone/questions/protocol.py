@@ -51,7 +51,7 @@ class Verdict:
 def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, reach: int = 3) -> Verdict:
     """Brute force over every dataset of up to `people` people with values from `domain`.
 
-    Datasets are collections without an order. Distances up to `reach` must be right, and larger ones must be told as
+    Datasets are collections without an order. Distances up to `reach` must be right, and larger ones must be given as
     larger. Under add-remove, tables of up to `people + reach` people are looked through, so that these are the true ones.
 
     >>> from duotone.questions import Threshold

@@ -1,4 +1,4 @@
-"""Audit: how private an answering function can be at most, told from its answers alone."""
+"""Audit: how private an answering function can be at most, judged by its answers alone."""
 
 from __future__ import annotations
 

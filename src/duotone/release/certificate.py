@@ -109,7 +109,7 @@ def _prove_line(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> 
     tops = _boundary(certificate["boundary"], blue[0], red[0], step, ceiling)
     for p, q in pairwise([step.one - t for t in reversed(red)] + blue):
         if not step.private(p, q):
-            raise Unproved("two neighbouring levels are told apart by more than the budget allows")
+            raise Unproved("two neighbouring levels differ by more than the budget allows")
     for side, name, top in zip((blue, red), ("blue", "red"), tops, strict=True):
         errors = _is(list, certificate["error"][name])
         if len(errors) != len(side):
@@ -144,7 +144,7 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
     for d in datasets:
         _error(datasets[d]["error"], truth[d], step)
         if not all(step.private(yes[d], yes[e]) for e in near[d]):
-            raise Unproved(f"dataset {d} is told apart from a neighbour by more than the budget allows")
+            raise Unproved(f"dataset {d} differs from a neighbour by more than the budget allows")
     tops: dict[str, int] = {}  # bounds from above on the real optimum
     for d in fixed:
         value = boundary[d] if isinstance(boundary, dict) else boundary
@@ -280,7 +280,7 @@ def _definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fractio
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above e^x, x ≥ 0: the same two for whoever computes them, by whatever method.
+    """Rationals below and above e^x, x ≥ 0: the same two whoever computes them, by any method.
 
     With k = 320 and the bits by which x is below 1: x is rounded down to a multiple of 2^−k, and then so is e^x. With 4·2^−k of
     itself this is above e^x. So a ratio is judged alike by all; one closer to e^x than 2^−310·(e^x − 1) may be refused.
