@@ -110,5 +110,5 @@ def test_blue_files_are_read_as_they_stand(tmp_path: Path) -> None:
 def test_an_edge_list_needs_its_blue_nodes(tmp_path: Path) -> None:
     """In words: a flag of the command is the command's to name."""
     (tmp_path / "edges.csv").write_text("a,b\n")
-    with pytest.raises(DuotoneError, match="^an edge list has no colours: name the blue nodes$"):
+    with pytest.raises(DuotoneError, match=r"^an edge list has no colours: name the blue nodes$"):
         read_graph(tmp_path / "edges.csv")
