@@ -3,10 +3,10 @@
 ValueError
 └── DuotoneError        anything a caller can put right; the command exits with 2
     ├── Infeasible      no private mechanism has these boundary values
-    ├── NotAMorphism    a map tears two neighbours apart
+    ├── NotAMorphism    a map sends two neighbours to datasets that are not
     ├── MissingExtra    an optional library is not installed
     └── LedgerError     a ledger cannot be used; nothing was released
-        ├── LedgerBusy  others kept it for too long
+        ├── LedgerBusy  other processes kept it for too long
         └── OverBudget  an answer would cost more than is left
 """
 
@@ -71,7 +71,7 @@ class LedgerError(DuotoneError):
 
 
 class LedgerBusy(LedgerError):
-    """Others kept the ledger for longer than one was willing to wait."""
+    """Other processes kept the ledger for longer than the caller was willing to wait."""
 
     def __init__(self, place: str, wait: float, why: str = "") -> None:
         self.place, self.wait, self.why = place, wait, why

@@ -24,7 +24,7 @@ SHORT = 24
 
 @njit(cache=True, nogil=True)
 def count(first: Array, second: Array, degree: Array) -> int:
-    """How many ends each node has; the place of the first edge that names nobody or joins a node to itself, or the size."""
+    """How many ends each node has; the place of the first edge that names no node or joins a node to itself, or the size."""
     n = len(degree)
     for e in range(len(first)):
         a, b = first[e], second[e]
@@ -92,7 +92,7 @@ def drop_twins(indptr: Array, indices: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def broken_row(indptr: Array, indices: Array, start: int, stop: int) -> int:
-    """The first node whose row is unsorted, names a node twice, itself, nobody, or one that does not name it; else −1."""
+    """The first node whose row is unsorted, names a node twice, itself, none, or one that does not name it; else −1."""
     n = len(indptr) - 1
     for i in range(start, stop):
         last = -1

@@ -55,7 +55,7 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
 def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary) -> dict[Hashable, Number]:
     """The blue boundary datasets that could tell the truth more often at no cost, and how often at most.
 
-    Each stands with the largest value that it can have, the other boundary values as they are, in a private mechanism that
+    Each comes with the largest value that it can have, the other boundary values as they are, in a private mechanism that
     is no less truthful than `design`'s at any other dataset. All of them can be raised together.
 
     Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to hold in one direction only. Raising
@@ -113,7 +113,7 @@ def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mappin
 
 
 def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
-    """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
+    """In floats where these suffice. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
     propagated = _propagated if small(len(graph), len(graph.indices)) else _propagated_fast
     try:
         mechanism = propagated(graph, privacy, nodes, values)
@@ -223,7 +223,7 @@ def nearest_first(
 
     φ(x) ≥ x, so the smallest value yet unsettled is final. The start values are feasible exactly when no path
     lowers one of them: then `Infeasible` is raised where their blue values are given as `fixed`, and otherwise the
-    start is lowered. Beside the values stands where each came from.
+    start is lowered. Gives the values, and where each came from.
     """
     value: dict[int, Number] = dict(starts)
     came_from: dict[int, int] = {}

@@ -19,7 +19,7 @@ from duotone.resources import everywhere
 MOST_VALUES, LONGEST = 64, 128
 """The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""
 DEEPEST, MOST_SWEEPS = 24, 64
-"""Sweeps are worth it where nobody is far from the boundary; a value from far away may still take a few more."""
+"""Sweeps are worth it where no dataset is far from the boundary; a value from far away may still take a few more."""
 
 
 def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed: ValuesByDataset) -> ValuesByDataset | None:

@@ -110,7 +110,7 @@ class ApproxDP:
         return f"ApproxDP({first}, delta={show(self.delta)})"
 
     def exactly(self) -> ApproxDP:
-        """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin goes by."""
+        """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin uses."""
         return ApproxDP._computed(self.ratio, Fraction(self.delta))
 
     def above(self) -> ApproxDP:
@@ -300,7 +300,7 @@ class ApproxDP:
             raise DuotoneError("give epsilon (or ratio) to find delta, or delta to find epsilon, not both")
         d = Fraction(cls(0, delta).delta)
         if any(b == 0 and a > d for a, b in sides):
-            raise DuotoneError("an answer is possible here and impossible next door: no finite epsilon will do")
+            raise DuotoneError("an answer is possible at one dataset and impossible at a neighbour: no finite epsilon will do")
         return cls._computed(max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), cls(0, delta).delta)
 
 

@@ -105,7 +105,7 @@ def represent(privacy: PrivacyDefinition, x: Number) -> Number:
 
 
 def exactly(privacy: PrivacyDefinition) -> PrivacyDefinition:
-    """The definition in exact arithmetic where it has one: what a check goes by."""
+    """The definition in exact arithmetic where it has one: what a check uses."""
     return privacy.exactly() if isinstance(privacy, Exactly) else privacy
 
 

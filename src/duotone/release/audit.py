@@ -126,7 +126,7 @@ def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
 
 
 def _asked(answers: Answers, dataset: Any, n: int) -> Any:
-    """What the black box gives. However it fails, and be it by ending the program, the audit fails with it."""
+    """What the black box gives. However it fails, even by ending the program, the audit fails with it."""
     try:
         with _no_way_out():
             return np.asarray(answers(dataset, n))
@@ -174,7 +174,7 @@ def _count(answers: Answers, dataset: Any, n: int) -> int:
 
 
 def _sizes(draws: int) -> Iterator[int]:
-    """Chunk sizes: powers of two at first, for the history, then as large as memory likes."""
+    """Chunk sizes: powers of two at first, for the history, then as large as is good for memory."""
     sizes, done = [], 0
     while done < draws:
         sizes.append(min(max(done, 1024), CHUNK, draws - done))

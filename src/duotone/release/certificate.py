@@ -31,7 +31,7 @@ FRACTION = 320
 LONG, MOST_WORK = 2**14, 2**31
 """A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
 DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
-"""How a certificate writes an entry and a number: one way each, so that nobody reads it otherwise."""
+"""How a certificate writes an entry and a number: one way each, so that nobody reads it differently."""
 
 
 class Unproved(DuotoneError):
@@ -283,7 +283,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Rationals below and above e^x, x ≥ 0: the same two whoever computes them, by any method.
 
     With k = 320 and the bits by which x is below 1: x is rounded down to a multiple of 2^−k, and then so is e^x. With 4·2^−k of
-    itself this is above e^x. So a ratio is judged alike by all; one closer to e^x than 2^−310·(e^x − 1) may be refused.
+    itself this is above e^x. So all judge a ratio in the same way; one closer to e^x than 2^−310·(e^x − 1) may be refused.
     """
     k = FRACTION + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     low = Fraction(_exponential((x.numerator << k) // x.denominator, k), 1 << k)
