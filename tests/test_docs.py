@@ -37,7 +37,7 @@ boundary balanced: worst error 0.3960, loss 0.2737
 boundary 9/10: worst error 0.8400, loss 0.4398
   private down to ApproxDP(ratio=3/2, delta=1/100)
 """,
-    "own_notion": """\
+    "own_definition": """\
 balanced truth at the boundary: 0.5987
 private on every pair of neighbours: True
 """,
@@ -92,7 +92,7 @@ def _prints(expected: str, printed: str) -> bool:
 
 def test_every_example_has_what_it_prints() -> None:
     assert set(PRINTED) == {example.stem for example in (ROOT / "examples").glob("*.py")}
-    assert not _prints(PRINTED["own_notion"], PRINTED["own_notion"].replace("0.5987", "0.5988"))
+    assert not _prints(PRINTED["own_definition"], PRINTED["own_definition"].replace("0.5987", "0.5988"))
     assert not _prints(PRINTED["own_question"], PRINTED["own_question"].replace("<answer>", "maybe"))
 
 

@@ -16,7 +16,7 @@ from duotone import resources as machine
 def test_every_piece_is_done_once_and_in_order() -> None:
     for size, least in ((1, 1), (10, 1), (10**6, 1000), (7, 100)):
         done: list[int] = []
-        parts = machine.everywhere(lambda a, start, stop: (start, stop, a), size, "a", least=least, told=done.append)
+        parts = machine.everywhere(lambda a, start, stop: (start, stop, a), size, "a", least=least, advance=done.append)
         assert [p[0] for p in parts] == [0, *(p[1] for p in parts[:-1])]
         assert (parts[-1][1], sum(done), {p[2] for p in parts}) == (size, size, {"a"})
         assert all(start % least == 0 for start, _, _ in parts)

@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 class cached_property(Generic[Value]):  # noqa: N801 (a decorator)
     """As `functools.cached_property` has been since Python 3.12.
 
-    Before, it held a lock for all objects of a class: a process forked while a thread was inside would wait for ever in the
+    Before, it held a lock for all objects of a class: a process forked while a thread was inside would wait forever in the
     child. Here two threads may both compute a value, which is the same.
 
     >>> class Square:

@@ -1,12 +1,12 @@
-"""Errors that say what was given, what is allowed and how to mend it.
+"""Errors that say what was given, what is allowed and how to put it right.
 
 ValueError
-└── DuotoneError        anything a caller can mend; the command exits with 2
+└── DuotoneError        anything a caller can put right; the command exits with 2
     ├── Infeasible      no private mechanism has these boundary values
-    ├── NotAMorphism    a map tears two neighbours apart
+    ├── NotAMorphism    a map sends two neighbours to datasets that are not
     ├── MissingExtra    an optional library is not installed
     └── LedgerError     a ledger cannot be used; nothing was released
-        ├── LedgerBusy  others kept it for too long
+        ├── LedgerBusy  other processes kept it for too long
         └── OverBudget  an answer would cost more than is left
 """
 
@@ -71,13 +71,13 @@ class LedgerError(DuotoneError):
 
 
 class LedgerBusy(LedgerError):
-    """Others kept the ledger for longer than one was willing to wait."""
+    """Other processes kept the ledger for longer than the caller was willing to wait."""
 
     def __init__(self, place: str, wait: float, why: str = "") -> None:
         self.place, self.wait, self.why = place, wait, why
-        said = f" ({why})" if why else ""
+        reason = f" ({why})" if why else ""
         super().__init__(
-            f"the ledger {place} was kept busy by others for {wait:g} seconds{said}; nothing was released: try again"
+            f"the ledger {place} was kept busy by others for {wait:g} seconds{reason}; nothing was released: try again"
         )
 
     def __reduce__(self) -> tuple[type[LedgerBusy], tuple[str, float, str]]:

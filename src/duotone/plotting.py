@@ -166,14 +166,14 @@ def tradeoff_curve(budgets: Sequence[PrivacyDefinition]) -> Figure:
     return figure
 
 
-def audit_bound(found: Audit) -> Figure:
+def audit_bound(audit: Audit) -> Figure:
     """An audit: the lower bound on ε by number of draws, against the claim."""
     figure, ax = _axes(None, (6.4, 4.0))
-    draws, bounds = zip(*found.history, strict=True)
-    ax.plot(draws, bounds, color=BLUE, marker="o", ms=3, lw=1.6, label=f"lower bound ({found.confidence:.6g} confidence)")
-    ax.axhline(found.claim.epsilon, color=RED, ls="--", lw=1.6, label=f"claimed: {_budget(found.claim)}")
+    draws, bounds = zip(*audit.history, strict=True)
+    ax.plot(draws, bounds, color=BLUE, marker="o", ms=3, lw=1.6, label=f"lower bound ({audit.confidence:.6g} confidence)")
+    ax.axhline(audit.claim.epsilon, color=RED, ls="--", lw=1.6, label=f"claimed: {_budget(audit.claim)}")
     ax.set_xscale("log")
-    top = max(found.claim.epsilon, *bounds)
+    top = max(audit.claim.epsilon, *bounds)
     ax.set(xlabel="answers drawn on each side", ylabel="ε", ylim=(0, top * 1.15 + 0.05))
     ax.legend(frameon=False, fontsize=9)
     _frame(ax)

@@ -28,14 +28,14 @@ def cores() -> int:
 
 
 def everywhere(
-    work: Callable[..., Any], size: int, *arguments: Any, least: int = 2**17, told: Callable[[int], None] | None = None
+    work: Callable[..., Any], size: int, *arguments: Any, least: int = 2**17, advance: Callable[[int], None] | None = None
 ) -> list[Any]:
     """work(*arguments, start, stop) over 0 … size in pieces, on every core; what each piece gave, in order.
 
-    The work releases Python's lock (`nogil`). A piece is a multiple of `least`; `told` hears how much is done.
+    The work releases Python's lock (`nogil`). A piece is a multiple of `least`; `advance` gets the size of each one done.
     """
     piece = -(-size // (cores() * PIECES * least)) * least
-    parts = [(work, arguments, start, min(start + piece, size), told) for start in range(0, size, piece)]
+    parts = [(work, arguments, start, min(start + piece, size), advance) for start in range(0, size, piece)]
     if len(parts) == 1 or cores() == 1:
         return [_piece(*part) for part in parts]
     tasks = [_pool(os.getpid()).submit(_piece, *part) for part in parts]
@@ -55,11 +55,11 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 def _piece(
-    work: Callable[..., Any], arguments: tuple[Any, ...], start: int, stop: int, told: Callable[[int], None] | None
+    work: Callable[..., Any], arguments: tuple[Any, ...], start: int, stop: int, advance: Callable[[int], None] | None
 ) -> Any:
     result = work(*arguments, start, stop)
-    if told is not None:
-        told(stop - start)
+    if advance is not None:
+        advance(stop - start)
     return result
 
 
@@ -84,8 +84,8 @@ def free_memory() -> int:
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
-            told = dict(line.split(":") for line in lines)
-        free = int(told["MemAvailable"].split()[0]) * 1024
+            fields = dict(line.split(":") for line in lines)
+        free = int(fields["MemAvailable"].split()[0]) * 1024
         top, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
         return min(free, top - used)
     except (OSError, KeyError, ValueError):  # no such file on this system, or no limit

@@ -158,7 +158,7 @@ def test_only_a_duotone_error_comes_out(call: Callable[[Any], Any]) -> None:
         (lambda: balanced(EXACT).yes(np.array([np.nan])), "a level must be a whole number"),
         (lambda: FLOATS.iterate(0.5, 0.5), "a number of steps must be a whole number"),  # type: ignore[call-overload]
         (lambda: recurrence(EXACT, Fraction(1, 2), 0), "at least one value, got 0"),
-        (lambda: balanced(None), "a privacy notion has a method step"),  # type: ignore[arg-type]
+        (lambda: balanced(None), "a privacy definition has a method step"),  # type: ignore[arg-type]
         (lambda: ApproxDP.tightest([(1, 2, 3)], epsilon=1), "give pairs of probabilities"),  # type: ignore[list-item]
     ],
 )

@@ -105,3 +105,10 @@ def test_blue_files_are_read_as_they_stand(tmp_path: Path) -> None:
     file = parquet(tmp_path / "n.parquet", "SELECT * FROM (VALUES (0, 1), (1, 2)) t(a, b)")
     with pytest.raises(DuotoneError, match="a blue node has no name"):
         read_graph(file, blue=parquet(tmp_path / "blue.parquet", "SELECT * FROM (VALUES (2), (NULL)) t(a)"))
+
+
+def test_an_edge_list_needs_its_blue_nodes(tmp_path: Path) -> None:
+    """In words: a flag of the command is the command's to name."""
+    (tmp_path / "edges.csv").write_text("a,b\n")
+    with pytest.raises(DuotoneError, match=r"^an edge list has no colours: name the blue nodes$"):
+        read_graph(tmp_path / "edges.csv")

@@ -451,7 +451,7 @@ def test_a_new_notion_is_one_step() -> None:
 
 def test_the_example_of_a_notion_keeps_its_contract() -> None:
     """φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x to the last bit, concave up to its grid, never above the true curve."""
-    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "own_notion.py"))
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "own_definition.py"))
     rng = np.random.default_rng(11)
     for mu in (0.01, 0.5, 1.0, 3.0):
         notion = example["GaussianDP"](mu)

@@ -204,12 +204,14 @@ def design(
     """The optimal mechanism on a coloured dataset graph."""
     from duotone.graphs import optimum as optimal
     from duotone.graphs._csr import small
-    from duotone.graphs.files import read_graph
+    from duotone.graphs.files import EDGE_LISTS, read_graph
     from duotone.graphs.table import graph_table
 
     privacy = budget(epsilon, ratio, delta)
     if blue is not None and blue_from is not None:
         raise DuotoneError("give --blue or --blue-from, one of the two")
+    if blue is None and blue_from is None and graph.suffix in EDGE_LISTS:
+        raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
     coloured = read_graph(graph, blue=blue_from if blue is None else listed(blue))
     fixed = _boundary(boundary, {str(name): name for name in coloured.names} if "=" in boundary else {})
     mechanism = optimal.design(coloured, privacy, fixed)

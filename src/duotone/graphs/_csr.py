@@ -12,7 +12,7 @@ from duotone.privacy.definition import Array
 from duotone.resources import everywhere, must_fit
 
 MOST_NODES = 2**31 - 2
-"""Node numbers are 32-bit, and one number stands for nobody."""
+"""Node numbers are 32-bit, and one number stands for no node."""
 SMALL = 2**14
 """Up to so many nodes and ends of edges plain numpy is as fast, and numba need not be imported."""
 
@@ -46,7 +46,7 @@ def compressed(chunks: Chunks, nodes: int, named: Callable[[int], Any] = int) ->
 def _by_sorting(chunks: Chunks, nodes: int, named: Callable[[int], Any]) -> tuple[Array, Array]:
     pairs = np.concatenate([np.zeros((0, 2), np.int64), *(np.stack(ends, 1).astype(np.int64) for ends in chunks())])
     if pairs.size and not 0 <= pairs.min() <= pairs.max() < nodes:
-        raise _nobody(nodes)
+        raise _no_node(nodes)
     loops = pairs[pairs[:, 0] == pairs[:, 1], 0]
     if loops.size:
         raise _loop(named(int(loops[0])))
@@ -64,7 +64,7 @@ def _by_counting(chunks: Chunks, nodes: int, ends: int, named: Callable[[int], A
     degree, indptr = np.zeros(nodes, dtype=np.int32), np.zeros(nodes + 1, dtype=width)
     for first, second in chunks():
         if (bad := _search.count(first, second, degree)) < len(first):
-            raise _loop(named(int(first[bad]))) if first[bad] == second[bad] and 0 <= first[bad] < nodes else _nobody(nodes)
+            raise _loop(named(int(first[bad]))) if first[bad] == second[bad] and 0 <= first[bad] < nodes else _no_node(nodes)
     _search.row_ends(degree, indptr)
     del degree
     indices = np.empty(ends, dtype=np.int32)
@@ -88,7 +88,7 @@ def checked(indptr: Any, indices: Any, nodes: int) -> tuple[Array, Array]:
     if not (ends[0] == 0 and ends[-1] == len(rows) and (ends[1:] >= ends[:-1]).all()):
         raise DuotoneError("indptr must rise from 0 to the length of indices")
     if len(rows) and not 0 <= rows.min() <= rows.max() < nodes:
-        raise _nobody(nodes)
+        raise _no_node(nodes)
     ends = np.ascontiguousarray(ends, dtype=np.int32 if len(rows) < 2**31 else np.int64)
     rows = np.ascontiguousarray(rows, dtype=np.int32)
     from duotone.graphs import _search
@@ -102,7 +102,7 @@ def checked(indptr: Any, indices: Any, nodes: int) -> tuple[Array, Array]:
     return ends, rows
 
 
-def _nobody(nodes: int) -> DuotoneError:
+def _no_node(nodes: int) -> DuotoneError:
     return DuotoneError(f"an edge names a node outside 0 … {nodes - 1}: give each node a colour")
 
 

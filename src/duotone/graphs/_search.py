@@ -24,7 +24,7 @@ SHORT = 24
 
 @njit(cache=True, nogil=True)
 def count(first: Array, second: Array, degree: Array) -> int:
-    """How many ends each node has; the place of the first edge that names nobody or joins a node to itself, or the size."""
+    """How many ends each node has; the place of the first edge that names no node or joins a node to itself, or the size."""
     n = len(degree)
     for e in range(len(first)):
         a, b = first[e], second[e]
@@ -46,7 +46,7 @@ def row_ends(degree: Array, indptr: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def place(first: Array, second: Array, indptr: Array, indices: Array) -> None:
-    """Write each edge into both rows, from their ends backwards: `indptr[i + 1]` wanders to the start of row i."""
+    """Write each edge into both rows, from their ends backwards: `indptr[i + 1]` moves to the start of row i."""
     for e in range(len(first)):
         a, b = first[e], second[e]
         indptr[a + 1] -= 1
@@ -92,7 +92,7 @@ def drop_twins(indptr: Array, indices: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def broken_row(indptr: Array, indices: Array, start: int, stop: int) -> int:
-    """The first node whose row is unsorted, names a node twice, itself, nobody, or one that does not name it; else −1."""
+    """The first node whose row is unsorted, names a node twice, itself, none, or one that does not name it; else −1."""
     n = len(indptr) - 1
     for i in range(start, stop):
         last = -1
@@ -111,7 +111,7 @@ def broken_row(indptr: Array, indices: Array, start: int, stop: int) -> int:
 @njit(cache=True, nogil=True)
 def mark_boundary(indptr: Array, indices: Array, blue: Array, distance: Array, far: int, start: int, stop: int) -> int:
     """Definition 5. Distance 0 where a neighbour has the other colour, far elsewhere; how many have one."""
-    found = 0
+    marked = 0
     for i in range(start, stop):
         own, k, high = blue[i], indptr[i], indptr[i + 1]
         while k < high and blue[indices[k]] == own:
@@ -119,22 +119,22 @@ def mark_boundary(indptr: Array, indices: Array, blue: Array, distance: Array, f
         distance[i] = far
         if k < high:
             distance[i] = 0
-            found += 1
-    return found
+            marked += 1
+    return marked
 
 
 @njit(cache=True, nogil=True)
 def pull(indptr: Array, indices: Array, distance: Array, far: int, reached: int, start: int, stop: int) -> int:
     """One level, bottom-up: a node not yet reached looks for a neighbour at the last distance."""
-    found = 0
+    newly_reached = 0
     for i in range(start, stop):
         if distance[i] == far:
             for k in range(indptr[i], indptr[i + 1]):
                 if distance[indices[k]] == reached:
                     distance[i] = reached + 1
-                    found += 1
+                    newly_reached += 1
                     break
-    return found
+    return newly_reached
 
 
 @njit(cache=True, nogil=True)
@@ -207,7 +207,7 @@ def spread(
     indptr: Array, indices: Array, blue: Array, side: int, fixed: Array, limit: int,
     mark: Array, mine: int, nodes: Array, out: Array, parent: Array,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Mark as `mine` every unmarked neighbour on a side of some nodes, and list it (and whence it was reached).
+    """Mark as `mine` every unmarked neighbour on a side of some nodes, and list it (and where it was reached from).
 
     A fixed dataset has `fixed` above 0, its value's place among the fixed values; one above `limit` would be lowered.
     Gives how many were listed, and the ends of the edge that lowers one, or −1.

@@ -121,11 +121,11 @@ def lowest_axes(words: Array, voters: int, inside: Array, table: Array, out: Arr
     turned = np.empty(runs * rows, dtype=np.uint64)
     tile = turned.view(np.uint8)
     edge = np.empty(1 << (GROUP - 6), dtype=np.uint64)
-    found = np.uint64(0)
+    any_edge = np.uint64(0)
     for group in range(start, stop):
         _boundary(words, voters, inside, group << (GROUP - 6), edge)
         for w in range(len(edge)):
-            found |= edge[w]
+            any_edge |= edge[w]
         for block in range(1 << (GROUP - BLOCK)):
             packed = edge[block << (BLOCK - 6) : (block + 1) << (BLOCK - 6)].view(np.uint8)
             own = out[(group << GROUP) + (block << BLOCK) : (group << GROUP) + ((block + 1) << BLOCK)]
@@ -140,7 +140,7 @@ def lowest_axes(words: Array, voters: int, inside: Array, table: Array, out: Arr
                         at = octet * np.uint64(8) + r
                         eights[at * runs + k] = turned[k * rows + at]
             _axes(own, BLOCK - SIDE, BLOCK)
-    return bool(found != 0)
+    return bool(any_edge != 0)
 
 
 @njit(cache=True, nogil=True)

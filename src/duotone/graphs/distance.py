@@ -61,18 +61,18 @@ def _either_way(indptr: Array, indices: Array, blue: Array) -> Array:
     nodes = left = len(blue)
     few = nodes // FEW if nodes > LITTLE else nodes
     distance, reached = np.empty(nodes, dtype=NARROW), 0
-    found = sum(everywhere(_search.mark_boundary, nodes, indptr, indices, blue, distance, far(distance)))
-    left -= found
+    width = sum(everywhere(_search.mark_boundary, nodes, indptr, indices, blue, distance, far(distance)))
+    left -= width
     queue = np.empty(nodes, dtype=np.int32)  # pages that are never used cost nothing
-    while found:
+    while width:
         if reached + 1 == far(distance):
             distance = _widened(distance)
-        if found * SHARE > left and found > few:
-            found = sum(everywhere(_search.pull, nodes, indptr, indices, distance, far(distance), reached))
-            left, reached = left - found, reached + 1
+        if width * SHARE > left and width > few:
+            width = sum(everywhere(_search.pull, nodes, indptr, indices, distance, far(distance), reached))
+            left, reached = left - width, reached + 1
         else:
             size = _search.list_at(distance, reached, queue)
-            reached, found, left = _search.push(
+            reached, width, left = _search.push(
                 indptr, indices, distance, far(distance), reached, queue, size, left, SHARE, few
             )
     return distance

@@ -24,7 +24,7 @@ def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
     """A mechanism as a JSON object: exact probabilities as fractions in strings, others as numbers.
 
     Guarantee: `from_document` gives the same probabilities back, to the last bit. Where Pr[yes] is a float too
-    close to 1 to tell Pr[no], `no` stands beside it.
+    close to 1 to give Pr[no], `no` stands beside it.
     """
     graph = mechanism.graph
     names = graph.labels()
@@ -54,9 +54,9 @@ def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
 
 
 def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
-    """The mechanism and the notion that a document claims for it. Nothing in it is trusted: check the mechanism.
+    """The mechanism and the privacy definition that a document claims for it. Nothing in it is trusted: check the mechanism.
 
-    The notion is the document's ratio and delta; its epsilon is for reading only.
+    The definition is the document's ratio and delta; its epsilon is for reading only.
     """
     try:
         datasets: Mapping[str, Any] = data["datasets"]
@@ -66,7 +66,7 @@ def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
     except DuotoneError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DuotoneError(f"not a mechanism as `duotone design --json` prints it: {_what(error)}") from None
+        raise DuotoneError(f"not the JSON document of a mechanism: {_what(error)}") from None
     return Mechanism(graph, tuple(truth)), privacy
 
 

@@ -79,10 +79,10 @@ def _load(database: Any, file: Path) -> None:
 def _load_parquet(database: Any, file: Path) -> None:
     source = database.read_parquet(literal_path(file))
     kinds = [str(kind) for kind in source.types]
-    whole = all(kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER") for kind in kinds)
-    if len(kinds) != 2 or not (whole or kinds == ["VARCHAR", "VARCHAR"]):
+    integers = all(kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER") for kind in kinds)
+    if len(kinds) != 2 or not (integers or kinds == ["VARCHAR", "VARCHAR"]):
         raise DuotoneError(f"{file} must have two columns of integers or of text, got {', '.join(kinds)}")
-    kind = "BIGINT" if whole else "VARCHAR"
+    kind = "BIGINT" if integers else "VARCHAR"
     source.project(f"#1::{kind} AS a, #2::{kind} AS b").create("edges")
     if database.execute("SELECT count(*) FROM edges WHERE a IS NULL OR b IS NULL").fetchone()[0]:
         raise DuotoneError(f"an edge of {file} has an end that is missing: give both, or leave the edge out")
@@ -90,7 +90,7 @@ def _load_parquet(database: Any, file: Path) -> None:
 
 
 def _rows(skip: int = 0) -> str:
-    """How two columns of a CSV file are read, said in full: nothing is guessed."""
+    """How two columns of a CSV file are read, in full: nothing is guessed."""
     return (
         "SELECT trim(a) AS a, trim(b) AS b FROM read_csv(?, header=false, auto_detect=false, delim=',', quote='\"', "
         f"escape='\"', skip={skip}, columns={{'a': 'VARCHAR', 'b': 'VARCHAR'}}, null_padding=true, nullstr='\\0')"
@@ -111,8 +111,8 @@ def _load_csv(database: Any, file: Path) -> None:
 
 def _number(database: Any) -> tuple[int, Sequence[Hashable]]:
     """Tables `nodes` and `numbered`; names in order of appearance, or nothing but numbers where they are those."""
-    whole = database.table("edges").types[0] == "BIGINT"
-    if whole:
+    integers = database.table("edges").types[0] == "BIGINT"
+    if integers:
         least, most = database.execute("SELECT min(least(a, b)), max(greatest(a, b)) FROM edges").fetchone()
         everyone = "SELECT a AS name FROM edges UNION SELECT b FROM edges"
         count = database.execute(f"SELECT count(*) FROM ({everyone})").fetchone()[0]
@@ -120,7 +120,7 @@ def _number(database: Any) -> tuple[int, Sequence[Hashable]]:
             database.execute(f"CREATE VIEW nodes AS SELECT range AS name, range::INTEGER AS id FROM range({count})")
             database.execute("CREATE TABLE numbered AS SELECT a::INTEGER AS a, b::INTEGER AS b FROM edges")
             return count, range(count)
-    place = "name" if whole else "min(place)"
+    place = "name" if integers else "min(place)"
     database.execute(
         f"CREATE TABLE nodes AS SELECT name, (row_number() OVER (ORDER BY {place}) - 1)::BIGINT AS id FROM ("
         "SELECT a AS name, 2 * rowid AS place FROM edges UNION ALL SELECT b, 2 * rowid + 1 FROM edges "
@@ -152,12 +152,12 @@ def _blue(database: Any, blue: Iterable[str] | Path) -> Array:
     else:
         database.execute("CREATE TABLE chosen AS SELECT unnest(?::VARCHAR[]) AS name", [[str(name) for name in blue]])
     database.execute(
-        "CREATE TABLE found AS SELECT chosen.name, id FROM chosen LEFT JOIN nodes ON nodes.name::VARCHAR = chosen.name"
+        "CREATE TABLE matched AS SELECT chosen.name, id FROM chosen LEFT JOIN nodes ON nodes.name::VARCHAR = chosen.name"
     )
-    missing, unknown = database.execute("SELECT count(*), min(name) FROM found WHERE id IS NULL").fetchone()
+    missing, unknown = database.execute("SELECT count(*), min(name) FROM matched WHERE id IS NULL").fetchone()
     if missing:
         raise DuotoneError(f"there is no node {unknown} to be blue" if unknown else "a blue node has no name")
-    return np.asarray(database.execute("SELECT id FROM found").fetchnumpy()["id"], dtype=np.int64)
+    return np.asarray(database.execute("SELECT id FROM matched").fetchnumpy()["id"], dtype=np.int64)
 
 
 def _row(file: Path) -> DuotoneError:

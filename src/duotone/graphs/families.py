@@ -24,7 +24,7 @@ LARGEST = 2**21
 class Family:
     """A family of datasets and its question.
 
-    `datasets()` lists them, `member(d)` tells whether d is one, `neighbours(d)` gives the ones next to d, `yes(d)`
+    `datasets()` lists them, `member(d)` is whether d is one, `neighbours(d)` gives the ones next to d, `yes(d)`
     answers the question, and `closed_form(d)`, where there is one, is the level of d.
     """
 

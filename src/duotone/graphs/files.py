@@ -12,6 +12,9 @@ from duotone.errors import DuotoneError
 from duotone.graphs import edge_list
 from duotone.graphs.graph import ColouredGraph
 
+EDGE_LISTS = (".csv", ".parquet")
+"""How the names of files end that have edges and no colours."""
+
 
 def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
     """A graph from a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or Parquet, two
@@ -20,9 +23,9 @@ def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) ->
     In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
     """
     file = Path(path)
-    if file.suffix in (".csv", ".parquet"):
+    if file.suffix in EDGE_LISTS:
         if blue is None:
-            raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
+            raise DuotoneError("an edge list has no colours: name the blue nodes")
         return ColouredGraph.from_rows(*edge_list.read(file, blue))
     try:
         graph = _read_networkx(file)

@@ -222,10 +222,10 @@ class ColouredGraph:
             return None
         if self.same_neighbours(other):
             return np.arange(len(self)) if bool((self.blue == other.blue).all()) else None
-        found = [other.find(d) for d in self.names]
-        if None in found:
+        positions = [other.find(d) for d in self.names]
+        if None in positions:
             return None
-        places = np.array(found, dtype=np.int64)
+        places = np.array(positions, dtype=np.int64)
         ends, others = np.sort(places[self.edge_array()], axis=1), other.edge_array()
         alike = set(map(tuple, ends.tolist())) == set(map(tuple, others.tolist()))
         return places if alike and bool((self.blue == other.blue[places]).all()) else None

@@ -34,7 +34,7 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
     [1, 0, 0]
     """
     _known(neighbours)
-    shape = tuple(int(m) + 1 for m in _whole(most))
+    shape = tuple(int(m) + 1 for m in _checked_counts(most))
     size = math.prod(shape)
     must_fit(size * 30, f"the levels of {size} histograms")
     from duotone.graphs import _transform
@@ -50,15 +50,15 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
         for axis, length in enumerate(shape):
             inner = math.prod(shape[axis + 1 :])
             everywhere(_transform.axis_pass, size // (length * inner), distance, length, inner, least=1)
-    found = np.where(distance >= far, NEVER, distance.astype(np.int64))
-    return np.where(yes, found, -1 - found).reshape(shape)
+    distances = np.where(distance >= far, NEVER, distance.astype(np.int64))
+    return np.where(yes, distances, -1 - distances).reshape(shape)
 
 
 def level(question: Question, counts: Sequence[int], *, last: int, neighbours: Neighbours = "add-remove") -> int:
     """The level of one histogram, however large its counts, by asking about all that are 1, 2, … people away.
 
     The search stops at `last`, the distance from which the mechanism's error stays the same (`max(mechanism.certain)` for
-    a line's): a level beyond it is told as `last`, or −1 − `last`.
+    a line's): a level beyond it is given as `last`, or −1 − `last`.
 
     Guarantee: exact up to `last` and cut there, so neighbours' levels differ by at most 1.
 
@@ -68,18 +68,18 @@ def level(question: Question, counts: Sequence[int], *, last: int, neighbours: N
     2
     """
     _known(neighbours)
-    here = _whole(counts)
+    here = _checked_counts(counts)
     if not (type(last) is int and 0 <= last < 2**20):
         raise DuotoneError(f"the last level must be from 0 to {2**20 - 1}, got {last}: give delta above 0, or a larger epsilon")
     answer = bool(_answers(question, here[:, None])[0])
-    with progress(last, "people away") as told:
+    with progress(last, "people away") as advance:
         for away in range(1, last + 1):
             for offsets in _shells(len(here), away, neighbours):
                 near = here[:, None] + offsets
                 near = near[:, (near >= 0).all(axis=0)]
                 if near.size and (_answers(question, near) != answer).any():
                     return away - 1 if answer else -away
-            told(1)
+            advance(1)
     return last if answer else -1 - last
 
 
@@ -110,11 +110,11 @@ def _differences(categories: int, joined: int, left: int) -> Array:
 def _asked(question: Question, shape: tuple[int, ...]) -> Array:
     """The answers of a box, asked in pieces."""
     yes = np.empty(math.prod(shape), dtype=bool)
-    with progress(len(yes), "answers") as told:
+    with progress(len(yes), "answers") as advance:
         for start in range(0, len(yes), CHUNK):
             stop = min(start + CHUNK, len(yes))
             yes[start:stop] = _answers(question, np.array(np.unravel_index(np.arange(start, stop), shape)))
-            told(stop - start)
+            advance(stop - start)
     return yes
 
 
@@ -126,16 +126,16 @@ def _answers(question: Question, counts: Array) -> Array:
 
 
 def _on_boundary(yes: Array) -> Array:
-    found = np.zeros(yes.shape, dtype=bool)
+    boundary = np.zeros(yes.shape, dtype=bool)
     for axis in range(yes.ndim):
-        here, edge = np.moveaxis(yes, axis, 0), np.moveaxis(found, axis, 0)
+        here, edge = np.moveaxis(yes, axis, 0), np.moveaxis(boundary, axis, 0)
         differ = here[1:] != here[:-1]
         edge[1:] |= differ
         edge[:-1] |= differ
-    return found
+    return boundary
 
 
-def _whole(counts: Sequence[int]) -> Array:
+def _checked_counts(counts: Sequence[int]) -> Array:
     if not (len(counts) and all(int(c) == c and 0 <= c < 2**62 for c in counts)):
         raise DuotoneError("counts must be at least one whole number, none below 0, all below 2^62")
     return np.array([int(c) for c in counts], dtype=np.int64)

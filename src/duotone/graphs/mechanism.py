@@ -1,4 +1,4 @@
-"""Mechanisms: the probability of each answer per dataset, and what can be said about it."""
+"""Mechanisms: the probability of each answer per dataset, and what follows from it."""
 
 from __future__ import annotations
 
@@ -102,17 +102,17 @@ class Mechanism:
         """Definition 1, over every pair of neighbours.
 
         Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
-        `holds` is never claimed wrongly. (For a notion of one's own it is as right as that notion's step.)
+        `holds` is never claimed wrongly. (For a definition of one's own it is as right as that definition's step.)
         """
-        notion = exactly(privacy)
+        exact = exactly(privacy)
         yes, rank = self._ranked()
         above, below = extremes(self.graph, rank, len(yes), self.graph.blue)
         slacks: dict[tuple[int, bool], Fraction] = {}
         for c, x in enumerate(yes):  # the lower of two yes, or of two no, says how large the other may be
             if above[c] >= c:
-                slacks[c, True] = Fraction(notion.step(x)) - yes[above[c]]
+                slacks[c, True] = Fraction(exact.step(x)) - yes[above[c]]
             if below[c] <= c:
-                slacks[c, False] = Fraction(notion.step(1 - x)) - (1 - yes[below[c]])
+                slacks[c, False] = Fraction(exact.step(1 - x)) - (1 - yes[below[c]])
         if not slacks:
             return Check(True, None, None)
         worst = min(slacks.values())
@@ -165,7 +165,7 @@ class Mechanism:
     def pullback(self, morphism: Morphism) -> Mechanism:
         """Theorem 1. M ∘ g: this mechanism imported along a morphism.
 
-        Guarantee: whatever notion the mechanism satisfies, the result does too, to the last bit.
+        Guarantee: whatever definition the mechanism satisfies, the result does too, to the last bit.
         """
         if not morphism.target.same_neighbours(self.graph):
             raise DuotoneError("the morphism must end at the mechanism's graph")

@@ -83,7 +83,7 @@ def boundary_morphism(graph: ColouredGraph) -> Morphism:
     blue, red = line_of(graph)
     if not (blue and red) or np.isin(graph.levels, (NEVER, -1 - NEVER)).any():
         raise DuotoneError(
-            "a component of one colour has no boundary, so no boundary morphism: leave it out (the truth is told there)"
+            "a component of one colour has no boundary, so no boundary morphism: leave it out (every answer is true there)"
         )
     levels = graph.levels.tolist()
     return Morphism(graph, line(blue, red).graph(), {d: blue - level for d, level in zip(graph.names, levels, strict=True)})

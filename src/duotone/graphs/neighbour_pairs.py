@@ -1,6 +1,6 @@
-"""Pairs of neighbours of a whole mechanism, in one pass over the edges.
+"""All pairs of neighbours of a mechanism, in one pass over the edges.
 
-Datasets are told apart by the rank of their Pr[yes] alone, and for one rank only its most distant neighbours can break
+Only the rank of a dataset's Pr[yes] matters, and for one rank only its most distant neighbours can break
 privacy: two numbers per rank decide about millions of pairs.
 """
 

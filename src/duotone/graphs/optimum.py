@@ -28,7 +28,7 @@ Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | ValuesByDataset |
 a column or array for every dataset in order (where only the blue boundary's are read)."""
 
 ROUNDING = 1e-9
-"""What a notion that is known in floats only may be off by, when two values are compared."""
+"""What a privacy definition known in floats only may be off by, when two values are compared."""
 
 
 def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary = "balanced") -> Mechanism:
@@ -55,10 +55,10 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
 def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary) -> dict[Hashable, Number]:
     """The blue boundary datasets that could tell the truth more often at no cost, and how often at most.
 
-    Each stands with the largest value that it can have, the other boundary values as they are, in a private mechanism that
+    Each comes with the largest value that it can have, the other boundary values as they are, in a private mechanism that
     is no less truthful than `design`'s at any other dataset. All of them can be raised together.
 
-    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to be said of one direction only. Raising
+    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to hold in one direction only. Raising
     d lowers no blue dataset, so it is free exactly up to φ(B_r) of each red neighbour r as it is (through r, of every red one
     beyond) and up to φ^dist(B_b) of every other boundary dataset b. Raising another one only raises these limits.
 
@@ -69,18 +69,18 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
     """
     if isinstance(boundary, str) and boundary == "balanced":
         return {}
-    notion = exactly(privacy)
+    exact = exactly(privacy)
     nodes, values = (
         _fixed(graph, boundary) if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray) else _alike(graph, boundary)
     )
-    fixed = dict(zip(nodes.tolist(), (represent(notion, Fraction(m)) for m in values), strict=True))
-    best = design(graph, notion, {graph.names[i]: m for i, m in fixed.items()})
-    others = _from_others(graph, notion, fixed)
+    fixed = dict(zip(nodes.tolist(), (represent(exact, Fraction(m)) for m in values), strict=True))
+    best = design(graph, exact, {graph.names[i]: m for i, m in fixed.items()})
+    others = _from_others(graph, exact, fixed)
     free: dict[Hashable, Number] = {}
     for i, value in fixed.items():
         near = graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist()
-        limits = [notion.step(complement(best.truth[j])) for j in near if not graph.blue[j]]
-        most = min([represent(notion, Fraction(1)), others.get(i, 1), *limits])
+        limits = [exact.step(complement(best.truth[j])) for j in near if not graph.blue[j]]
+        most = min([represent(exact, Fraction(1)), others.get(i, 1), *limits])
         if most - value > (0 if isinstance(most, Fraction) else ROUNDING):
             free[graph.names[i]] = most
     return free
@@ -113,8 +113,8 @@ def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mappin
 
 
 def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
-    """In floats where these will do. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
-    propagated = _propagated if small(len(graph), len(graph.indices)) else _carried
+    """In floats where these suffice. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
+    propagated = _propagated if small(len(graph), len(graph.indices)) else _propagated_fast
     try:
         mechanism = propagated(graph, privacy, nodes, values)
         if getattr(privacy, "exact", True) or mechanism.check(privacy).holds:
@@ -135,14 +135,14 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | ValuesByDataset
         raise DuotoneError(f"boundary values for {len(graph)} datasets in order must be as many, got {shape.size}")
     nodes = np.flatnonzero(graph.blue & graph.on_boundary).astype(np.int32)
     if isinstance(boundary, ValuesByDataset):
-        given, index = boundary.values, boundary.places[nodes]
+        distinct, index = boundary.values, boundary.places[nodes]
     else:
         several, index = np.unique(boundary[nodes], return_inverse=True)
-        given = tuple(several.tolist())
+        distinct = tuple(several.tolist())
     used = np.flatnonzero(np.bincount(index, minlength=1)).tolist() if len(nodes) else []
-    places = np.zeros(len(given), dtype=np.min_scalar_type(len(used)))
+    places = np.zeros(len(distinct), dtype=np.min_scalar_type(len(used)))
     places[used] = np.arange(len(used))
-    return nodes, ValuesByDataset(tuple(probability(given[k], "a boundary value") for k in used), places[index])
+    return nodes, ValuesByDataset(tuple(probability(distinct[k], "a boundary value") for k in used), places[index])
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
@@ -180,12 +180,12 @@ def _kept(privacy: ApproxDP, start: Number, longest: int) -> tuple[Number, ...]:
 
 
 def _represented(privacy: PrivacyDefinition, values: ValuesByDataset) -> ValuesByDataset:
-    """As the notion reckons: all exact, or all floats."""
+    """In the definition's numbers: all exact, or all floats."""
     numbers = tuple(represent(privacy, m) for m in values.values)
     return ValuesByDataset(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
 
-def _carried(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
+def _propagated_fast(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
     """The fast path of large graphs: sweeps where all of it is near the boundary, else a wave per value."""
     fixed = _represented(privacy, values)
     if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:
@@ -223,7 +223,7 @@ def nearest_first(
 
     φ(x) ≥ x, so the smallest value yet unsettled is final. The start values are feasible exactly when no path
     lowers one of them: then `Infeasible` is raised where their blue values are given as `fixed`, and otherwise the
-    start is lowered. Beside the values stands where each came from.
+    start is lowered. Gives the values, and where each came from.
     """
     value: dict[int, Number] = dict(starts)
     came_from: dict[int, int] = {}
@@ -251,7 +251,7 @@ def nearest_first(
 
 
 def _infeasible(graph: ColouredGraph, privacy: PrivacyDefinition, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
-    """The path from one fixed dataset to another that it leaves no room for, told from the lower to the higher value."""
+    """The path from one fixed dataset to another that it leaves no room for, from the lower to the higher value."""
     if fixed[path[0]] > fixed[path[-1]]:
         path.reverse()
     allowed, _ = iterate(privacy, fixed[path[0]], len(path) - 1)

@@ -19,7 +19,7 @@ from duotone.resources import everywhere
 MOST_VALUES, LONGEST = 64, 128
 """The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""
 DEEPEST, MOST_SWEEPS = 24, 64
-"""Sweeps are worth it where nobody is far from the boundary; a value from far away may still take a few more."""
+"""Sweeps are worth it where no dataset is far from the boundary; a value from far away may still take a few more."""
 
 
 def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed: ValuesByDataset) -> ValuesByDataset | None:
@@ -61,12 +61,12 @@ def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed:
 
 def _reachable(privacy: PrivacyDefinition, starts: tuple[Number, ...] | list[Number]) -> list[Number] | None:
     """Every number that φ leads to from the starts, rising, and at last 1; None if these are too many."""
-    found: set[Number] = {1.0 if isinstance(starts[0], float) else represent(privacy, Fraction(1))}
+    reachable: set[Number] = {1.0 if isinstance(starts[0], float) else represent(privacy, Fraction(1))}
     for x in starts:
         steps = 0
-        while x not in found:
-            found.add(x)
+        while x not in reachable:
+            reachable.add(x)
             x, steps = privacy.step(x), steps + 1
             if steps > LONGEST:
                 return None
-    return sorted(found)
+    return sorted(reachable)

@@ -35,11 +35,11 @@ def carried(
     The column's first value, 1, is where no wave comes. A start that some path would lower raises `Clash`.
     """
     try:
-        return _carried(graph, privacy, nodes, starts, blue, np.empty(0, dtype=np.int32))
+        return _in_waves(graph, privacy, nodes, starts, blue, np.empty(0, dtype=np.int32))
     except _Lowered:
         parent = np.full(len(graph), -1, dtype=np.int32)
     try:
-        return _carried(graph, privacy, nodes, starts, blue, parent)
+        return _in_waves(graph, privacy, nodes, starts, blue, parent)
     except _Lowered as edge:
         path = [edge.to, edge.by]
         while (before := int(parent[path[-1]])) >= 0:
@@ -53,7 +53,7 @@ class _Lowered(Exception):
     to: int
 
 
-def _carried(
+def _in_waves(
     graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: ValuesByDataset, blue: bool, parent: Array
 ) -> ValuesByDataset:
     from duotone.graphs import _search

@@ -110,7 +110,7 @@ def _capped(
 ) -> tuple[dict[Hashable, Number], dict[int, tuple[int, ...]]]:
     """Boundary values on the grid that are feasible there, and for each that had to be lowered, the path that did it.
 
-    Rounding can make values clash that just fit. Lowering them along every path, of either colour, mends that; by the
+    Rounding can make values clash that just fit. Lowering them along every path, of either colour, resolves that; by the
     symmetry of φ, which survives rounding, the red side then fits as well.
     """
     everywhere = np.ones(len(graph), dtype=bool)
@@ -134,17 +134,17 @@ def _held_down(
     chain can be circular.
     """
     fixed = graph.on_boundary if values is None else graph.on_boundary & graph.blue
-    found: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
-    tops = {i: ceiling.balance() if values is None else ceiling.represent(values[i]) for i in found}
-    queue = deque(found)
+    held_by: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
+    tops = {i: ceiling.balance() if values is None else ceiling.represent(values[i]) for i in held_by}
+    queue = deque(held_by)
     while queue:
         i = queue.popleft()
         for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
             same = bool(graph.blue[i] == graph.blue[j])
-            if j not in found and (same or fixed[i]) and low.truth[j] < 1:
+            if j not in held_by and (same or fixed[i]) and low.truth[j] < 1:
                 here = Fraction(low.truth[i])
                 if floor.step(here if same else 1 - here) == low.truth[j]:
-                    found[j] = i
+                    held_by[j] = i
                     tops[j] = ceiling.step(tops[i] if same or values is None else 1 - floor.represent(values[i]))
                     queue.append(j)
-    return tuple(found.get(i) for i in range(len(graph))), [tops.get(i, Fraction(1)) for i in range(len(graph))]
+    return tuple(held_by.get(i) for i in range(len(graph))), [tops.get(i, Fraction(1)) for i in range(len(graph))]

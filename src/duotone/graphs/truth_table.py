@@ -48,12 +48,12 @@ class TruthTable:
     def from_function(cls, voters: int, function: Callable[[Any], Any]) -> TruthTable:
         """From a function of arrays of datasets, asked in pieces; or from one compiled by numba, of a single dataset."""
         words = _empty(voters)
-        with progress(len(words), f"answers of {voters} voters") as told:
+        with progress(len(words), f"answers of {voters} voters") as advance:
             if hasattr(function, "py_func"):
                 from duotone.graphs import _transform
 
                 used = max(1, 2**voters // 64)
-                everywhere(_transform.ask, used, function, words[:used], least=64, told=told)
+                everywhere(_transform.ask, used, function, words[:used], least=64, advance=advance)
                 return cls(voters, _repeated(words, voters))
             packed = words.view(np.uint8)
             for start in range(0, 2**voters, CHUNK):
@@ -63,7 +63,7 @@ class TruthTable:
                     raise DuotoneError("the function must give one Boolean for each of the datasets it is asked about")
                 bits = np.packbits(answers, bitorder="little")
                 packed[start // 8 : start // 8 + len(bits)] = bits
-                told((stop - start) // 64)
+                advance((stop - start) // 64)
         return cls(voters, _repeated(words, voters))
 
     @classmethod
@@ -73,38 +73,38 @@ class TruthTable:
         >>> TruthTable.from_weights([5, 3, 1, 1], 6).levels_of([0b1111]).tolist()
         [0]
         """
-        given = [number(w, "weight") for w in (*weights, threshold)]
-        if not all(math.isfinite(w) for w in given):
+        numbers = [number(w, "weight") for w in (*weights, threshold)]
+        if not all(math.isfinite(w) for w in numbers):
             raise DuotoneError("weights and the threshold must be finite numbers")
-        exact = [Fraction(w) for w in given]
+        exact = [Fraction(w) for w in numbers]
         scale = math.lcm(*(w.denominator for w in exact))
-        *whole, least = (int(w * scale) for w in exact)
-        if not sum(map(abs, (*whole, least))) < 2**62:
+        *scaled, least = (int(w * scale) for w in exact)
+        if not sum(map(abs, (*scaled, least))) < 2**62:
             raise DuotoneError("the weights span too many digits: their sum, as whole numbers, must stay below 2^62")
-        words = _empty(len(whole))
+        words = _empty(len(scaled))
         low, high = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-        for w in (whole + [0] * PADDED)[:PADDED]:
+        for w in (scaled + [0] * PADDED)[:PADDED]:
             low = np.concatenate([low, low + w])
-        for w in whole[PADDED:]:
+        for w in scaled[PADDED:]:
             high = np.concatenate([high, high + w])
         from duotone.graphs import _transform
 
-        with progress(len(words), f"answers of {len(whole)} voters") as told:
-            everywhere(_transform.weigh, len(words), low, high, least, words, told=told)
-        return cls(len(whole), words)
+        with progress(len(words), f"answers of {len(scaled)} voters") as advance:
+            everywhere(_transform.weigh, len(words), low, high, least, words, advance=advance)
+        return cls(len(scaled), words)
 
     @classmethod
     def from_array(cls, answers: Any) -> TruthTable:
         """From 2^n Booleans, or from bytes of eight answers each, dataset x being bit x mod 8 of byte x div 8."""
-        given = np.asarray(answers)
-        if given.dtype not in (bool, np.uint8) or given.ndim != 1:
+        array = np.asarray(answers)
+        if array.dtype not in (bool, np.uint8) or array.ndim != 1:
             raise DuotoneError("a truth table is an array of Booleans, or of bytes (uint8) of eight answers each")
-        size = given.size * (1 if given.dtype == bool else 8)
+        size = array.size * (1 if array.dtype == bool else 8)
         voters = size.bit_length() - 1
         if size != 2**voters or voters < 1:
             raise DuotoneError(f"a truth table has 2^n answers, n at least 1, got {size}")
         words = _empty(voters)
-        packed = np.packbits(given, bitorder="little") if given.dtype == bool else given
+        packed = np.packbits(array, bitorder="little") if array.dtype == bool else array
         words.view(np.uint8)[: len(packed)] = packed
         return cls(voters, _repeated(words, voters))
 
@@ -142,12 +142,13 @@ class TruthTable:
         distance = np.empty(2**voters, dtype=np.uint8)
         near, spread = _transform.byte_tables()
         trips = _trips(_transform.BLOCK, voters)
-        with progress(2**voters * (len(trips) + 1), f"levels of {self.voters} voters") as told:
+        with progress(2**voters * (len(trips) + 1), f"levels of {self.voters} voters") as advance:
 
             def each(work: Any, bits: int, *arguments: Any) -> list[Any]:
                 """Pieces of 2^bits datasets each, but not so small that sharing them out costs more than they do."""
                 least = max(1, FEWEST >> bits)
-                return everywhere(work, 2 ** (voters - bits), *arguments, least=least, told=lambda done: told(done << bits))
+                pieces = 2 ** (voters - bits)
+                return everywhere(work, pieces, *arguments, least=least, advance=lambda done: advance(done << bits))
 
             arrays = (self.words, voters, _transform.INSIDE, near, distance)
             if not any(each(_transform.lowest_axes, _transform.GROUP, *arrays)):

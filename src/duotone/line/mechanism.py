@@ -73,13 +73,13 @@ class LineMechanism:
 
     def _at(self, level: Any) -> tuple[Any, Any]:
         if isinstance(level, np.ndarray):
-            return self._at_array(_whole(level))
+            return self._at_array(_integer_levels(level))
         if isinstance(level, float | np.floating) and np.isinf(level):
             return Fraction(1), Fraction(0)
-        whole = whole_numbers(level)
-        if whole in (NEVER, -1 - NEVER):
+        level = whole_numbers(level)
+        if level in (NEVER, -1 - NEVER):
             return Fraction(1), Fraction(0)
-        return iterate(self.privacy, self.blue, whole) if whole >= 0 else iterate(self.privacy, self.red, -1 - whole)
+        return iterate(self.privacy, self.blue, level) if level >= 0 else iterate(self.privacy, self.red, -1 - level)
 
     def _at_array(self, levels: Array) -> tuple[Array, Array]:
         never = (levels == NEVER) | (levels == -1 - NEVER)
@@ -100,9 +100,9 @@ def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
     if boundary == "selection":
         empty = represent(privacy, Fraction(0))
         return LineMechanism(privacy, privacy.step(empty), 1 - empty, boundary)
-    given = probability(boundary, "the probability at the blue boundary")
-    m = represent(privacy, given)
-    return LineMechanism(privacy, m, privacy.step(complement(m)), given)
+    value = probability(boundary, "the probability at the blue boundary")
+    m = represent(privacy, value)
+    return LineMechanism(privacy, m, privacy.step(complement(m)), value)
 
 
 def balanced(privacy: PrivacyDefinition) -> LineMechanism:
@@ -111,7 +111,7 @@ def balanced(privacy: PrivacyDefinition) -> LineMechanism:
 
 
 def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
-    """Definition 7. The truth is told with probability `blue` at the blue boundary; the red side follows.
+    """Definition 7. The answer is true with probability `blue` at the blue boundary; the red side follows.
 
     >>> from duotone import ApproxDP
     >>> with_boundary(ApproxDP(ratio="1.3", delta="1/10"), "1/5").truth(3)
@@ -123,7 +123,7 @@ def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
 def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
     """The best rule for showing a group: one of n people has level n − 1, and the empty group is never shown.
 
-    This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), found again as the optimum on the line
+    This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), here as the optimum on the line
     whose red boundary, the empty group, is pinned at no.
 
     >>> from duotone import ApproxDP
@@ -157,7 +157,7 @@ def tradeoff(privacy: PrivacyDefinition, points: int = 101) -> list[tuple[Number
     return [(represent(privacy, m), privacy.step(represent(privacy, 1 - m))) for m in grid]
 
 
-def _whole(levels: Array) -> Array:
+def _integer_levels(levels: Array) -> Array:
     """Levels as integers; an infinite one is `NEVER`."""
     infinite = np.isinf(levels) if levels.dtype.kind == "f" else np.zeros(levels.shape, dtype=bool)
     if not infinite.any():

@@ -1,6 +1,6 @@
 """(ε, δ)-differential privacy: its step bound φ, exactly and in floats, and φ iterated in closed form.
 
-Nothing else in Duotone knows a privacy parameter: a new notion is a new φ.
+Nothing else in Duotone knows a privacy parameter: a new definition is a new φ.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LONGEST = 2**12
 class ApproxDP:
     """(ε, δ)-differential privacy (Definition 1): φ(x) = min(1, e^ε·x + δ, 1 − (1 − x − δ)/e^ε).
 
-    Give ε, or e^ε itself as `ratio`. The notion is exact when the ratio and δ are (text, integers, fractions);
+    Give ε, or e^ε itself as `ratio`. The definition is exact when the ratio and δ are (text, integers, fractions);
     then exact probabilities stay exact. Otherwise probabilities are float64.
 
     Guarantee: `ratio` is never above e^ε, and `step` is never above φ, whatever is rounded.
@@ -61,8 +61,8 @@ class ApproxDP:
     exact: bool
     epsilon: float = field(compare=False)
     exponent: Fraction | None
-    """The exact ε that `ratio` was rounded down from; None where the ratio itself was given. Two notions are equal only if
-    this is, too: ratios that were rounded down from different ε may be the same."""
+    """The exact ε that `ratio` was rounded down from; None where the ratio itself was given. Two definitions are equal only
+    if this is, too: ratios that were rounded down from different ε may be the same."""
 
     def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, ratio: Given | None = None) -> None:
         if (epsilon is None) == (ratio is None):
@@ -76,11 +76,11 @@ class ApproxDP:
                 raise DuotoneError(f"ratio must be finite and at least 1, got {show(y)}")
             exact, e, exponent = isinstance(y, Fraction), _log(Fraction(y)), None
         else:
-            given = _parameter(epsilon, "epsilon")
-            if not 0 <= given < math.inf:
-                raise DuotoneError(f"epsilon must be finite and at least 0, got {show(given)}")
-            exact, e = given == 0, float_below(given) if given > 2**1000 else float(given)
-            exponent = min(Fraction(given), Fraction(LARGEST_EPSILON))
+            parameter = _parameter(epsilon, "epsilon")
+            if not 0 <= parameter < math.inf:
+                raise DuotoneError(f"epsilon must be finite and at least 0, got {show(parameter)}")
+            exact, e = parameter == 0, float_below(parameter) if parameter > 2**1000 else float(parameter)
+            exponent = min(Fraction(parameter), Fraction(LARGEST_EPSILON))
             y = exp_below(exponent)
         self._set(ratio=Fraction(y), delta=d, exact=exact and isinstance(d, Fraction), epsilon=e, exponent=exponent)
 
@@ -90,7 +90,7 @@ class ApproxDP:
 
     @classmethod
     def _computed(cls, ratio: Fraction, delta: Number, exponent: Fraction | None = None) -> ApproxDP:
-        """A notion whose numbers come from a computation, and may be longer than anyone would write."""
+        """A definition whose numbers come from a computation, and may be longer than anyone would write."""
         made, exact = cls.__new__(cls), exponent in (None, 0) and isinstance(delta, Fraction)
         epsilon = _log(ratio) if exponent is None else float(exponent)
         made._set(ratio=ratio, delta=delta, exact=exact, epsilon=epsilon, exponent=exponent)
@@ -98,7 +98,7 @@ class ApproxDP:
 
     @classmethod
     def from_ratio(cls, ratio: Given, delta: Given) -> ApproxDP:
-        """A notion as it was written down: its ratio may be that of any ε, and longer than a ratio that one may give."""
+        """A definition as it was written down: its ratio may be that of any ε, and longer than one that a caller may give."""
         y = number(ratio, "ratio")
         if isinstance(y, float) or not 1 <= y <= LARGEST_RATIO:
             return cls(ratio=ratio, delta=delta)
@@ -110,16 +110,16 @@ class ApproxDP:
         return f"ApproxDP({first}, delta={show(self.delta)})"
 
     def exactly(self) -> ApproxDP:
-        """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin goes by."""
+        """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin uses."""
         return ApproxDP._computed(self.ratio, Fraction(self.delta))
 
     def above(self) -> ApproxDP:
-        """An exact notion that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
+        """An exact definition that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
         room = 0 if self.exponent is None else (self.ratio - 1) / 2**120
         return ApproxDP._computed(self.ratio + room, Fraction(self.delta))
 
     def split(self, parts: int) -> ApproxDP:
-        """An even share of the budget: `parts` answers, each under it, are together under the whole.
+        """An even share of the budget: `parts` answers, each under it, are together under all of it.
 
         Guarantee: `parts` times its ε and its δ are this ε and this δ, exactly. Where the ratio was given, its `parts`-th
         root is rounded down instead.
@@ -138,7 +138,7 @@ class ApproxDP:
         return ApproxDP._computed(exp_below(share), delta, share)
 
     def represent(self, x: Number) -> Number:
-        """Exact where the notion and x are, else float64."""
+        """Exact where the definition and x are, else float64."""
         return x if self.exact and isinstance(x, Fraction) else float(x)
 
     @overload
@@ -284,23 +284,23 @@ class ApproxDP:
         ratio: Given | None = None,
         delta: Given | None = None,
     ) -> ApproxDP:
-        """The strongest notion under which every pair of neighbouring probabilities is indistinguishable.
+        """The strongest definition under which every pair of neighbouring probabilities is indistinguishable.
 
         Give ε (or e^ε as `ratio`) for the least δ, or δ for the least ε. Exact for exact inputs.
         """
         exact = [tuple(Fraction(probability(x)) for x in pair) for pair in _pairs(pairs)]
         sides = [side for p, q in exact for side in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]
         if delta is None:
-            notion = cls(epsilon, ratio=ratio)
-            least = max([Fraction(0), *(a - notion.ratio * b for a, b in sides)])
+            definition = cls(epsilon, ratio=ratio)
+            least = max([Fraction(0), *(a - definition.ratio * b for a, b in sides)])
             if least == 1:
                 raise DuotoneError("two neighbours never give the same answer: no delta below 1 will do")
-            return cls._computed(notion.ratio, least, notion.exponent)
+            return cls._computed(definition.ratio, least, definition.exponent)
         if not (epsilon is None and ratio is None):
             raise DuotoneError("give epsilon (or ratio) to find delta, or delta to find epsilon, not both")
         d = Fraction(cls(0, delta).delta)
         if any(b == 0 and a > d for a, b in sides):
-            raise DuotoneError("an answer is possible here and impossible next door: no finite epsilon will do")
+            raise DuotoneError("an answer is possible at one dataset and impossible at a neighbour: no finite epsilon will do")
         return cls._computed(max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), cls(0, delta).delta)
 
 

@@ -1,7 +1,7 @@
-"""Privacy notions. Each is one step bound φ: how large a neighbour's probability may be.
+"""Privacy definitions. Each is one step bound φ: how large a neighbour's probability may be.
 
 Two neighbours d ~ d' are indistinguishable on a yes/no answer exactly when B_d ≤ φ(B_d') and B_d' ≤ φ(B_d). The step is all
-that a notion owes; what else it knows makes things faster or exact.
+that a definition must have; what else it has makes things faster or exact.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 class PrivacyDefinition(Protocol):
-    """A privacy notion: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
+    """A privacy definition: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
 
     def step(self, x: Any, /) -> Any:
         """φ(x), for a number or elementwise for an array."""
@@ -30,7 +30,7 @@ class PrivacyDefinition(Protocol):
 
 @runtime_checkable
 class ClosedForm(Protocol):
-    """A notion that also knows its iterates; for one that does not, the functions of these names below loop."""
+    """A definition that also has its iterates; for one that does not, the functions of these names below loop."""
 
     def iterate(self, x: Number, n: Any, /) -> tuple[Any, Any]:
         """φ^n(x) and 1 − φ^n(x), for a number n or an array."""
@@ -43,10 +43,10 @@ class ClosedForm(Protocol):
 
 @runtime_checkable
 class Represented(Protocol):
-    """A notion that says in what numbers it reckons; for one that does not, these are floats."""
+    """A definition that says in what numbers it computes; for one that does not, these are floats."""
 
     def represent(self, x: Number, /) -> Number:
-        """x as the notion reckons with it."""
+        """x in these numbers."""
         ...
 
     def balance(self) -> Number:
@@ -56,7 +56,7 @@ class Represented(Protocol):
 
 @runtime_checkable
 class Exactly(Protocol):
-    """A notion that may be rounded and knows its bound without rounding."""
+    """A definition that may be rounded and has its bound without rounding."""
 
     def exactly(self) -> PrivacyDefinition:
         """The same bound in exact arithmetic."""
@@ -64,7 +64,7 @@ class Exactly(Protocol):
 
 
 def iterate(privacy: PrivacyDefinition, x: Number, n: int) -> tuple[Number, Number]:
-    """φ^n(x) and 1 − φ^n(x), by the notion's closed form where it has one."""
+    """φ^n(x) and 1 − φ^n(x), by the definition's closed form where it has one."""
     if isinstance(privacy, ClosedForm):
         truth, error = privacy.iterate(x, n)
         return truth, error
@@ -100,12 +100,12 @@ def balance(privacy: PrivacyDefinition) -> Number:
 
 
 def represent(privacy: PrivacyDefinition, x: Number) -> Number:
-    """x as the notion reckons with it: exact only where the notion is exact too."""
+    """x in the numbers that the definition computes in: exact only where it is exact too."""
     return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
 
 
 def exactly(privacy: PrivacyDefinition) -> PrivacyDefinition:
-    """The notion in exact arithmetic where it has one: what a check goes by."""
+    """The definition in exact arithmetic where it has one: what a check uses."""
     return privacy.exactly() if isinstance(privacy, Exactly) else privacy
 
 
@@ -140,9 +140,9 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def known(privacy: Any) -> PrivacyDefinition:
-    """A privacy notion, or an error that says what one is."""
+    """A privacy definition, or an error that says what one is."""
     if not callable(getattr(privacy, "step", None)):
         raise DuotoneError(
-            f"a privacy notion has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"
+            f"a privacy definition has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"
         )
     return privacy  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Rounded notions: φ in whole multiples of 2^−bits, for tables of integers."""
+"""Rounded definitions: φ in whole multiples of 2^−bits, for tables of integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duotone.privacy.numbers import Number
 
 @dataclass(frozen=True)
 class Rounded:
-    """A notion in whole multiples of 2^−bits: φ rounded down, or up to bound the optimum from above.
+    """A privacy definition in whole multiples of 2^−bits: φ rounded down, or up to bound the optimum from above.
 
     Guarantee: rounded down, a multiple x ≤ `step(y)` of another satisfies x ≤ φ(y) exactly, as integers; and the
     symmetry of φ survives: x ≤ step(y) exactly when 1 − y ≤ step(1 − x).

@@ -155,7 +155,7 @@ def _joining(first: _Lowered, second: _Lowered, goal: Goal, reach: int) -> int:
 
 
 def _replacing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, neither: int) -> int:
-    """Under replace whoever changes leaves one place for another. More changes never hurt, so the least number is found
+    """Under replace a person who changes leaves one place for another. More changes never hurt, so the least number is found
     by bisection."""
     most = min(reach, first.people + second.people + neither)
     low, high = 1, most + 1

@@ -51,7 +51,7 @@ class Verdict:
 def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, reach: int = 3) -> Verdict:
     """Brute force over every dataset of up to `people` people with values from `domain`.
 
-    Datasets are collections without an order. Distances up to `reach` must be right, and larger ones must be told as
+    Datasets are collections without an order. Distances up to `reach` must be right, and larger ones must be given as
     larger. Under add-remove, tables of up to `people + reach` people are looked through, so that these are the true ones.
 
     >>> from duotone.questions import Threshold
@@ -76,10 +76,10 @@ def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, r
     return Verdict(True, True, len(small), None)
 
 
-def _agree(told: float, found: float, reach: float) -> bool:
+def _agree(claimed: float, actual: float, reach: float) -> bool:
     """Distances up to `reach` must be equal; beyond it, both must lie beyond it."""
-    told_steps, found_steps = (level + 1 if level >= 0 else -level for level in (told, found))
-    return told == found if min(told_steps, found_steps) <= reach else True
+    claimed_steps, actual_steps = (level + 1 if level >= 0 else -level for level in (claimed, actual))
+    return claimed == actual if min(claimed_steps, actual_steps) <= reach else True
 
 
 def _graph(question: Question, values: Sequence[Any], most: int) -> ColouredGraph:

@@ -13,7 +13,7 @@ from duotone.questions.threshold import CROWD, Threshold
 
 
 def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "add-remove") -> Threshold:
-    """Yes when the lower q-quantile, 0 < q < 1, lies above a limit; `above(person)` tells whether a person's value does.
+    """Yes when the lower q-quantile, 0 < q < 1, lies above a limit; `above(person)` is whether a person's value does.
 
     The lower q-quantile of n values is the ⌈q·n⌉-th smallest. It is above the limit exactly when fewer than q·n values
     are not, which is a sum over people. Of nobody, it is not.

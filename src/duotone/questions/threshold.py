@@ -81,9 +81,9 @@ class Threshold:
     def level(self, people: Sequence[Any]) -> float:
         """Greedy: the changes that move the sum furthest, until it is on the other side."""
         seen = somebody if self.somebody else int
-        given = scores(map(seen, self._values(people)))
-        found = levels(given, seen(self.lowest), seen(self.highest), seen(self.at_least), self.neighbours)[0]
-        return int(found) if math.isfinite(found) else float(found)
+        tally = scores(map(seen, self._values(people)))
+        level = levels(tally, seen(self.lowest), seen(self.highest), seen(self.at_least), self.neighbours)[0]
+        return int(level) if math.isfinite(level) else float(level)
 
 
 def somebody(score: int) -> int:
@@ -97,18 +97,17 @@ def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
     return [lowest if not v > lowest else min(int(v), highest) for v in values]
 
 
-def levels(given: Scores, lowest: int, highest: int, at_least: int, neighbours: Neighbours) -> NDArray[np.float64]:
+def levels(tally: Scores, lowest: int, highest: int, at_least: int, neighbours: Neighbours) -> NDArray[np.float64]:
     """The level of every table: how many changes lower, or raise, the total to the other side.
 
     >>> levels(scores([1, 1, 1, 0]), 0, 1, 2, "add-remove").tolist()
     [1.0]
     """
-    surplus = given.total - at_least
-    down = fewest(given.largest, surplus + 1, lowest, neighbours, given.reach)
-    mirrored = [(-value, n) for value, n in given.smallest]
-    up = fewest(mirrored, -surplus, -highest, neighbours, given.reach)
-    found: NDArray[np.float64] = np.where(np.asarray(surplus >= 0, dtype=bool), down - 1, -up)
-    return found
+    surplus = tally.total - at_least
+    down = fewest(tally.largest, surplus + 1, lowest, neighbours, tally.reach)
+    mirrored = [(-value, n) for value, n in tally.smallest]
+    up = fewest(mirrored, -surplus, -highest, neighbours, tally.reach)
+    return np.asarray(np.where(np.asarray(surplus >= 0, dtype=bool), down - 1, -up))
 
 
 def fewest(

@@ -1,4 +1,4 @@
-"""Audit: how private an answering function can be at most, told from its answers alone."""
+"""Audit: how private an answering function can be at most, judged by its answers alone."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def audit_answers(
     >>> from duotone import Coin, balanced
     >>> claim = ApproxDP(1, 0.01)
     >>> coin = Coin(balanced(claim))
-    >>> found = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=1 - 1e-10)
-    >>> found.caught
+    >>> audit = audit_answers(lambda level, n: coin.answers(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=1 - 1e-10)
+    >>> audit.caught
     False
     """
     if not (isinstance(draws, int) and draws >= 1):
@@ -126,7 +126,7 @@ def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
 
 
 def _asked(answers: Answers, dataset: Any, n: int) -> Any:
-    """What the black box gives. However it fails, and be it by ending the program, the audit fails with it."""
+    """What the black box gives. However it fails, even by ending the program, the audit fails with it."""
     try:
         with _no_way_out():
             return np.asarray(answers(dataset, n))
@@ -163,18 +163,18 @@ def _no_way_out() -> Iterator[None]:
 
 
 def _count(answers: Answers, dataset: Any, n: int) -> int:
-    given = _asked(answers, dataset, n)
-    if given.dtype == object and all(isinstance(x, bool | Answer) for x in given.flat):
-        given = np.array([bool(x) for x in given.flat])
-    if given.shape != (n,):
-        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {given.shape}")
-    if not (given.dtype == bool or (given.dtype.kind in "iu" and ((given == 0) | (given == 1)).all())):
+    drawn = _asked(answers, dataset, n)
+    if drawn.dtype == object and all(isinstance(x, bool | Answer) for x in drawn.flat):
+        drawn = np.array([bool(x) for x in drawn.flat])
+    if drawn.shape != (n,):
+        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {drawn.shape}")
+    if not (drawn.dtype == bool or (drawn.dtype.kind in "iu" and ((drawn == 0) | (drawn == 1)).all())):
         raise DuotoneError("the audited function must answer with Booleans, or with 0 and 1")
-    return int(np.count_nonzero(given))
+    return int(np.count_nonzero(drawn))
 
 
 def _sizes(draws: int) -> Iterator[int]:
-    """Chunk sizes: powers of two at first, for the history, then as large as memory likes."""
+    """Chunk sizes: powers of two at first, for the history, then as large as is good for memory."""
     sizes, done = [], 0
     while done < draws:
         sizes.append(min(max(done, 1024), CHUNK, draws - done))

@@ -31,7 +31,7 @@ FRACTION = 320
 LONG, MOST_WORK = 2**14, 2**31
 """A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
 DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
-"""How a certificate writes an entry and a number: one way each, so that nobody reads it otherwise."""
+"""How a certificate writes an entry and a number: one way each, so that nobody reads it differently."""
 
 
 class Unproved(DuotoneError):
@@ -53,7 +53,7 @@ def prove(certificate: Any) -> str:
         if kind not in ("line", "graph") or type(version) is not int or version != 1:
             raise Unproved("this is not a certificate of version 1")
         _claims(certificate["claims"])
-        ratio, above, delta = _notion(certificate["privacy"])
+        ratio, above, delta = _definition(certificate["privacy"])
         bits = _bits(certificate["bits"])
         step, ceiling = _Step(ratio, delta, bits), _Step(above, delta, bits, up=True)
         count = (_prove_line if kind == "line" else _prove_graph)(certificate, step, ceiling)
@@ -62,8 +62,8 @@ def prove(certificate: Any) -> str:
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
         raise Unproved("this is not a certificate: something in it is missing or of another kind") from None
     known = "ratio" if certificate["privacy"]["epsilon"] is None else "epsilon"
-    told = ", ".join(f"{name} {_brief(certificate['privacy'][name])}" for name in (known, "delta"))
-    return f"private and optimal: {count} {'levels' if kind == 'line' else 'datasets'} under {told}"
+    budget = ", ".join(f"{name} {_brief(certificate['privacy'][name])}" for name in (known, "delta"))
+    return f"private and optimal: {count} {'levels' if kind == 'line' else 'datasets'} under {budget}"
 
 
 def _is(kind: type, value: Any) -> Any:
@@ -109,7 +109,7 @@ def _prove_line(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) -> 
     tops = _boundary(certificate["boundary"], blue[0], red[0], step, ceiling)
     for p, q in pairwise([step.one - t for t in reversed(red)] + blue):
         if not step.private(p, q):
-            raise Unproved("two neighbouring levels are told apart by more than the budget allows")
+            raise Unproved("two neighbouring levels differ by more than the budget allows")
     for side, name, top in zip((blue, red), ("blue", "red"), tops, strict=True):
         errors = _is(list, certificate["error"][name])
         if len(errors) != len(side):
@@ -144,12 +144,12 @@ def _prove_graph(certificate: Mapping[str, Any], step: _Step, ceiling: _Step) ->
     for d in datasets:
         _error(datasets[d]["error"], truth[d], step)
         if not all(step.private(yes[d], yes[e]) for e in near[d]):
-            raise Unproved(f"dataset {d} is told apart from a neighbour by more than the budget allows")
+            raise Unproved(f"dataset {d} differs from a neighbour by more than the budget allows")
     tops: dict[str, int] = {}  # bounds from above on the real optimum
     for d in fixed:
-        told = boundary[d] if isinstance(boundary, dict) else boundary
+        value = boundary[d] if isinstance(boundary, dict) else boundary
         held = _lowered(d, certificate, near, step) if d in lowered else None
-        tops[d], _ = _boundary(told, truth[d], None, step, ceiling, held=held)
+        tops[d], _ = _boundary(value, truth[d], None, step, ceiling, held=held)
         _close(tops[d], truth[d], step)
     for start in datasets:
         chain: dict[str, None] = {}
@@ -216,32 +216,32 @@ def _neighbours(datasets: Mapping[str, Any], edges: Any) -> dict[str, set[str]]:
 
 
 def _boundary(
-    told: Any, blue: int, red: int | None, step: _Step, ceiling: _Step, *, held: int | None = None
+    value: Any, blue: int, red: int | None, step: _Step, ceiling: _Step, *, held: int | None = None
 ) -> tuple[int, int]:
     """What is fixed at the boundary: balanced, the empty group at no, or a given value, rounded down (or held lower).
 
     Gives bounds from above on the real values of both sides.
     """
     one = step.one
-    if told == "balanced":
+    if value == "balanced":
         if not (red in (None, blue) and blue == step.balance() <= step(one - blue)):
             raise Unproved("the boundary is not the best balanced one")
         return ceiling.balance(), ceiling.balance()
-    if told == "selection":
+    if value == "selection":
         if not (red == one and blue == step(0)):
             raise Unproved("the empty group is not pinned at no")
         return ceiling(0), one
-    below = _floor(told, step)
+    below = _floor(value, step)
     if blue != (below if held is None else held) or blue > below:
         raise Unproved("a boundary value is not the one asked for, rounded down")
     if red is not None and red != step(one - blue):
         raise Unproved("the red boundary is not the most truth possible there")
-    exact = _fraction(told) * one == below
+    exact = _fraction(value) * one == below
     return below if exact else below + 1, ceiling(one - below)
 
 
-def _floor(told: Any, step: _Step) -> int:
-    value = _fraction(told)
+def _floor(text: Any, step: _Step) -> int:
+    value = _fraction(text)
     if not 0 <= value <= 1:
         raise Unproved("a boundary value is not a probability")
     return value.numerator * step.one // value.denominator
@@ -252,14 +252,14 @@ def _close(top: int, truth: int, step: _Step) -> None:
         raise Unproved(f"rounding costs 2^-{LOSS} or more against the real optimum")
 
 
-def _error(told: Any, truth: int, step: _Step) -> None:
-    value, wrong = _fraction(told), step.one - truth
+def _error(text: Any, truth: int, step: _Step) -> None:
+    value, wrong = _fraction(text), step.one - truth
     apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), as what follows
     if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):
         raise Unproved("an error is not what the table says")
 
 
-def _notion(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
+def _definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
     """The ratio, a bound on e^ε from above, and δ."""
     ratio, delta = _fraction(privacy["ratio"]), _fraction(privacy["delta"])
     if not ratio >= 1:
@@ -280,10 +280,10 @@ def _notion(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above e^x, x ≥ 0: the same two for whoever computes them, by whatever method.
+    """Rationals below and above e^x, x ≥ 0: the same two whoever computes them, by any method.
 
     With k = 320 and the bits by which x is below 1: x is rounded down to a multiple of 2^−k, and then so is e^x. With 4·2^−k of
-    itself this is above e^x. So a ratio is judged alike by all; one closer to e^x than 2^−310·(e^x − 1) may be refused.
+    itself this is above e^x. So all judge a ratio in the same way; one closer to e^x than 2^−310·(e^x − 1) may be refused.
     """
     k = FRACTION + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     low = Fraction(_exponential((x.numerator << k) // x.denominator, k), 1 << k)

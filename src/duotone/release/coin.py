@@ -40,7 +40,7 @@ class NotPrivateWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Answer:
-    """A released answer: yes or no, under which notion, on what basis, and the certificate of its mechanism.
+    """A released answer: yes or no, under which privacy definition, on what basis, and the certificate of its mechanism.
 
     The true answer and the level are not in it.
     """

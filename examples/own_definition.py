@@ -1,6 +1,6 @@
-"""A privacy notion of one's own is one step bound φ. Here: μ-Gaussian differential privacy.
+"""A privacy definition of one's own is one step bound φ. Here: μ-Gaussian differential privacy.
 
-What a notion owes must hold to the last bit: φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x, and never above the true bound.
+What it promises must hold to the last bit: φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x, and never above the true bound.
 A rounded Φ(Φ⁻¹(x) + μ) keeps none of it. So the curve is replaced by a polygon below it that is its own mirror image, and
 the polygon is rounded down on a grid that has 1 − x for every x.
 """
