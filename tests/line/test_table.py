@@ -123,7 +123,7 @@ def test_a_step_on_integers_is_the_step_on_fractions(privacy: ApproxDP, bits: in
 def test_a_million_levels_take_seconds() -> None:
     """They took minutes. The time-out is generous; the answer must be exact."""
     code = (
-        "from duotone import *; "
+        "from duotone import *; from duotone.line.table import line_table; "
         "a, b = line_table(balanced(ApproxDP(ratio=1, delta='1e-6'))), line_table(balanced(ApproxDP('0.0001'))); "
         "print(len(a.blue), len(b.red), len(a.certificate()['blue']), a.blue[1] - a.blue[0] == 2**128 // 10**6)"
     )
