@@ -264,7 +264,7 @@ def test_no_secret_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_extra_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from duotone import open_ledger, MissingExtra\n"
+        "from duotone import open_ledger\nfrom duotone.errors import MissingExtra\n"
         "try: open_ledger('postgresql://h/x').verify()\n"
         "except MissingExtra as e: print(e)"
     )

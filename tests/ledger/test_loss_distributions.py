@@ -230,7 +230,7 @@ def test_covers_is_exact() -> None:
 def test_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['dp_accounting.pld.pld_pmf'] = None\n"
-        "from duotone import ApproxDP, MissingExtra\n"
+        "from duotone import ApproxDP\nfrom duotone.errors import MissingExtra\n"
         "from duotone.ledger.planned_composition import PlannedComposition\n"
         "try: PlannedComposition.most(ApproxDP(1, '1e-6'), ApproxDP('0.1', '1e-9'))\n"
         "except MissingExtra as e: print(e)"
