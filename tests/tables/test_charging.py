@@ -98,7 +98,7 @@ def test_a_plan_of_balanced_answers_admits_no_selection(tmp_path: Path) -> None:
             boundaries=("balanced",),
         )  # fmt: skip
         assert prepare(TABLE, "count(*) > 10", EACH).charge(opened, "t")
-        with pytest.raises(DuotoneError, match=r"balanced\+selection|or less telling ones"):
+        with pytest.raises(DuotoneError, match=r"balanced\+selection|or more private ones"):
             prepare(TABLE, "select town, count(*) > 1 from t group by town", ApproxDP(2, "2e-6")).charge(opened, "t")
 
 

@@ -81,7 +81,7 @@ def pair_of(*tables: LineTable) -> DominatingPair:
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
     >>> table = line_table(balanced(ApproxDP(ratio=2, delta="1/10")))
-    >>> round(float(pair_of(table).delta(2)), 12), pair_of_notion(table.privacy).covers(pair_of(table))
+    >>> round(float(pair_of(table).delta(2)), 12), pair_of_definition(table.privacy).covers(pair_of(table))
     (0.1, True)
     """
     points: list[Vertex] = []
@@ -94,10 +94,10 @@ def pair_of(*tables: LineTable) -> DominatingPair:
 
 
 @lru_cache(maxsize=256)
-def pair_of_notion(privacy: ApproxDP) -> DominatingPair:
-    """The least pair above every mechanism that may be sold at a notion: φ itself, whatever the boundary.
+def pair_of_definition(privacy: ApproxDP) -> DominatingPair:
+    """The least pair above every mechanism that satisfies a privacy definition: φ itself, whatever the boundary.
 
-    >>> [tuple(map(str, corner)) for corner in pair_of_notion(ApproxDP(ratio=2, delta="1/10")).corners]
+    >>> [tuple(map(str, corner)) for corner in pair_of_definition(ApproxDP(ratio=2, delta="1/10")).corners]
     [('0', '0'), ('0', '1/10'), ('3/10', '7/10'), ('9/10', '1'), ('1', '1')]
     """
     exact = privacy.exactly()
@@ -216,7 +216,7 @@ def losses(pair: DominatingPair, epsilon: float, *, fine: int = FINE) -> Privacy
 def composed(one: PrivacyLossDistribution, count: int, tail: float = 0.0) -> PrivacyLossDistribution:
     """The same `count` times, by doubling; at most 2·`tail`·log2(count) is added to δ.
 
-    >>> one = losses(pair_of_notion(ApproxDP(1, "1e-6")), 1.0, fine=1)
+    >>> one = losses(pair_of_definition(ApproxDP(1, "1e-6")), 1.0, fine=1)
     >>> round(composed(one, 10).delta(5), 6), round(composed(one, 10).epsilon(1e-3), 3)
     (0.363598, 9.977)
     """

@@ -127,15 +127,15 @@ class PostgresStore(BaseStore):
             )
 
     def _must_be_durable(self, settings: Sequence[Any]) -> None:
-        commit, fsync, pages, permanent, plain = settings
-        for ok, said in (
+        commit, fsync, full_page_writes, permanent, plain = settings
+        for ok, problem in (
             (commit in ("on", "remote_apply"), "runs with synchronous_commit off"),
             (fsync == "on", "runs with fsync off"),
-            (pages == "on", "runs with full_page_writes off"),
+            (full_page_writes == "on", "runs with full_page_writes off"),
             (permanent is True, "keeps the ledger in a table that is unlogged or temporary"),
         ):
             if not ok:
-                raise LedgerError(f"the server of {self.place} {said}: a crash could hide spending; nothing was released")
+                raise LedgerError(f"the server of {self.place} {problem}: a crash could hide spending; nothing was released")
         if plain is not True:
             raise LedgerError(
                 f"the ledger {self.place} has parts that Duotone did not make (triggers, rules, row security or "
@@ -153,13 +153,13 @@ class PostgresStore(BaseStore):
             raise LedgerBusy(self.place, self._wait) from None
         except psycopg.Error as error:
             self._forget()
-            raise self._told(error) from None
+            raise self._ledger_error(error) from None
 
-    def _told(self, error: Exception) -> LedgerError:
+    def _ledger_error(self, error: Exception) -> LedgerError:
         """The state's code and no more: the server's own words may hold what the URL holds."""
         code = getattr(error, "sqlstate", None) or "08"
-        said = _SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})"))
-        return LedgerError(f"the ledger {self.place} {said}; nothing was released")
+        problem = _SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})"))
+        return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
 
     def _forget(self) -> None:
         pinned, self._pinned, self._schema = self._pinned, None, ""
@@ -191,10 +191,10 @@ class PostgresPages(Pages):
         """Add an entry and move the head to it."""
         self.execute(*appending(self.schema, row))
 
-    def migrate(self, found: int) -> None:
+    def migrate(self, version: int) -> None:
         """Bring tables and functions up to date; the functions belong to whom the tables belong to."""
-        super().migrate(found)
-        if found >= WITH_FUNCTIONS:
+        super().migrate(version)
+        if version >= WITH_FUNCTIONS:
             return
         for statement in functions(self.schema):
             self.execute(statement, ())
