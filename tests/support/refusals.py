@@ -94,7 +94,7 @@ REFUSED = {
     "count(*) filter (where salary = vote) > 1": "salary and vote hold different kinds of values",
     "count(*) filter (where 1 = 1) > 1": "compares two constants",
     "count(*) filter (where x / 2 > 3) > 3": "divides, which may fail on one row: multiply the other side",
-    "count(*) filter (where x + 2 > 3) > 3": "reckons with a row's values, which may overflow",
+    "count(*) filter (where x + 2 > 3) > 3": "is arithmetic on a row's values, which may overflow",
     "count(*) filter (where x::int > 3) > 3": "is a cast, which may fail on one row",
     "count(*) filter (where random() > 0.5) > 3": "is random: a condition must say the same each time",
     "count(*) filter (where now() > ts) > 3": "changes from call to call|depends on the clock",

@@ -1,6 +1,6 @@
 """Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
 
-A file for each kind: `linear_threshold`, `quantile_threshold`, `mean_difference`, `mode_is`. `compiled` has what they share,
+A file for each kind: `threshold`, `quantile`, `difference`, `plurality`. `shared` has what they share,
 `scores` the levels of sums. Start with `compile_comparison`.
 """
 
