@@ -170,7 +170,7 @@ class PostgresStore(BaseStore):
 _SENTENCES = {
     "08": "cannot be reached or opened",
     "25": "cannot be written: the server or the transaction is read-only",
-    "42": "cannot be used: it may not be written by this user, or is only half a ledger",
+    "42": "cannot be used: it may not be written by this user, or is an incomplete ledger",
     "42501": "cannot be used like this: this user may not do it, and its owner may",
     "53": "cannot be written: the server is out of disk, memory or connections",
     "57": "cannot be reached: the server is stopping",

@@ -160,7 +160,7 @@ class SqliteStore(BaseStore):
             return LedgerBusy(
                 self.place,
                 self._wait,
-                "it has the format of an older Duotone, and everybody has to let go of it once to change it",
+                "it has the format of an older Duotone, and every program that has it open has to close it once to convert it",
             )
         return LedgerBusy(self.place, self._wait)
 
@@ -213,7 +213,7 @@ _SENTENCES = {
     "SQLITE_READONLY": "cannot be written: the file or its folder is read-only",
     "SQLITE_CANTOPEN": "cannot be opened: its folder does not exist or may not be used",
     "SQLITE_PERM": "cannot be opened: it may not be used",
-    "SQLITE_NOTADB": "is not a ledger, or only half of one",
+    "SQLITE_NOTADB": "is not a ledger, or an incomplete one",
     "SQLITE_CORRUPT": "is damaged: restore it from a copy",
-    "SQLITE_ERROR": "is not a ledger, or only half of one",
+    "SQLITE_ERROR": "is not a ledger, or an incomplete one",
 }

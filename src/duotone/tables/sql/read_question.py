@@ -140,7 +140,7 @@ class _Reader:
         for aggregate, weight in [*terms, *((a, -w) for a, w in other)]:
             weights[aggregate] = weights.get(aggregate, Fraction(0)) + weight
         if any(not w and a.kind not in ("count", "people", "sum") for a, w in weights.items()):
-            raise DuotoneError(f"{text}: an aggregate that cancels out is still nothing where nobody is: leave it out")
+            raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
         weights, limit = {a: w for a, w in weights.items() if w}, other_rest - rest
         if not weights:
             raise DuotoneError(f"{text} has no aggregate in it: compare a count, sum, avg, median, quantile, min, max or mode")
@@ -286,7 +286,7 @@ class _Reader:
 
     def number(self, node: exp.Expression, text: str) -> Operand:
         if not isinstance(node.this, exp.Column):
-            raise DuotoneError(f"{text}: {node.key} is of a column itself")
+            raise DuotoneError(f"{text}: {node.key} takes a column, not an expression")
         value = read_operand(node.this, self.columns)
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: column {value.column} does not hold numbers")

@@ -40,7 +40,7 @@ class Bounds:
         least, most = (_finite(bound, "a bound") for bound in (low, high))
         step = None if grid is None else _finite(grid, "the grid")
         if not least < most:
-            raise DuotoneError(f"bounds must be LO:HI with LO < HI, got {show(least)}:{show(most)}")
+            raise DuotoneError(f"the lower bound must be below the upper one, got {show(least)} and {show(most)}")
         if step is not None and not (step > 0 and 1 in (step.numerator, step.denominator)):
             raise DuotoneError(f"a grid is a whole number or one over a whole number, as 100 or 0.01, got {show(step)}")
         return Bounds(least, most, step)
