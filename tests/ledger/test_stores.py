@@ -451,8 +451,8 @@ def test_a_journal_of_an_older_state_is_not_played_back(long: Path, commits: int
     before = contents(long.parent)
     with Asker(long) as first, open_ledger(long) as reader:
         assert not first.ask()
-        assert "is not of this state" in first.said
-        with pytest.raises(LedgerError, match="is not of this state"):
+        assert "does not belong to its present state" in first.said
+        with pytest.raises(LedgerError, match="does not belong to its present state"):
             reader.verify()
         assert contents(long.parent) == before
         long.with_name(long.name + "-journal").unlink()

@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
-    """Run a command to its exit code; what is wrong with its input is reported in a sentence."""
+    """Run a command to its exit code; what is wrong with its input is reported in one line."""
     try:
         app(arguments)
     except Exception as error:

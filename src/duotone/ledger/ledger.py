@@ -276,7 +276,7 @@ class Ledger:
         return verdict
 
     def close(self) -> None:
-        """Let go of the file or the connection; the next use opens it again."""
+        """Close the file or the connection; the next use opens it again."""
         self._store.close()
 
 
@@ -308,7 +308,7 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 @contextmanager
 def _damage_as_error() -> Iterator[None]:
-    """An entry, or anything else of the ledger, that cannot be read ends in a sentence."""
+    """Whatever cannot be read of the ledger becomes a LedgerError that says so."""
     try:
         yield
     except DuotoneError:

@@ -1,6 +1,6 @@
-"""Composition: what several answers tell together, by privacy-loss distributions.
+"""Composition: what several answers reveal together, by privacy-loss distributions.
 
-A dominating pair (P, Q) of a mechanism tells at least as much as any two neighbours do: its hockey-stick curve
+A dominating pair (P, Q) of a mechanism reveals at least as much as any two neighbours do: its hockey-stick curve
 H(α) = sup over events of P − α·Q is nowhere below theirs. Drawn as the points (Q(event), P(event)) it is a concave line
 from (0, 0) to (1, 1), and the least pair above many curves is the hull of all their points.
 """
@@ -47,7 +47,7 @@ Vertex = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class DominatingPair:
-    """A dominating pair by the corners (Q, P) of its most telling events, from (0, 0) to (1, 1), concave and exact.
+    """A dominating pair by the corners (Q, P) of its most revealing events, from (0, 0) to (1, 1), concave and exact.
 
     Each side between two corners is one outcome of the pair; a vertical one has infinite privacy loss.
     """
@@ -60,7 +60,7 @@ class DominatingPair:
         return max(p - alpha * q for q, p in self.corners)
 
     def covers(self, other: DominatingPair) -> bool:
-        """Whether this pair tells at least as much: every corner of the other is on or below this line, exactly."""
+        """Whether this pair reveals at least as much: every corner of the other is on or below this line, exactly."""
         return all(self._covers(q, p) for q, p in other.corners)
 
     def _covers(self, q: Fraction, p: Fraction) -> bool:
@@ -74,7 +74,7 @@ class DominatingPair:
 def pair_of(*tables: LineTable) -> DominatingPair:
     """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions.
 
-    An edge is two levels next to each other; two neighbours of equal level tell nothing.
+    An edge is two levels next to each other; two neighbours of equal level reveal nothing.
 
     Guarantee: for every edge, both directions and every α, `delta(α)` is at least theirs; no pair is smaller.
 

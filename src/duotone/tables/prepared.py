@@ -93,7 +93,7 @@ class Prepared:
     """What the engine is asked, made when the question was checked."""
 
     def close(self) -> None:
-        """Let go of the table, if it was opened for this question."""
+        """Close the table, if it was opened for this question."""
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -206,7 +206,7 @@ class Prepared:
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
         if not isinstance(ledger, Ledger):
-            raise DuotoneError("a ledger is what open_ledger gives")
+            raise DuotoneError("a ledger is what open_ledger returns")
         if self.declared.unit == "row":
             raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
         if dataset is None and not self.source.named:

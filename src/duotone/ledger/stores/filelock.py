@@ -80,7 +80,7 @@ class FileLock:
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go of the descriptor; in a forked child too, where it would keep the lock of a parent that died."""
+        """Close the descriptor; in a forked child too, where it would keep the lock of a parent that died."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)

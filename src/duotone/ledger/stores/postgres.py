@@ -144,7 +144,7 @@ class PostgresStore(BaseStore):
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Every failure of the server as a sentence; after it the next use connects anew."""
+        """Every failure of the server as a LedgerError in plain words; after it the next use connects anew."""
         psycopg = _psycopg()
         try:
             yield

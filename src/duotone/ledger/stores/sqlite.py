@@ -166,7 +166,7 @@ class SqliteStore(BaseStore):
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Every failure of SQLite as a sentence; after it the next use starts from a fresh connection."""
+        """Every failure of SQLite as a LedgerError in plain words; after it the next use starts from a fresh connection."""
         try:
             yield
         except sqlite3.Error as error:
@@ -175,7 +175,7 @@ class SqliteStore(BaseStore):
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
-        """Every failure to open or read a file as a sentence."""
+        """Every failure to open or read a file as a LedgerError in plain words."""
         try:
             yield
         except OSError as error:

@@ -141,7 +141,7 @@ def schema_of(entries: Pages) -> int:
     if version <= SCHEMA and set(objects) != _objects(version):
         raise LedgerError(
             "the ledger has parts that Duotone did not make, or lacks some (a trigger could hide charges): remove what "
-            "was added, or go on from a backup; nothing was released"
+            "was added, or continue from a backup; nothing was released"
         )
     return version
 

@@ -162,5 +162,5 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the database; the next use opens it again."""
+        """Close the connection; the next use opens it again."""
         ...

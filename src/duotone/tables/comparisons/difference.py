@@ -70,13 +70,13 @@ def _require_comparable(first: Mean, second: Mean, declared: Declared, reach: in
     if not all(isinstance(v, Operand) for v in values) and any(isinstance(v, Operand) for v in values):
         raise DuotoneError("compare two averages of values, or two shares, not one with the other")
     if isinstance(values[0], Operand) and values[0] != values[1]:
-        raise DuotoneError("two averages are compared of the same column: it has one pair of bounds")
+        raise DuotoneError("the two averages must be of the same column, which has one pair of bounds")
     if any(all(row) for row in combinations([first.where, second.where])[0]):
         raise DuotoneError("the two averages must be over different rows: filter one by arm = 'A', the other by arm = 'B'")
     if declared.unit is not None and declared.per_unit is None:
         raise DuotoneError("with a unit, a difference needs one value per person: per_unit avg, sum, min or max")
     if declared.unit is not None and not isinstance(values[0], Operand) and declared.per_unit == "avg":
-        raise DuotoneError("with a unit, a person has a share's condition by any row or by all: per_unit max or min")
+        raise DuotoneError("with a unit, a share counts people by any of their rows (per_unit max) or by all (per_unit min)")
 
 
 def _settled(atom: MeanDifference, grid: Grid, limit: Fraction) -> Settled | None:

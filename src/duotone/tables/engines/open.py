@@ -36,7 +36,7 @@ def _opened(table: Any, name: str | None) -> Source:
 
 
 def _located(url: str, name: str | None) -> Source:
-    """The URL may hold a password: no sentence repeats it."""
+    """The URL may hold a password: no error repeats it."""
     match url.partition("://")[0]:
         case "postgres" | "postgresql":
             return open_postgres(url, name)

@@ -182,5 +182,5 @@ def _unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
 def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "reduction"]) -> Grid:
     """The grid of a column that is added up, which needs bounds."""
     if value.column not in bounds:
-        raise DuotoneError(f"a {what} of {value.column} needs bounds: say from where to where its values count")
+        raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts")
     return bounds[value.column].on(value.column, value.kind)
