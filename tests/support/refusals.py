@@ -147,7 +147,7 @@ TABLE = pa.table(
     {"x": [1.5], "i": pa.array([1], pa.int64()), "v": ["a"], "u": [1], "b": [True], "big": pa.array([1], pa.uint64())}
 )
 DECLARED: list[tuple[str, dict[str, Any], str]] = [
-    ("avg(x) > 1", {}, "needs bounds: say from where"),
+    ("avg(x) > 1", {}, "needs bounds: give the lowest"),
     ("avg(x) > 1", {"bounds": {"y": (0, 1)}}, "the table has no column y"),
     ("avg(x) > 1", {"bounds": {"x": (1, 0)}}, "must be below the upper one"),
     ("avg(x) > 1", {"bounds": {"x": ("nan", 1)}}, "a bound must be"),
@@ -192,7 +192,7 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     ("avg(x) filter (where v > 'a') > avg(x) filter (where v < 'b')", {"bounds": {"x": (0, 1)}}, "must be over different rows"),
     ("avg(x) filter (where v = 'a') > avg(i) filter (where v = 'b')", {"bounds": {"x": (0, 1)}}, "of the same column"),
     ("avg(x) filter (where v = 'a') > avg(i = 1) filter (where v = 'b')", {"bounds": {"x": (0, 1)}}, "not one with the other"),
-    ("avg(i = 1) filter (where v = 'a') > avg(i = 1) filter (where v = 'b')", {"unit": "u", "per_unit": "avg"}, "max or min"),
+    ("avg(i = 1) filter (where v = 'a') > avg(i = 1) filter (where v = 'b')", {"unit": "u", "per_unit": "avg"}, "or by all"),
     ("select b, count(*) > 1 from t group by b", {"groups": [("true",), ("TRUE",)]}, "no line twice"),
     ("select b, count(*) > 1 from t group by b", {"groups": [(True,), ("true",)]}, "no line twice"),
     ("count(*) > 1", {"neighbours": "both"}, "neighbours must be add-remove or replace"),

@@ -84,8 +84,8 @@ def check_journal(path: Path, *, copied: bool = False) -> None:
     if not belongs:
         raise LedgerError(
             f"the journal beside {path} does not belong to its present state (a writer was interrupted, and the file was "
-            "moved, copied, linked or mounted elsewhere): bring both back to where they were, or continue from a backup; nothing "
-            "was released"
+            "moved, copied, linked or mounted elsewhere): bring both back to where they were, or continue from a backup; "
+            "nothing was released"
         )
 
 
