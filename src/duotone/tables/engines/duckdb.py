@@ -208,8 +208,8 @@ def of_duckdb(
         raise DuotoneError(UNNAMED)
     _require_own_functions(connection)
     known = quietly(lambda: connection.con.execute(RELATIONS, [database, database]).fetchall(), UNREADABLE)
-    wanted = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]
-    fits = [relation for relation in known if any(_called(relation, names) for names in wanted)]
+    candidates = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]
+    fits = [relation for relation in known if any(_called(relation, names) for names in candidates)]
     if not fits:
         raise DuotoneError(f"{place} has no table {name}")
     if len(fits) > 1:
