@@ -183,7 +183,7 @@ def audit_bound(audit: Audit) -> Figure:
 def spending(account: Statement) -> Figure:
     """A dataset's ledger: what is spent over time, beside plain sums of ε, up to the budget; wasted charges crossed."""
     figure, ax = _axes(None, (7.2, 4.2))
-    rule, budget = account.registered.rule, account.registered.budget
+    rule, budget = account.registered.privacy_filter, account.registered.budget
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
     times: list[Any] = [charge.at for charge in shown]
     spent = [rule.spent(charge.spent)[0] for charge in shown]

@@ -349,7 +349,6 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
 NOT_AN_INTERRUPT = """
 import os, signal, sys
 import duotone.tables.engines.duckdb as embedded
-from commands import run
 from duotone.cli.app import main
 
 def busy(*_, **__):
@@ -377,7 +376,6 @@ def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path,
 SETTING = """
 import os, signal
 import duckdb, ibis, ibis.backends.duckdb
-from commands import run
 from duotone.cli.app import main
 from duotone.tables.engines import duckdb as embedded
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
-from duotone.ledger.planned_composition import PlannedComposition, choose, rule_of
+from duotone.ledger.planned_composition import PlannedComposition, choose, filter_of
 from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, read, short, write
 from duotone.ledger.sums import Spent, exactly, exp_above, log_above
 
@@ -134,11 +134,11 @@ def test_a_plan_sells_only_what_its_pair_covers() -> None:
     ):
         plan.accepts(Charge(mechanism))
     for notion in (ApproxDP("0.11", "1e-9"), ApproxDP("0.1", "2e-9")):
-        with pytest.raises(DuotoneError, match=r"plan is for answers at .* or less telling ones, got one at"):
+        with pytest.raises(DuotoneError, match=r"plan is for answers at .* or more private ones, got one at"):
             plan.accepts(Charge(balanced(notion)))
     narrow = PlannedComposition.most(ONE, same, ("balanced",))
     narrow.accepts(Charge(balanced(same)))
-    with pytest.raises(DuotoneError, match="with boundary balanced or less"):
+    with pytest.raises(DuotoneError, match="with boundary balanced or more private ones"):
         narrow.accepts(Charge(partition_selection(same)))
 
 
@@ -150,17 +150,17 @@ def test_rules_are_read_as_they_were_written() -> None:
         choose(ONE, "plan", ApproxDP("0.1", "1e-9"), ("balanced", "1/3")),
     ]
     for rule in rules:
-        assert rule_of(read(write(ONE)), rule.written()).written() == rule.written()
+        assert filter_of(read(write(ONE)), rule.written()).written() == rule.written()
         rule.accepts(Charge(balanced(ApproxDP("0.005"))))
     with pytest.raises(DuotoneError, match="sum, advanced or plan, got guess"):
-        rule_of(ONE, {"rule": "guess"})
-    with pytest.raises(DuotoneError, match="needs the notion"):
+        filter_of(ONE, {"rule": "guess"})
+    with pytest.raises(DuotoneError, match="needs the privacy definition of each"):
         choose(ONE, "plan", None, ())
-    with pytest.raises(DuotoneError, match="only a plan"):
+    with pytest.raises(DuotoneError, match="are for the rule plan"):
         choose(ONE, "sum", HUNDREDTH, ())
 
 
-def test_a_sale_is_checked() -> None:
+def test_a_charge_is_checked() -> None:
     class Odd:
         def step(self, x: Any, /) -> Any:
             return x
@@ -244,9 +244,9 @@ def test_only_definitions_as_they_are_written_are_read(text: str) -> None:
     assert read("epsilon=8192 delta=99/100").epsilon == 8192
 
 
-def test_a_sale_is_at_one_definition_and_its_size_is_bounded() -> None:
+def test_a_charge_has_one_definition_and_its_size_is_bounded() -> None:
     other = balanced(ApproxDP("0.2"))
-    with pytest.raises(DuotoneError, match="at one notion"):
+    with pytest.raises(DuotoneError, match="the same privacy definition"):
         Charge(balanced(ApproxDP("0.1")), also=(other,))
     assert Charge(other, also=(partition_selection(ApproxDP("0.2")),)).boundary == "balanced+selection"
     assert Charge(other, 2**17).answers == 2**17

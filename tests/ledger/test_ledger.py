@@ -338,8 +338,7 @@ READ_ONLY = """
 import os, sys
 from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
-from duotone.ledger import filters as budget
-from duotone.ledger import planned as plan
+from duotone.ledger import planned_composition, privacy_filters
 sys.path.insert(0, sys.argv[2])
 from ledgers import ask
 HALF_TABLES = __import__("ledgers").HALF.tables
@@ -645,7 +644,7 @@ def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, m
 
 
 def test_failed_creation_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Pages, found: int) -> None:
+    def broken(self: Pages, version: int) -> None:
         self.execute("CREATE TABLE duotone_ledger (name TEXT)", ())
         raise KeyboardInterrupt
 
@@ -660,7 +659,10 @@ def test_failed_creation_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_other_failures_say_their_code(path: Path) -> None:
     error = sqlite3.DatabaseError("private words")
-    assert str(SqliteStore(path, 1)._told(error)) == f"the ledger {path} cannot be used (DatabaseError); nothing was released"
+    assert (
+        str(SqliteStore(path, 1)._ledger_error(error))
+        == f"the ledger {path} cannot be used (DatabaseError); nothing was released"
+    )
 
 
 def test_a_file_that_was_replaced_is_the_ledger(path: Path, ledger: Ledger, tmp_path: Path) -> None:
@@ -744,7 +746,7 @@ def test_arguments_that_are_wrong_are_no_damage(tmp_path: Path) -> None:
             lambda: ledger.relabel("census", ["x"]),  # type: ignore[arg-type]
             lambda: ask(ledger, unit=["u"]),
             lambda: ask(ledger, dataset=["d"]),  # type: ignore[arg-type]
-            lambda: ask(ledger, sale=None),  # type: ignore[arg-type]
+            lambda: ask(ledger, charge=None),  # type: ignore[arg-type]
             lambda: open_ledger(tmp_path / "l", wait="3"),  # type: ignore[arg-type]
             lambda: open_ledger("postgresql://h/d", wait=float("inf")),
         ]
@@ -778,4 +780,4 @@ def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
         patch.setattr("duotone.ledger.planned_composition.PlannedComposition.accepts", lambda *_: None)
         ask(ledger, "large", Charge(balanced(ApproxDP(50, "1/2"))))
     with open_ledger(tmp_path / "l") as ledger:
-        assert ledger.verify().problems == ("entry 4 is for an answer that a budget of the rule plan does not sell",)
+        assert ledger.verify().problems == ("entry 4 is for an answer that a budget with the rule plan does not cover",)

@@ -273,7 +273,7 @@ def test_the_extra_is_named(tmp_path: Path) -> None:
 
 
 def test_failed_creation_leaves_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Pages, found: int) -> None:
+    def broken(self: Pages, version: int) -> None:
         self.execute("CREATE TABLE duotone_ledger (name TEXT)", ())
         raise KeyboardInterrupt
 

@@ -26,7 +26,7 @@ from duotone.ledger.loss_distributions import (
     composed,
     losses,
     pair_of,
-    pair_of_notion,
+    pair_of_definition,
 )
 from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.sums import Spent
@@ -67,7 +67,7 @@ def test_the_pair_is_the_least_above_every_edge(budget: ApproxDP, boundary: str,
     pair = pair_of(table)
     alpha = data.draw(st.fractions(0, 50, max_denominator=100))
     assert pair.delta(alpha) == max(0, 1 - alpha, *(enumerated([edge], alpha) for edge in edges(yes(table))))
-    assert pair_of_notion(budget).covers(pair)
+    assert pair_of_definition(budget).covers(pair)
     assert pair.delta(budget.ratio) <= budget.delta  # never looser than it was sold at
     assert all(a >= b for (_, a), (_, b) in pairwise([(q, _slope(p, q)) for p, q in outcomes(pair)]))
 
@@ -137,7 +137,7 @@ def _rounded(pair: DominatingPair) -> DominatingPair:
 @pytest.mark.parametrize("notion", [TENTH, ApproxDP(ratio="11/10", delta="1/1000"), ApproxDP(ratio=3)], ids=str)
 def test_a_notion_is_composed_without_discretisation(notion: ApproxDP, answers: int) -> None:
     """Both losses are on the grid: the claim is the optimal composition of (ε, δ), to a millionth."""
-    pair = pair_of_notion(notion)
+    pair = pair_of_definition(notion)
     one = losses(pair, notion.epsilon, fine=1)
     for epsilon in (0.05, 0.31, 0.8, 2.3):
         exact = product_of(outcomes(pair), answers, Fraction(math.exp(epsilon)))
@@ -161,7 +161,7 @@ def test_as_dp_accounting_composes(answers: int) -> None:
 
 def test_a_claim_keeps_its_accuracy_where_a_fourier_transform_has_none() -> None:
     privacy = ApproxDP("0.1", "1e-30")
-    one = losses(pair_of_notion(privacy), privacy.epsilon, fine=1)
+    one = losses(pair_of_definition(privacy), privacy.epsilon, fine=1)
     assert 1e-29 < composed(one, 10).delta(1.0) < 1.1e-11  # losses of 1.0 moved up by 2^-40, and no more
     assert composed(one, 10).delta(1.01) == pytest.approx(1e-29, rel=1e-5)
 
@@ -173,7 +173,7 @@ def test_a_claim_keeps_its_accuracy_where_a_fourier_transform_has_none() -> None
     st.floats(1e-12, 1e-3),
 )
 def test_shortening_the_grid_costs_no_more_than_it_says(answers: int, privacy: ApproxDP, delta: float) -> None:
-    one = losses(pair_of_notion(privacy), privacy.epsilon, fine=1)
+    one = losses(pair_of_definition(privacy), privacy.epsilon, fine=1)
     tail = delta * 2.0**-30
     whole, short = composed(one, answers), composed(one, answers, tail)
     for epsilon in (0.5, 2.0):
@@ -185,14 +185,14 @@ def test_shortening_the_grid_costs_no_more_than_it_says(answers: int, privacy: A
 @given(st.floats(0.2, 6), st.floats(1e-9, 1e-2), st.sampled_from(["0.05", "0.3"]))
 def test_capacity_is_the_last_that_fits(epsilon: float, delta: float, each: str) -> None:
     privacy = ApproxDP(each, "1e-8")
-    one = losses(pair_of_notion(privacy), privacy.epsilon, fine=1)
+    one = losses(pair_of_definition(privacy), privacy.epsilon, fine=1)
     most = capacity(one, epsilon, delta)
     assert most == 0 or composed(one, most).delta(epsilon) <= delta
     assert composed(one, most + 1).delta(epsilon) > delta * (1 - 1e-6)
 
 
 def test_epsilon_at_delta_inverts_delta_at_epsilon() -> None:
-    one = losses(pair_of_notion(ApproxDP("0.1", "1e-9")), 0.1, fine=1)
+    one = losses(pair_of_definition(ApproxDP("0.1", "1e-9")), 0.1, fine=1)
     total = composed(one, 50)
     assert total.delta(total.epsilon(1e-6)) <= 1e-6
     assert total.delta(total.epsilon(1e-6) - 0.01) > 1e-6
@@ -200,12 +200,12 @@ def test_epsilon_at_delta_inverts_delta_at_epsilon() -> None:
 
 
 def test_extremes() -> None:
-    nothing = losses(pair_of_notion(ApproxDP(0)), 0.0, fine=1)  # ε = δ = 0 tells nothing
+    nothing = losses(pair_of_definition(ApproxDP(0)), 0.0, fine=1)  # ε = δ = 0 tells nothing
     assert composed(nothing, 1000).delta(0.0) < 1e-6
-    only = losses(pair_of_notion(ApproxDP(0, "1/100")), 0.0, fine=1)
+    only = losses(pair_of_definition(ApproxDP(0, "1/100")), 0.0, fine=1)
     assert composed(only, 2).delta(1.0) == pytest.approx(1 - 0.99**2, rel=1e-5)
     assert capacity(only, 1.0, 0) == 0
-    assert capacity(losses(pair_of_notion(ApproxDP(0, "1e-30")), 0.0, fine=1), 50, 0.5) == MOST
+    assert capacity(losses(pair_of_definition(ApproxDP(0, "1e-30")), 0.0, fine=1), 50, 0.5) == MOST
     wide = losses(pair_of(line_table(balanced(ApproxDP("0.01", "1e-12")))), 0.01)  # losses beyond the grid's end
     assert np.isclose(wide.chances.sum() + wide.infinite, 1)
     assert wide.infinite <= 1e-12
@@ -213,18 +213,18 @@ def test_extremes() -> None:
 
 
 def test_too_many_answers_are_refused() -> None:
-    one = losses(pair_of_notion(TENTH), TENTH.epsilon)
+    one = losses(pair_of_definition(TENTH), TENTH.epsilon)
     with pytest.raises(DuotoneError, match="at most 131072 answers are composed, got 131073"):
         composed(one, MOST + 1)
 
 
 def test_covers_is_exact() -> None:
-    whole = pair_of_notion(TENTH)
+    whole = pair_of_definition(TENTH)
     assert whole.covers(whole)
-    assert not pair_of_notion(ApproxDP(ratio=2, delta="1/11")).covers(whole)
-    assert not pair_of_notion(ApproxDP(ratio="19/10", delta="1/10")).covers(whole)
-    assert whole.covers(pair_of_notion(ApproxDP(ratio="19/10", delta="1/11")))
-    assert not pair_of_notion(ApproxDP(ratio=2)).covers(whole)
+    assert not pair_of_definition(ApproxDP(ratio=2, delta="1/11")).covers(whole)
+    assert not pair_of_definition(ApproxDP(ratio="19/10", delta="1/10")).covers(whole)
+    assert whole.covers(pair_of_definition(ApproxDP(ratio="19/10", delta="1/11")))
+    assert not pair_of_definition(ApproxDP(ratio=2)).covers(whole)
 
 
 def test_the_extra_is_named() -> None:
@@ -297,7 +297,7 @@ def test_a_plan_for_a_boundary_at_the_ends_of_floats(boundary: str, each: tuple[
 
 def test_an_epsilon_near_the_ends_of_floats_is_not_composed_by_losses() -> None:
     with pytest.raises(DuotoneError, match="must be 0 or in"):
-        losses(pair_of_notion(ApproxDP("1e-20")), 1e-20)
+        losses(pair_of_definition(ApproxDP("1e-20")), 1e-20)
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def test_a_log_of_an_older_state_is_not_laid_over_the_file(old: Path) -> None:
 def test_a_ledger_with_a_log_in_use_is_not_converted(old: Path) -> None:
     with stranger(STOCK, old, "SELECT * FROM duotone_ledger", 5), Asker(old, wait=0.2) as first:
         assert not first.ask()
-        assert "everybody has to let go of it once" in first.said
+        assert "every program that has it open has to close it once" in first.said
         with open_ledger(old) as ledger:
             assert ledger.statement("census").state.charges == 1
     with Asker(old) as second:
@@ -309,7 +309,7 @@ def test_a_log_is_in_use_though_its_user_has_lost_the_lock_on_the_file(old: Path
     before = contents(old.parent)
     with stranger(OPEN_AND_CLOSED, old), Asker(old, wait=0.2) as first:
         assert not first.ask()
-        assert "everybody has to let go of it once" in first.said
+        assert "every program that has it open has to close it once" in first.said
         assert old.read_bytes() == before[old.name]
     with Asker(old) as second:
         assert second.ask()
@@ -451,8 +451,8 @@ def test_a_journal_of_an_older_state_is_not_played_back(long: Path, commits: int
     before = contents(long.parent)
     with Asker(long) as first, open_ledger(long) as reader:
         assert not first.ask()
-        assert "is not of this state" in first.said
-        with pytest.raises(LedgerError, match="is not of this state"):
+        assert "does not belong to its present state" in first.said
+        with pytest.raises(LedgerError, match="does not belong to its present state"):
             reader.verify()
         assert contents(long.parent) == before
         long.with_name(long.name + "-journal").unlink()

@@ -23,7 +23,7 @@ def register(ledger: Ledger, budget: ApproxDP | None = None, *, dataset: str = "
 def ask(
     ledger: Ledger,
     question: str = "q",
-    sale: Charge = HALF,
+    charge: Charge = HALF,
     *,
     flips: list[int] | None = None,
     dataset: str = "census",
@@ -34,7 +34,7 @@ def ask(
             flips.append(1)
         return True
 
-    return ledger.ask(dataset, question, sale, flip, **{**ABOUT, **options})
+    return ledger.ask(dataset, question, charge, flip, **{**ABOUT, **options})
 
 
 def ending(rows: Sequence[Row]) -> Callable[[], tuple[int, str]]:

@@ -686,9 +686,9 @@ def test_the_plan_has_one_shape_whatever_the_rows() -> None:
         prepared = prepare(table([rows]), "avg(x) > 1", P, bounds={"x": (0, 50)})
         for embedded in (True, False):
             who = People(dataclasses.replace(prepared.source, embedded=embedded), prepared.rows)
-            (m,) = prepared.measures
+            (m,) = prepared.comparisons
             make = _one_pass if embedded else _plan
-            sql = str(ibis.to_sql(make(who.table([m.recipe]), [], {f"m0{n}": w for n, w in m.wants.items()}, who)))
+            sql = str(ibis.to_sql(make(who.table([m.columns]), [], {f"m0{n}": r for n, r in m.requests.items()}, who)))
             shapes.add((embedded, re.sub(r"duotone_\w+|-?\b\d+\b", "N", re.sub(r"\s+", "", sql))))
     assert len(shapes) == 2
 

@@ -79,11 +79,11 @@ def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
     question = "select town, count(*) > 20 from t group by town"
     reply = prepare(TABLE, question, EACH).charge(ledger, "t")
     assert reply.answers == {("Ely",): True, ("Wells",): True}
-    sale = prepare(TABLE, question, EACH).sale
-    assert (sale.answers, sale.boundary, sale.privacy) == (2, "balanced+selection", EACH.split(2))
+    cost = prepare(TABLE, question, EACH).cost
+    assert (cost.answers, cost.boundary, cost.privacy) == (2, "balanced+selection", EACH.split(2))
     shown = prepare_groups(TABLE, ["town"], EACH).charge(ledger, "t")
     assert list(shown.answers) == [("Ely",), ("Wells",)]
-    assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).sale.answers == 3
+    assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).cost.answers == 3
     assert ledger.statement("t").left == "epsilon 1, delta 9.8e-05"
     with pytest.raises(DuotoneError, match="registered with unit row, and the question has who"):
         prepare(TABLE, question, EACH, unit="who").charge(ledger, "t")
@@ -98,7 +98,7 @@ def test_a_plan_of_balanced_answers_admits_no_selection(tmp_path: Path) -> None:
             boundaries=("balanced",),
         )  # fmt: skip
         assert prepare(TABLE, "count(*) > 10", EACH).charge(opened, "t")
-        with pytest.raises(DuotoneError, match=r"balanced\+selection|or less telling ones"):
+        with pytest.raises(DuotoneError, match=r"balanced\+selection|or more private ones"):
             prepare(TABLE, "select town, count(*) > 1 from t group by town", ApproxDP(2, "2e-6")).charge(opened, "t")
 
 

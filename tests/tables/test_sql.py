@@ -189,7 +189,7 @@ def test_what_is_no_budget_ledger_margin_or_list_of_columns_is_refused() -> None
         for margin in (0, -1, 2.5, "3", None, True):
             with pytest.raises(DuotoneError, match="a margin is a whole number of people, at least 1"):
                 asked.error(margin)  # type: ignore[arg-type]
-        with pytest.raises(DuotoneError, match="what open_ledger gives"):
+        with pytest.raises(DuotoneError, match="what open_ledger returns"):
             asked.charge("budget.ledger", "t")  # type: ignore[arg-type]
 
 
@@ -356,7 +356,7 @@ NO_GRIDS: list[tuple[tuple[Any, ...], Any, str]] = [
     *((bounds, "float", "multiples of its grid") for bounds in ((0, "1e-23"), (0, "1.23", "0.1"), ("0.05", 1, "0.1"))),
     ((0, "1.000000000000001e-4"), "float", "multiples of its grid"),  # no step below 10^-18 is looked for
     *(((-1, 3, step), "float", "a grid is a whole number or one over") for step in (0, -1, "-1/2", "3/2")),
-    *((bounds, "float", "LO < HI") for bounds in ((1, 1), (2, 1))),
+    *((bounds, "float", "must be below the upper one") for bounds in ((1, 1), (2, 1))),
     *((bounds, "float", "thirty digits") for bounds in ((0, 2**100 + 1), (-(2**100) - 1, 0))),
     ((0, 10, "1/2"), "integer", "its grid must be one too"),
     ((0, "1/2"), "integer", "multiples of its grid"),

@@ -44,7 +44,7 @@ ROWS = 60
 """The rows up to which a table is printed whole."""
 LONGEST_LINE = 100_000
 INTERRUPTED, BROKEN_PIPE = 130, 141
-"""Exit codes of 128 and a signal's number, as shells tell of tools that SIGINT or SIGPIPE ended."""
+"""Exit codes of 128 and a signal's number, as shells report for tools that SIGINT or SIGPIPE ended."""
 HINTS = 5
 """The datasets that a note names, at most."""
 
@@ -61,9 +61,10 @@ app.add_typer(ledgers, name="ledger")
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command: exit code 0 when done, 1 when a check does not hold, 2 for bad input or for output that cannot be
-    written, 130 when it was interrupted, and 141 when the reader of its output stopped reading, as shells tell of other tools.
+    written, 130 when it was interrupted, and 141 when the reader of its output stopped reading: what shells report for
+    other tools, too.
     """
-    given = sys.argv[1:] if arguments is None else arguments
+    command_line = sys.argv[1:] if arguments is None else arguments
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (else notes would go to standard output)
     if sys.stdout is None:
@@ -84,14 +85,14 @@ def main(arguments: list[str] | None = None) -> None:
     except (OSError, ValueError) as error:
         if not (isinstance(error, OSError) or output.closed):
             raise
-        code = _unwritten(error, given)
+        code = _unwritten(error, command_line)
     if code in (BROKEN_PIPE, 2):
         _drop(output)
     sys.exit(code)
 
 
 def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
-    """Run a command to its exit code; what is wrong with its input is said in a sentence."""
+    """Run a command to its exit code; what is wrong with its input is reported in one line."""
     try:
         app(arguments)
     except Exception as error:
@@ -286,12 +287,12 @@ def check(
             holds, sentence = True, prove(data)
         except Unproved as failure:
             holds, sentence = False, str(failure)
-        said = printable(sentence if holds else f"NOT proved: {sentence}")
-        print(json.dumps({"holds": holds, "says": sentence}) if as_json else said)
+        text = printable(sentence if holds else f"NOT proved: {sentence}")
+        print(json.dumps({"holds": holds, "says": sentence}) if as_json else text)
         raise typer.Exit(0 if holds else 1)
-    given, claimed = document.from_document(data)
+    parsed, claimed = document.from_document(data)
     privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else budget(epsilon, ratio, delta or "0")
-    result = given.check(privacy)
+    result = parsed.check(privacy)
     edge = [label(d) for d in result.edge or ()]
     slack = None if result.slack is None else show(result.slack)
     if as_json:
@@ -327,19 +328,19 @@ def audit(
     if target == "line" and not (all(type(level) is int for level in sides) and abs(sides[0] - sides[1]) <= 1):
         raise DuotoneError("neighbouring levels are whole numbers at most 1 apart")
     black_box = _black_box(target, claim)
-    found = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
+    bound = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
     if draw is not None:
         from duotone import plotting
 
-        wrote(plotting.save(plotting.audit_bound(found), draw))
+        wrote(plotting.save(plotting.audit_bound(bound), draw))
     if as_json:
-        told = {"epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": float(claim.delta)}
-        print(json.dumps({**told, "confidence": confidence, "draws": draws, "yes": found.yes, "refuted": found.caught}))
+        summary = {"epsilon_at_least": bound.epsilon, "claimed": claim.epsilon, "delta": float(claim.delta)}
+        print(json.dumps({**summary, "confidence": confidence, "draws": draws, "yes": bound.yes, "refuted": bound.caught}))
     else:
-        verdict = "REFUTED" if found.caught else "not refuted"
-        print(f"epsilon is at least {found.epsilon:.4g}, at delta {float(claim.delta):g} and {confidence:g} confidence")
+        verdict = "REFUTED" if bound.caught else "not refuted"
+        print(f"epsilon is at least {bound.epsilon:.4g}, at delta {float(claim.delta):g} and {confidence:g} confidence")
         print(f"the claim of {claim.epsilon:.6g} is {verdict} by {draws} answers on each side")
-    if found.caught:
+    if bound.caught:
         raise typer.Exit(1)
 
 
@@ -428,8 +429,8 @@ def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> 
     for i, name in enumerate(graph.names[:ROWS]):
         level, wrong = graph.level(name), 1 - truth[i]
         yes = truth[i] if graph.blue[i] else wrong
-        told = _level(int(level) if math.isfinite(level) else None)
-        rows.append((label(name), graph.colour(name), told, brief(yes), brief(wrong)))
+        shown_level = _level(int(level) if math.isfinite(level) else None)
+        rows.append((label(name), graph.colour(name), shown_level, brief(yes), brief(wrong)))
     print_table(("dataset", "colour", "level", "Pr[yes]", "Pr[wrong]"), rows)
     if len(graph) > ROWS:
         print(f"… and {len(graph) - ROWS} more (--json prints all)")

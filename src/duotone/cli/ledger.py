@@ -44,7 +44,7 @@ def register(
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
     parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
-    parameters |= {"answers_at": None if answers_at is None else _notion(answers_at), "boundaries": tuple(boundary or ())}
+    parameters |= {"answers_at": None if answers_at is None else _definition(answers_at), "boundaries": tuple(boundary or ())}
     with _open(place) as ledger:
         if (epsilon, ratio) == (None, None):
             if (delta, unit, neighbours, rule, answers_at, boundary) != ("0", "row", "add-remove", None, None, None):
@@ -117,15 +117,15 @@ def verify(
 ) -> None:
     """Whether an entry was edited, removed or moved. Exit code 1 if so."""
     with _open(place) as ledger:
-        found = ledger.verify(head)
+        verdict = ledger.verify(head)
     if as_json:
-        told = {"holds": found.holds, "entries": found.entries, "head": found.head, "problems": found.problems}
-        print(json.dumps(told))
+        summary = {"holds": verdict.holds, "entries": verdict.entries, "head": verdict.head, "problems": verdict.problems}
+        print(json.dumps(summary))
     else:
-        for problem in found.problems:
+        for problem in verdict.problems:
             print(problem)
-        print(f"{'verified' if found.holds else 'NOT verified'}: {found.entries} entries, head {found.head or 'none'}")
-    if not found.holds:
+        print(f"{'verified' if verdict.holds else 'NOT verified'}: {verdict.entries} entries, head {verdict.head or 'none'}")
+    if not verdict.holds:
         raise typer.Exit(1)
 
 
@@ -150,7 +150,7 @@ def written(account: Statement) -> dict[str, Any]:
             "at": c.at.isoformat(),
             "by": c.by,
             "question": c.question,
-            "notion": definition_text(c.notion),
+            "notion": definition_text(c.privacy),
             "answers": c.answers,
             "again": c.again,
             **({"answer": c.answer} if c.answered else {"wasted": True}),
@@ -162,7 +162,7 @@ def written(account: Statement) -> dict[str, Any]:
         "unit": registered.unit,
         "neighbours": registered.neighbours,
         "version": account.state.version,
-        **registered.rule.written(),
+        **registered.privacy_filter.written(),
         "spent": {"epsilon": epsilon, "delta": delta},
         "left": account.left,
         "unanswered": account.state.unanswered,
@@ -178,7 +178,7 @@ def _print_charges(account: Statement) -> None:
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
     table = Table(*(Column(Text(name)) for name in head), title=Text(account.registered.dataset))
     for c in account.charges:
-        each = f"ε {c.notion.epsilon:.4g}, δ {float(c.notion.delta):.3g}"
+        each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
         answer = json.dumps(c.answer) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
@@ -195,7 +195,7 @@ def _print_account(account: Statement, as_json: bool) -> None:
         return
     print(
         f"{registered.dataset}, version {account.state.version}: {registered.budget}, unit {registered.unit}, "
-        f"{registered.neighbours}, rule {registered.rule.name}"
+        f"{registered.neighbours}, rule {registered.privacy_filter.name}"
     )
     print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} charges; left: {account.left}")
     if account.state.unanswered:
@@ -214,6 +214,6 @@ def _budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
     return ApproxDP(epsilon, delta, ratio=ratio)
 
 
-def _notion(text: str) -> ApproxDP:
+def _definition(text: str) -> ApproxDP:
     first, _, second = text.partition(",")
     return _budget(first.strip(), None, second.strip() or "0")

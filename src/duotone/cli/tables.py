@@ -181,15 +181,15 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
     return reply
 
 
-def _bounds(given: list[str]) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for text in given:
+def _bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
+    bounds: dict[str, tuple[str, ...]] = {}
+    for text in texts:
         column, _, limits = text.rpartition("=")
         parts = tuple(part.strip() for part in limits.split(":"))
-        if not column or len(parts) not in (2, 3) or column in found:
+        if not column or len(parts) not in (2, 3) or column in bounds:
             raise DuotoneError(f"bounds are COL=LO:HI or COL=LO:HI:GRID, once for each column, got {text}")
-        found[column] = parts
-    return found
+        bounds[column] = parts
+    return bounds
 
 
 def _keys(path: Path) -> list[list[str]]:
@@ -204,8 +204,8 @@ def _print_answers(reply: Answers) -> None:
     if not reply.by:
         print(reply)
         return
-    told = ["yes" if answer else "no" for answer in reply.answers.values()]
-    print_table((*reply.by, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, told, strict=True)])
+    words = ["yes" if answer else "no" for answer in reply.answers.values()]
+    print_table((*reply.by, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, words, strict=True)])
 
 
 def _certain(prepared: Prepared) -> float:
@@ -234,15 +234,15 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
 
 def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
     certain = _certain(prepared)
-    told: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
+    document: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
     if reply is not None and reply.receipt is not None:
-        told["ledger"] = {"free": reply.receipt.free, "charge": reply.receipt.charge, "left": reply.receipt.left}
-    told["grids"] = {c: str(g.step) for m in prepared.measures for c, g in m.grids.items()}
-    told["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
-    told["certain_from"] = int(certain) if math.isfinite(certain) else None
+        document["ledger"] = {"free": reply.receipt.free, "charge": reply.receipt.charge, "left": reply.receipt.left}
+    document["grids"] = {c: str(g.step) for compared in prepared.comparisons for c, g in compared.grids.items()}
+    document["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
+    document["certain_from"] = int(certain) if math.isfinite(certain) else None
     if reply is None:
-        return told
+        return document
     if not reply.by:
-        return {"answer": "yes" if reply else "no", "private": reply.private, **told}
+        return {"answer": "yes" if reply else "no", "private": reply.private, **document}
     rows = [dict(zip((*reply.by, "answer"), (*k, "yes" if a else "no"), strict=True)) for k, a in reply.answers.items()]
-    return {"answers": rows, "private": reply.private, **told}
+    return {"answers": rows, "private": reply.private, **document}

@@ -9,7 +9,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
-from duotone.ledger.planned_composition import rule_of
+from duotone.ledger.planned_composition import filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, read
 from duotone.ledger.stores import Pages, Row, Store
 from duotone.ledger.stores.scan import Scan
@@ -39,13 +39,13 @@ class Registered:
     budget: ApproxDP
     unit: str
     neighbours: str
-    rule: PrivacyFilter
+    privacy_filter: PrivacyFilter
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
-        for name, had, given in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
-            if had != given:
-                raise DuotoneError(f"{self.dataset} is registered with {name} {had}, and the question has {given}")
+        for name, registered, asked in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
+            if registered != asked:
+                raise DuotoneError(f"{self.dataset} is registered with {name} {registered}, and the question has {asked}")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ChargeRecord:
     at: datetime
     by: str | None
     question: str
-    notion: ApproxDP
+    privacy: ApproxDP
     answers: int
     again: bool
     answered: bool
@@ -79,43 +79,43 @@ class Statement:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """(ε, δ) of everything charged so far, by the dataset's rule."""
-        return self.registered.rule.spent(self.state.spent)
+        """(ε, δ) of everything charged so far, by the dataset's privacy filter."""
+        return self.registered.privacy_filter.spent(self.state.spent)
 
     @property
     def left(self) -> str:
         """What may still be spent."""
-        return self.registered.rule.left(self.state.spent)
+        return self.registered.privacy_filter.left(self.state.spent)
 
 
-def book(pages: Pages, dataset: str) -> tuple[Registered, State]:
+def load(entries: Pages, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
-    first, last = (pages.last(dataset, "register"), pages.last(dataset)) if is_label(dataset) else (None, None)
+    first, last = (entries.last(dataset, "register"), entries.last(dataset)) if is_label(dataset) else (None, None)
     if first is None or last is None:
-        others = names(pages)[:10]
+        others = names(entries)[:10]
         known = f"it has {', '.join(others)}: name one of these, or register a new one" if others else "register it first"
         raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {known}")
-    body = intact(pages, first)
+    body = intact(entries, first)
     budget = read(body["budget"])
-    registered = Registered(dataset, budget, body["unit"], body["neighbours"], rule_of(budget, body))
-    return registered, State.of(intact(pages, last))
+    registered = Registered(dataset, budget, body["unit"], body["neighbours"], filter_of(budget, body))
+    return registered, State.of(intact(entries, last))
 
 
-def intact(pages: Pages, row: Row) -> Body:
+def intact(entries: Pages, row: Row) -> Body:
     """An entry that something rests on: its hash must be that of the entry, after the one before it."""
-    before = pages.at(row.seq - 1)
+    before = entries.at(row.seq - 1)
     if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
         raise damaged(row)
     return decoded(row)
 
 
-def names(pages: Pages) -> list[str]:
-    """Every dataset, in the order of registration; found by the index, one step for each."""
+def names(entries: Pages) -> list[str]:
+    """Every dataset, in the order of registration; looked up by the index, one step for each."""
     datasets: list[str] = []
     name: Any = ""
-    while (name := pages.execute("SELECT min(dataset) FROM duotone_entries WHERE dataset > ?", (name,))[0][0]) is not None:
+    while (name := entries.execute("SELECT min(dataset) FROM duotone_entries WHERE dataset > ?", (name,))[0][0]) is not None:
         datasets.append(name)
-    firsts = [(pages.last(dataset, "register"), dataset) for dataset in datasets]
+    firsts = [(entries.last(dataset, "register"), dataset) for dataset in datasets]
     if any(row is None or not isinstance(dataset, str) for row, dataset in firsts):
         raise LedgerError("an entry of the ledger belongs to no dataset that is registered: run verify")
     return [dataset for _, dataset in sorted((row.seq, dataset) for row, dataset in firsts if row is not None)]
@@ -126,9 +126,9 @@ def statement(store: Store, dataset: str) -> Statement:
 
     Guarantee: what was spent is added up from every charge, and is what the last entry carries, which `ask` goes by.
     """
-    with store.reading() as pages:
-        book(pages, dataset)  # or there is no such dataset
-    rows = Scan(store, lambda pages: book(pages, dataset), dataset)
+    with store.reading() as entries:
+        load(entries, dataset)  # or there is no such dataset
+    rows = Scan(store, lambda entries: load(entries, dataset), dataset)
     state, charged, answers = State(), dict[int, tuple[Body, State]](), dict[int, Body]()
     for row in rows:
         body = decoded(row)
@@ -150,7 +150,7 @@ def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRe
         at=at(body),
         by=body.get("by"),
         question=body["question"],
-        notion=read(body["notion"]),
+        privacy=read(body["notion"]),
         answers=body["answers"],
         again=bool(body["again"]),
         answered=answer is not None,

@@ -134,7 +134,7 @@ def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> st
 
 
 def loaded(row: Row) -> dict[str, Any]:
-    """An entry's JSON object; one that is none ends in a sentence."""
+    """An entry's JSON object; an error where it is none."""
     body = _object(row.body)
     if body is None or not isinstance(row.hash, str):
         raise damaged(row)
@@ -142,7 +142,7 @@ def loaded(row: Row) -> dict[str, Any]:
 
 
 def decoded(row: Row) -> Body:
-    """An entry with every field of its kind, each of its type; anything else ends in a sentence."""
+    """An entry with every field of its kind, each of its type; anything else is an error."""
     short = isinstance(row.body, str) and len(row.body) <= REMEMBERED
     body = _decoded(row.body) if short else _checked(_object(row.body))
     if body is None:
@@ -177,7 +177,7 @@ def _checked(body: dict[str, Any] | None) -> Body | None:
 
 
 def damaged(row: Row) -> LedgerError:
-    """What is said of an entry that cannot be read."""
+    """The error for an entry that cannot be read."""
     return LedgerError(f"entry {row.seq} of the ledger is damaged: run verify; nothing was released")
 
 

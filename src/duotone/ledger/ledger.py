@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
-from duotone.ledger.account import Receipt, Registered, Statement, book, intact, names, statement
+from duotone.ledger.account import Receipt, Registered, Statement, intact, load, names, statement
 from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
 from duotone.ledger.planned_composition import choose
 from duotone.ledger.privacy_filters import Charge, RuleName, boundary_text, read, short, write
@@ -72,7 +72,8 @@ class Ledger:
     ) -> Registered:
         """Give a dataset its total budget, once and for all; makes the ledger where there is none.
 
-        `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with the notion of its answers.
+        `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
+        definition of its answers.
         """
         if neighbours not in NEIGHBOURS:
             raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
@@ -84,28 +85,28 @@ class Ledger:
         chosen = choose(budget, rule, answers_at, boundaries)
         body = {name: _label(value, name) for name, value in labels.items()}
         body |= {"kind": "register", "budget": write(budget), "neighbours": neighbours, **_by(by), **chosen.written()}
-        with _sound(), self._store.writing(create=True) as pages:
-            if pages.last(dataset) is not None:
+        with _damage_as_error(), self._store.writing(create=True) as entries:
+            if entries.last(dataset) is not None:
                 raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
-            self._append(pages, State(), body)
+            self._append(entries, State(), body)
         return Registered(dataset, budget, unit, neighbours, chosen)
 
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
         _label(version, "version")
-        with _sound(), self._store.writing() as pages:
-            _, state = book(pages, dataset)
-            labelled = (row for kind in ("register", "version") for row in pages.of_kind(dataset, kind))
+        with _damage_as_error(), self._store.writing() as entries:
+            _, state = load(entries, dataset)
+            labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
             body = {"kind": "version", "dataset": dataset, "version": _label(version, "version"), **_by(by)}
-            self._append(pages, state, body)
+            self._append(entries, state, body)
 
     def ask(
         self,
         dataset: str,
         question: str,
-        sale: Charge,
+        charge: Charge,
         flip: Callable[[], Any],
         *,
         unit: str,
@@ -115,7 +116,7 @@ class Ledger:
     ) -> Receipt:
         """The recorded answer to a question, free; else charge for it durably, then `flip`, record and return it.
 
-        `question` is the question's normal form: with the dataset's version and the sale it decides what is the same
+        `question` is the question's normal form: with the dataset's version and the charge it decides what is the same
         question. `flip` takes nothing and returns what will be public, as JSON can write it. If it fails, the charge
         stands. With `again`, a recorded answer is not used.
 
@@ -123,66 +124,68 @@ class Ledger:
         """
         if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-        if not isinstance(sale, Charge):
-            raise DuotoneError(f"what is charged for is a Charge, got {type(sale).__name__}")
+        if not isinstance(charge, Charge):
+            raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
         about = _label(unit, "unit"), _label(neighbours, "name of neighbours")
         _label(dataset, "dataset")
-        sold = {
+        terms = {
             "question": question,
-            "notion": write(sale.privacy),
-            "boundary": short(sale.boundary, "what is fixed at the boundary"),
-            "answers": sale.answers,
+            "notion": write(charge.privacy),
+            "boundary": short(charge.boundary, "what is fixed at the boundary"),
+            "answers": charge.answers,
         }
-        same = (self._identity, dataset, *sold.values(), *about)
+        same = (self._identity, dataset, *terms.values(), *about)
         with nullcontext() if again else _TURNS.of(same):
-            return self._ask(dataset, sale, sold, flip, about, bool(again), by)
+            return self._ask(dataset, charge, terms, flip, about, bool(again), by)
 
     def _ask(
         self,
         dataset: str,
-        sale: Charge,
-        sold: dict[str, Any],
+        charge: Charge,
+        terms: dict[str, Any],
         flip: Callable[[], Any],
         about: tuple[str, str],
         again: bool,
         by: str | None,
     ) -> Receipt:
         process = os.getpid()
-        charged = self._charge(dataset, sale, sold, about, again, by)
+        charged = self._charge(dataset, charge, terms, about, again, by)
         if isinstance(charged, Receipt):
             return charged
         seq, key, left = charged
         text = _public(flip())
-        with _sound(), self._store.writing() as pages:
-            _, state = book(pages, dataset)
-            charge, answered = pages.at(seq), pages.answered(key)
-            open_still = charge is not None and charge.kind == "charge" and charge.question == key
+        with _damage_as_error(), self._store.writing() as entries:
+            _, state = load(entries, dataset)
+            row, answered = entries.at(seq), entries.answered(key)
+            open_still = row is not None and row.kind == "charge" and row.question == key
             if process != os.getpid() or not open_still or (answered and decoded(answered)["charge"] == seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
             body = {"kind": "answer", "dataset": dataset, "key": key, "charge": seq, "answer": json.loads(text)}
-            self._append(pages, state, body, patient=True)
+            self._append(entries, state, body, patient=True)
         return Receipt(json.loads(text), False, seq, left, state.unanswered - 1)
 
     def _charge(
-        self, dataset: str, sale: Charge, sold: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
+        self, dataset: str, charge: Charge, terms: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
     ) -> Receipt | tuple[int, str, str]:
         """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
-        with _sound(), self._store.writing() as pages:
-            registered, state = book(pages, dataset)
+        with _damage_as_error(), self._store.writing() as entries:
+            registered, state = load(entries, dataset)
             registered.check(*about)
-            rule, key = registered.rule, key_of(dataset, state.version, sold, about)
-            if not again and (recorded := pages.answered(key)) is not None:
-                answer = intact(pages, recorded)
-                return Receipt(deepcopy(answer["answer"]), True, answer["charge"], rule.left(state.spent), state.unanswered)
-            rule.accepts(sale)
+            privacy_filter, key = registered.privacy_filter, key_of(dataset, state.version, terms, about)
+            if not again and (recorded := entries.answered(key)) is not None:
+                answer = intact(entries, recorded)
+                return Receipt(
+                    deepcopy(answer["answer"]), True, answer["charge"], privacy_filter.left(state.spent), state.unanswered
+                )
+            privacy_filter.accepts(charge)
             kind = {"kind": "charge", "dataset": dataset, "version": state.version}
-            body: Body = {**kind, **sold, "key": key, "again": again, **_by(by), "v": VERSION}
+            body: Body = {**kind, **terms, "key": key, "again": again, **_by(by), "v": VERSION}
             after = state.after(body)
-            if not rule.fits(after.spent):
-                asked = f"{sale.answers} answer{'s' * (sale.answers > 1)} at {sale.privacy}"
-                raise OverBudget(dataset, asked, rule.left(state.spent))
-            seq = self._append(pages, state, body, after=after)
-        return seq, key, rule.left(after.spent)
+            if not privacy_filter.fits(after.spent):
+                asked = f"{charge.answers} answer{'s' * (charge.answers > 1)} at {charge.privacy}"
+                raise OverBudget(dataset, asked, privacy_filter.left(state.spent))
+            seq = self._append(entries, state, body, after=after)
+        return seq, key, privacy_filter.left(after.spent)
 
     def reset_clock(self, *, by: str) -> None:
         """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
@@ -190,16 +193,16 @@ class Ledger:
         For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
         Who did this, when, and from which time the clock was set back stay in the ledger for ever.
         """
-        with _sound(), self._store.writing() as pages:
-            now, latest = self._now(), self._latest(pages)
+        with _damage_as_error(), self._store.writing() as entries:
+            now, latest = self._now(), self._latest(entries)
             if latest is None or now > latest - SKEW:
                 raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
             body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), "by": _label(by, "name")}
-            self._chain(pages, {**body, "v": VERSION, "at": now.isoformat()})
+            self._chain(entries, {**body, "v": VERSION, "at": now.isoformat()})
 
-    def _append(self, pages: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
+    def _append(self, entries: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
         """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
-        now, latest = self._now(), self._latest(pages)
+        now, latest = self._now(), self._latest(entries)
         if latest is not None:
             if not (patient or now > latest - SKEW):
                 raise LedgerError(
@@ -209,7 +212,7 @@ class Ledger:
                 )
             now = max(now, latest)
         body = {**body, "v": VERSION}
-        return self._chain(pages, {**body, "at": now.isoformat(), "after": (after or state.after(body)).written()})
+        return self._chain(entries, {**body, "at": now.isoformat(), "after": (after or state.after(body)).written()})
 
     def _now(self) -> datetime:
         now = self._clock()
@@ -217,38 +220,38 @@ class Ledger:
             raise DuotoneError("the clock of a ledger gives times with a time zone, got one without")
         return now.astimezone(UTC)
 
-    def _latest(self, pages: Pages) -> datetime | None:
+    def _latest(self, entries: Pages) -> datetime | None:
         """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
-        row = pages.last()
+        row = entries.last()
         while row is not None and (time := dated(row)) is None:
-            row = pages.at(row.seq - 1)
+            row = entries.at(row.seq - 1)
         return None if row is None else time
 
-    def _chain(self, pages: Pages, body: Body) -> int:
-        last, (seq, head) = pages.last(), pages.head()
+    def _chain(self, entries: Pages, body: Body) -> int:
+        last, (seq, head) = entries.last(), entries.head()
         if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
             raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
-        pages.append(row_of(head, seq + 1, body))
+        entries.append(row_of(head, seq + 1, body))
         return seq + 1
 
     def datasets(self) -> list[str]:
         """Every dataset, in the order of registration."""
-        with _sound(), self._store.reading() as pages:
-            return names(pages)
+        with _damage_as_error(), self._store.reading() as entries:
+            return names(entries)
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
-        with _sound():
+        with _damage_as_error():
             return statement(self._store, dataset)
 
     def entries(self) -> list[dict[str, Any]]:
         """Every entry in order, each with its number and hash."""
-        with _sound():
+        with _damage_as_error():
             return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Pages.head)]
 
     def verify(self, head: str | None = None) -> Verdict:
-        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if it is given."""
-        with _sound():
+        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if there is one."""
+        with _damage_as_error():
             rows = Scan(self._store, Pages.head)
             return verify(rows, rows.end, head)
 
@@ -260,10 +263,10 @@ class Ledger:
         with new_file(path) as place:
             copy = open_store(place)
             try:
-                with _sound(), copy.writing(create=True) as empty:
+                with _damage_as_error(), copy.writing(create=True) as empty:
                     rows = Scan(self._store, Pages.head)
                     empty.fill(rows, rows.end)
-                with _sound():
+                with _damage_as_error():
                     rows = Scan(copy, Pages.head)
                     verdict = verify(rows, rows.end)
             finally:
@@ -273,7 +276,7 @@ class Ledger:
         return verdict
 
     def close(self) -> None:
-        """Let go of the file or the connection; the next use opens it again."""
+        """Close the file or the connection; the next use opens it again."""
         self._store.close()
 
 
@@ -304,8 +307,8 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 
 @contextmanager
-def _sound() -> Iterator[None]:
-    """An entry, or anything else of the ledger, that cannot be read ends in a sentence."""
+def _damage_as_error() -> Iterator[None]:
+    """Whatever cannot be read of the ledger becomes a LedgerError that says so."""
     try:
         yield
     except DuotoneError:

@@ -1,6 +1,6 @@
-"""Composition: what several answers tell together, by privacy-loss distributions.
+"""Composition: what several answers reveal together, by privacy-loss distributions.
 
-A dominating pair (P, Q) of a mechanism tells at least as much as any two neighbours do: its hockey-stick curve
+A dominating pair (P, Q) of a mechanism reveals at least as much as any two neighbours do: its hockey-stick curve
 H(α) = sup over events of P − α·Q is nowhere below theirs. Drawn as the points (Q(event), P(event)) it is a concave line
 from (0, 0) to (1, 1), and the least pair above many curves is the hull of all their points.
 """
@@ -47,7 +47,7 @@ Vertex = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class DominatingPair:
-    """A dominating pair by the corners (Q, P) of its most telling events, from (0, 0) to (1, 1), concave and exact.
+    """A dominating pair by the corners (Q, P) of its most revealing events, from (0, 0) to (1, 1), concave and exact.
 
     Each side between two corners is one outcome of the pair; a vertical one has infinite privacy loss.
     """
@@ -60,7 +60,7 @@ class DominatingPair:
         return max(p - alpha * q for q, p in self.corners)
 
     def covers(self, other: DominatingPair) -> bool:
-        """Whether this pair tells at least as much: every corner of the other is on or below this line, exactly."""
+        """Whether this pair reveals at least as much: every corner of the other is on or below this line, exactly."""
         return all(self._covers(q, p) for q, p in other.corners)
 
     def _covers(self, q: Fraction, p: Fraction) -> bool:
@@ -74,14 +74,14 @@ class DominatingPair:
 def pair_of(*tables: LineTable) -> DominatingPair:
     """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions.
 
-    An edge is two levels next to each other; two neighbours of equal level tell nothing.
+    An edge is two levels next to each other; two neighbours of equal level reveal nothing.
 
     Guarantee: for every edge, both directions and every α, `delta(α)` is at least theirs; no pair is smaller.
 
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
     >>> table = line_table(balanced(ApproxDP(ratio=2, delta="1/10")))
-    >>> round(float(pair_of(table).delta(2)), 12), pair_of_notion(table.privacy).covers(pair_of(table))
+    >>> round(float(pair_of(table).delta(2)), 12), pair_of_definition(table.privacy).covers(pair_of(table))
     (0.1, True)
     """
     points: list[Vertex] = []
@@ -94,10 +94,10 @@ def pair_of(*tables: LineTable) -> DominatingPair:
 
 
 @lru_cache(maxsize=256)
-def pair_of_notion(privacy: ApproxDP) -> DominatingPair:
-    """The least pair above every mechanism that may be sold at a notion: φ itself, whatever the boundary.
+def pair_of_definition(privacy: ApproxDP) -> DominatingPair:
+    """The least pair above every mechanism that satisfies a privacy definition: φ itself, whatever the boundary.
 
-    >>> [tuple(map(str, corner)) for corner in pair_of_notion(ApproxDP(ratio=2, delta="1/10")).corners]
+    >>> [tuple(map(str, corner)) for corner in pair_of_definition(ApproxDP(ratio=2, delta="1/10")).corners]
     [('0', '0'), ('0', '1/10'), ('3/10', '7/10'), ('9/10', '1'), ('1', '1')]
     """
     exact = privacy.exactly()
@@ -216,7 +216,7 @@ def losses(pair: DominatingPair, epsilon: float, *, fine: int = FINE) -> Privacy
 def composed(one: PrivacyLossDistribution, count: int, tail: float = 0.0) -> PrivacyLossDistribution:
     """The same `count` times, by doubling; at most 2·`tail`·log2(count) is added to δ.
 
-    >>> one = losses(pair_of_notion(ApproxDP(1, "1e-6")), 1.0, fine=1)
+    >>> one = losses(pair_of_definition(ApproxDP(1, "1e-6")), 1.0, fine=1)
     >>> round(composed(one, 10).delta(5), 6), round(composed(one, 10).epsilon(1e-3), 3)
     (0.363598, 9.977)
     """

@@ -22,7 +22,7 @@ from duotone.ledger.loss_distributions import (
     composed,
     losses,
     pair_of,
-    pair_of_notion,
+    pair_of_definition,
 )
 from duotone.ledger.privacy_filters import (
     AdvancedComposition,
@@ -44,10 +44,12 @@ from duotone.privacy.numbers import float_above, float_below, number
 
 @dataclass(frozen=True)
 class PlannedComposition:
-    """A number of answers fixed beforehand, each at one notion or less: counted by privacy-loss distributions.
+    """A number of answers fixed beforehand, each under one privacy definition or a stronger one.
 
-    `boundaries` names the mechanisms that may be sold, and each answer is entered by the least pair above all their
-    edges; without them by φ, the least pair above every mechanism at the notion.
+    They are counted by privacy-loss distributions.
+
+    `boundaries` names the mechanisms that may be charged for, and each answer is entered by the least pair above all their
+    edges; without them by φ, the least pair above every mechanism under the definition.
 
     Guarantee: what fits is (ε, δ)-private whatever was chosen after seeing what. `count` answers dominated by one pair
     each compose to its `count`-fold product (Zhu, Dong and Wang 2022, Theorem 10), however questions are chosen.
@@ -93,16 +95,16 @@ class PlannedComposition:
             and (self.answers_at.ratio == 1 or SHORTEST <= self.answers_at.epsilon <= LONGEST)
         ):
             return ()
-        whole = losses(pair_of_notion(self.answers_at), self.answers_at.epsilon, fine=1)
-        return (whole, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (whole,)
+        any_boundary = losses(pair_of_definition(self.answers_at), self.answers_at.epsilon, fine=1)
+        return (any_boundary, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (any_boundary,)
 
-    def accepts(self, sale: Charge) -> None:
-        """Refuse a mechanism that could tell more than the plan's answers do."""
-        if not (self.pair.covers(pair_of_notion(sale.privacy)) or self.pair.covers(pair_of(*sale.tables))):
+    def accepts(self, charge: Charge) -> None:
+        """Refuse a mechanism that could reveal more than the plan's answers do."""
+        if not (self.pair.covers(pair_of_definition(charge.privacy)) or self.pair.covers(pair_of(*charge.tables))):
             kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
             raise DuotoneError(
-                f"this dataset's plan is for answers at {self.answers_at}{kinds} or less telling ones, got one at "
-                f"{sale.privacy} with boundary {sale.boundary}"
+                f"this dataset's plan is for answers at {self.answers_at}{kinds} or more private ones, got one at "
+                f"{charge.privacy} with boundary {charge.boundary}"
             )
 
     def fits(self, sums: Spent) -> bool:
@@ -132,23 +134,23 @@ class PlannedComposition:
 @lru_cache(maxsize=64)
 def _entered(answers_at: ApproxDP, boundaries: tuple[Boundary, ...]) -> DominatingPair:
     if not boundaries:
-        return pair_of_notion(answers_at)
+        return pair_of_definition(answers_at)
     return pair_of(*(line_table(on_line(answers_at, boundary)) for boundary in boundaries))
 
 
 def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> PrivacyFilter:
-    """The rule of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
+    """The privacy filter of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
     if name == "plan":
         if answers_at is None:
-            raise DuotoneError("a plan needs the notion that its answers are sold at")
+            raise DuotoneError("a plan needs the privacy definition of each of its answers: give answers_at")
         return PlannedComposition.most(budget, read(write(answers_at)), tuple(map(boundary_text, boundaries)))
     if answers_at is not None or boundaries:
-        raise DuotoneError("only a plan has answers at one notion")
-    return rule_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
+        raise DuotoneError("answers_at and boundaries are for the rule plan: leave them out, or choose that rule")
+    return filter_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
 
 
-def rule_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:
-    """The rule that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
+def filter_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:
+    """The privacy filter that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
     if written["rule"] == "sum":
         return BasicComposition(budget)
     if written["rule"] == "advanced":

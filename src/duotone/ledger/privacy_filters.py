@@ -1,6 +1,6 @@
 """Budgets: whether what has been charged, and one answer more, stays within what a dataset may spend.
 
-Who asks may choose the next question, and the notion it is sold at, after seeing the last answer. Each rule is a privacy
+Whoever asks may choose the next question, and its privacy definition, after seeing the last answer. Each rule is a privacy
 filter that is proved for that; which one a dataset has is fixed when it is registered.
 """
 
@@ -32,7 +32,7 @@ RuleName = Literal["sum", "advanced", "plan"]
 
 @dataclass(frozen=True)
 class Charge:
-    """What is sold: answers of one mechanism on a line.
+    """What is charged for: answers of one mechanism on a line.
 
     `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
     that a person may be in, since groups that share nobody compose in parallel. Where neighbours replace a person, the
@@ -42,19 +42,19 @@ class Charge:
     mechanism: LineMechanism
     answers: int = 1
     also: tuple[LineMechanism, ...] = ()
-    """Other mechanisms at the same notion that some of the answers come from."""
+    """Other mechanisms under the same privacy definition that some of the answers come from."""
 
     def __post_init__(self) -> None:
         if any(other.privacy != self.mechanism.privacy for other in self.also):
-            raise DuotoneError("a sale is at one notion")
+            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge for others apart")
         if not isinstance(self.mechanism.privacy, ApproxDP):
             raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST):
-            raise DuotoneError(f"a sale has from 1 to {MOST} answers, got {self.answers}")
+            raise DuotoneError(f"a charge has from 1 to {MOST} answers, got {self.answers}")
 
     @property
     def privacy(self) -> ApproxDP:
-        """The notion that each answer is sold at."""
+        """The privacy definition of each answer."""
         privacy = self.mechanism.privacy
         if not isinstance(privacy, ApproxDP):
             raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
@@ -79,8 +79,8 @@ class PrivacyFilter(Protocol):
         """As it is recorded."""
         ...
 
-    def accepts(self, sale: Charge) -> None:
-        """Raise where this budget has no price for such a sale."""
+    def accepts(self, charge: Charge) -> None:
+        """Raise where this budget does not cover such a charge."""
         ...
 
     def fits(self, sums: Spent) -> bool:
@@ -102,23 +102,23 @@ class PrivacyFilter(Protocol):
 
 @dataclass(frozen=True)
 class BasicComposition:
-    """Sums of ε and of δ, exactly: a filter for any mix of notions.
+    """Sums of ε and of δ, exactly: a filter for any mix of privacy definitions.
 
     Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/ledger.md has the proof).
 
-    >>> rule, ten = BasicComposition(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
-    >>> rule.fits(ten), rule.fits(ten.plus(ApproxDP("1e-1000")))
+    >>> basic, ten = BasicComposition(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
+    >>> basic.fits(ten), basic.fits(ten.plus(ApproxDP("1e-1000")))
     (True, False)
     """
 
     budget: ApproxDP
     name: RuleName = "sum"
 
-    def accepts(self, sale: Charge) -> None:
-        """Any sale has a price."""
+    def accepts(self, charge: Charge) -> None:
+        """Any charge is covered."""
 
     def fits(self, sums: Spent) -> bool:
-        """Σε ≤ ε and Σδ ≤ δ; where ratios were given, their product counts, and e^x is rounded against the asker."""
+        """Σε ≤ ε and Σδ ≤ δ; where ratios were given, their product counts, and e^x is rounded towards refusal."""
         room = epsilon_above(self.budget) - sums.epsilon
         if not (room >= 0 and sums.delta <= Fraction(self.budget.delta)):
             return False
@@ -142,15 +142,15 @@ class BasicComposition:
 
 @dataclass(frozen=True)
 class AdvancedComposition:
-    """Squares of ε add up: a filter for any mix of notions, better than `BasicComposition` for many small answers.
+    """Squares of ε add up: a filter for any mix of privacy definitions, better than `BasicComposition` for many small answers.
 
-    A part `slack` of the budget's δ is set aside; the rest pays for the δs.
+    A part `slack` of the budget's δ is set aside; the rest covers the δs.
 
     Guarantee: what fits is (ε, δ)-private (Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1): with S = Σε², it holds
     that √(2·S·ln(1/slack)) + S/2 ≤ ε. Exact, but for logarithms rounded up.
 
-    >>> rule, each = AdvancedComposition(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6)), ApproxDP("0.01")
-    >>> rule.fits(Spent().plus(each, 330)), rule.fits(Spent().plus(each, 340))
+    >>> advanced, each = AdvancedComposition(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6)), ApproxDP("0.01")
+    >>> advanced.fits(Spent().plus(each, 330)), advanced.fits(Spent().plus(each, 340))
     (True, False)
     """
 
@@ -162,8 +162,8 @@ class AdvancedComposition:
         if not 0 < self.slack <= Fraction(self.budget.delta):
             raise DuotoneError("advanced composition needs a budget with delta above 0")
 
-    def accepts(self, sale: Charge) -> None:
-        """Any sale has a price."""
+    def accepts(self, charge: Charge) -> None:
+        """Any charge is covered."""
 
     def fits(self, sums: Spent) -> bool:
         """2·S·ln(1/slack) ≤ (ε − S/2)² and Σδ ≤ δ − slack."""
@@ -222,9 +222,9 @@ def boundary_text(boundary: Boundary) -> str:
 
 
 @lru_cache(maxsize=256)
-def sale_of(notion: str, boundary: str, answers: int) -> Charge:
+def charge_of(definition: str, boundary: str, answers: int) -> Charge:
     """What a charge was for, from its texts."""
-    privacy = read(notion)
+    privacy = read(definition)
     first, *others = (on_line(privacy, fixed) for fixed in boundary.split("+"))
     return Charge(first, answers, tuple(others))
 

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from duotone.errors import DuotoneError
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
-from duotone.ledger.planned_composition import rule_of
-from duotone.ledger.privacy_filters import PrivacyFilter, read, sale_of
+from duotone.ledger.planned_composition import filter_of
+from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, read
 from duotone.ledger.stores import Row
 
 MOST_PROBLEMS = 100
@@ -17,7 +17,7 @@ MOST_PROBLEMS = 100
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `verify` found: how many entries, the hash of the last, and every entry that does not hold."""
+    """What `verify` reports: how many entries, the hash of the last, and every entry that does not hold."""
 
     entries: int
     head: str
@@ -65,10 +65,10 @@ def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str |
 
 
 @dataclass
-class _Book:
+class _Account:
     """A dataset as its entries have it so far."""
 
-    rule: PrivacyFilter
+    privacy_filter: PrivacyFilter
     about: tuple[str, str]
     state: State = field(default_factory=State)
     open: dict[int, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class _Book:
 class _Replay:
     """Every entry once more: sums are recomputed from what each charge says, never taken from what entries carry."""
 
-    books: dict[str, _Book] = field(default_factory=dict)
+    accounts: dict[str, _Account] = field(default_factory=dict)
     latest: datetime | None = None
 
     def problem(self, row: Row) -> str | None:
@@ -105,38 +105,38 @@ class _Replay:
     def _entry(self, row: Row, body: Body) -> str | None:
         """Columns that differ from the entry, and sums that do not add up."""
         if body["kind"] == "register":
-            if row.dataset in self.books:
+            if row.dataset in self.accounts:
                 return f"registers {row.dataset} a second time"
-            self.books[row.dataset] = _Book(rule_of(read(body["budget"]), body), (body["unit"], body["neighbours"]))
-        book = self.books[row.dataset]
-        if not _belongs(row, body, book):
+            self.accounts[row.dataset] = _Account(filter_of(read(body["budget"]), body), (body["unit"], body["neighbours"]))
+        account = self.accounts[row.dataset]
+        if not _belongs(row, body, account):
             return "does not make sense where it stands"
-        book.state = book.state.after(body)
-        if book.state != State.of(body):
+        account.state = account.state.after(body)
+        if account.state != State.of(body):
             return "does not add up"
-        if body["kind"] == "charge" and not book.rule.fits(book.state.spent):
+        if body["kind"] == "charge" and not account.privacy_filter.fits(account.state.spent):
             return f"goes beyond the budget of {row.dataset}"
-        return _not_sold(body, book.rule) if body["kind"] == "charge" else None
+        return _not_covered(body, account.privacy_filter) if body["kind"] == "charge" else None
 
 
-def _not_sold(body: Body, rule: PrivacyFilter) -> str | None:
-    """A plan counts answers, so each must be one that it sells."""
+def _not_covered(body: Body, privacy_filter: PrivacyFilter) -> str | None:
+    """A plan counts answers, so each must be one that it covers."""
     try:
-        rule.accepts(sale_of(body["notion"], body["boundary"], body["answers"]))
+        privacy_filter.accepts(charge_of(body["notion"], body["boundary"], body["answers"]))
     except DuotoneError:
-        return f"is for an answer that a budget of the rule {rule.name} does not sell"
+        return f"is for an answer that a budget with the rule {privacy_filter.name} does not cover"
     return None
 
 
-def _belongs(row: Row, body: Body, book: _Book) -> bool:
+def _belongs(row: Row, body: Body, account: _Account) -> bool:
     """Whether an entry follows from those before it; what neither registers nor charges must be the answer to a charge."""
     match body["kind"]:
         case "register" | "version":
-            known = body["version"] in book.versions
-            book.versions.add(body["version"])
+            known = body["version"] in account.versions
+            account.versions.add(body["version"])
             return not known
         case "charge":
-            book.open[row.seq] = body["key"]
-            key = key_of(row.dataset, body["version"], body, book.about)
-            return bool(body["version"] == book.state.version and body["key"] == key)
-    return bool(book.open.pop(body["charge"], None) == body["key"])
+            account.open[row.seq] = body["key"]
+            key = key_of(row.dataset, body["version"], body, account.about)
+            return bool(body["version"] == account.state.version and body["key"] == key)
+    return bool(account.open.pop(body["charge"], None) == body["key"])

@@ -65,7 +65,7 @@ def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]
 
 
 def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Prepared:
-    """Check a question without reading any row: everything that can be wrong with it is said now.
+    """Check a question without reading any row: everything that can be wrong with it is reported now.
 
     What was opened for it stays open until it is closed; `with prepare(…) as asked` does that.
     """
@@ -87,8 +87,8 @@ def _prepared(source: Source, question: str, privacy: ApproxDP, options: Options
     _check_unit(source, unit, max_rows, per_unit)
     asked = read_question(question, source.columns, unit, source.name if source.named else None)
     source.require(list(bounds))
-    given = {column: b if isinstance(b, Bounds) else _bounds(column, b) for column, b in bounds.items()}
-    declared = Declared(unit, given, max_rows, per_unit, neighbours)
+    column_bounds = {column: b if isinstance(b, Bounds) else _bounds(column, b) for column, b in bounds.items()}
+    declared = Declared(unit, column_bounds, max_rows, per_unit, neighbours)
     listed = _check_groups(source, asked.by, unit, options.get("groups"), max_groups)
     if asked.by and declared.replaced:
         raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
@@ -211,7 +211,7 @@ def _key(value: Any, kind: Kind) -> Any:
     return value
 
 
-def _bounds(column: str, given: Any) -> Bounds:
-    if not isinstance(given, list | tuple) or len(given) not in (2, 3):
+def _bounds(column: str, limits: Any) -> Bounds:
+    if not isinstance(limits, list | tuple) or len(limits) not in (2, 3):
         raise DuotoneError(f"the bounds of {column} must be (low, high) or (low, high, grid)")
-    return Bounds.of(*given)
+    return Bounds.of(*limits)

@@ -17,28 +17,30 @@ from duotone.tables.sql.condition import ALWAYS, Condition
 
 @dataclass(frozen=True)
 class Compiled:
-    """What `measures` ask of the engine, one for each comparison of `tree`, in order.
+    """What `comparisons` ask of the engine, one for each comparison of `tree`, in order.
 
     `rows` are those that are looked at, None for all. `exact` tells whether levels are distances.
     """
 
     tree: Tree
-    measures: tuple[CompiledComparison, ...]
+    comparisons: tuple[CompiledComparison, ...]
     rows: Condition | None
     exact: bool
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
-        """The question's level in every group, from what came back for each measure."""
-        each = [m.levels(result, people) for m, result in zip(self.measures, results, strict=True)]
+        """The question's level in every group, from what came back for each comparison."""
+        each = [c.levels(result, people) for c, result in zip(self.comparisons, results, strict=True)]
         return combined(self.tree, iter(each))
 
     def level_of_nobody(self) -> Array:
         """The level of a group that nobody is in."""
-        return self.levels([{n: nothing(w) for n, w in m.wants.items()} for m in self.measures], np.zeros(1, dtype=np.int64))
+        return self.levels(
+            [{n: nothing(r) for n, r in c.requests.items()} for c in self.comparisons], np.zeros(1, dtype=np.int64)
+        )
 
 
 def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> Compiled:
-    """Check a question against what is declared, and make its measures; `reach` is the mechanism's last level.
+    """Check a question against what is declared, and compile its comparisons; `reach` is the mechanism's last level.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
@@ -52,9 +54,9 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> C
     if isinstance(made, Settled):
         answer = "yes" if made.answer else "no"
         raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
-    tree, measures = made
+    tree, comparisons = made
     one = declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
-    return Compiled(tree, measures, rows, _exact(tree, iter(measures), one))
+    return Compiled(tree, comparisons, rows, _exact(tree, iter(comparisons), one))
 
 
 def _atoms(tree: Tree) -> Iterator[Atom]:
@@ -71,7 +73,7 @@ Made = tuple[Tree, tuple[CompiledComparison, ...]] | Settled
 
 
 def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
-    """The question with a measure for each comparison. Those that are settled are left out, or settle it altogether."""
+    """The question with each comparison compiled. Those that are settled are left out, or settle it altogether."""
     if isinstance(tree, Settled):
         return tree
     if isinstance(tree, BoolOp):
@@ -92,8 +94,8 @@ def _joined(tree: BoolOp, parts: Sequence[Made]) -> Made:
         return (decided or settled)[0]
     if len(open_parts) == 1:
         return open_parts[0]
-    measures = tuple(m for _, own in open_parts for m in own)
-    return replace(tree, parts=tuple(part for part, _ in open_parts)), measures
+    comparisons = tuple(c for _, own in open_parts for c in own)
+    return replace(tree, parts=tuple(part for part, _ in open_parts)), comparisons
 
 
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:
@@ -106,19 +108,19 @@ def combined(tree: Tree, levels: Iterator[Array]) -> Array:
     return np.asarray(next(levels))
 
 
-def _exact(tree: Tree, measures: Iterator[CompiledComparison], one: bool) -> bool:
+def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
     if isinstance(tree, BoolOp):
-        parts = [_exact(part, measures, one) for part in tree.parts]
+        parts = [_exact(part, comparisons, one) for part in tree.parts]
         return tree.exact and one and all(parts)
-    return _exact(tree.part, measures, one) if isinstance(tree, Negation) else next(measures).exact
+    return _exact(tree.part, comparisons, one) if isinstance(tree, Negation) else next(comparisons).exact
 
 
-def nothing(want: Request) -> Result:
+def nothing(request: Request) -> Result:
     """What comes back of a group that nobody is in."""
     zero = np.zeros(1, dtype=np.int64)
-    match want:
+    match request:
         case Tally():
-            return Result(dict.fromkeys(want.values, zero), zero, zero)
+            return Result(dict.fromkeys(request.values, zero), zero, zero)
         case Ends():
-            return Result({}, zero.astype(object), zero, reach=want.reach)
+            return Result({}, zero.astype(object), zero, reach=request.reach)
     return Result({}, zero, zero)

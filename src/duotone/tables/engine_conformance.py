@@ -1,4 +1,4 @@
-"""Trial: whether an engine that Duotone's own tests do not cover reckons as the embedded one does, on made-up rows."""
+"""Trial: whether an engine that Duotone's own tests do not cover computes what the embedded one does, on made-up rows."""
 
 from __future__ import annotations
 
@@ -82,9 +82,10 @@ def _compare(source: Source, own: Source, prepare: Prepare) -> None:
         except Exception:
             levels = {}
         if levels != _by_group(prepare(own, question, declared)):
-            said = "".join(f", {name} {value}" for name, value in options.items())
+            stated = "".join(f", {name} {value}" for name, value in options.items())
             raise DuotoneError(
-                f"this engine reckons differently, so no private rows are given to it; it fails at: {question}{said}"
+                "this engine computes other results than DuckDB does, so no private rows are given to it; "
+                f"it fails at: {question}{stated}"
             )
 
 

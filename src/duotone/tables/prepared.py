@@ -63,8 +63,8 @@ class Answers:
         return self.answers[()]
 
     def __str__(self) -> str:
-        told = "yes" if self else "no"
-        return told + ("" if self.private else " (NOT PRIVATE: test seed)")
+        answer = "yes" if self else "no"
+        return answer + ("" if self.private else " (NOT PRIVATE: test seed)")
 
     def certificate(self) -> dict[str, Any]:
         """What proves the mechanism behind each answer: see `duotone check`."""
@@ -93,7 +93,7 @@ class Prepared:
     """What the engine is asked, made when the question was checked."""
 
     def close(self) -> None:
-        """Let go of the table, if it was opened for this question."""
+        """Close the table, if it was opened for this question."""
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -113,9 +113,9 @@ class Prepared:
         return Coin(self.table, basis=self.basis)
 
     @property
-    def measures(self) -> tuple[CompiledComparison, ...]:
+    def comparisons(self) -> tuple[CompiledComparison, ...]:
         """What each comparison asks of the engine."""
-        return self.compiled.measures if self.compiled is not None else ()
+        return self.compiled.comparisons if self.compiled is not None else ()
 
     @property
     def rows(self) -> Condition | None:
@@ -164,12 +164,12 @@ class Prepared:
             keys = people = levels = None  # no traceback may show them
 
     def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Answers:
-        grids = {c: str(g.step) for m in self.measures for c, g in m.grids.items()}
-        told = self.privacy, self.share, self.basis, self.person, grids
-        return Answers(answers, self.by, *told, self.coin.private if private is None else private, self.table, receipt)
+        grids = {c: str(g.step) for compared in self.comparisons for c, g in compared.grids.items()}
+        common = self.privacy, self.share, self.basis, self.person, grids
+        return Answers(answers, self.by, *common, self.coin.private if private is None else private, self.table, receipt)
 
     @property
-    def sale(self) -> Charge:
+    def cost(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
         if self.asked is None:
             return Charge(partition_selection(self.share), self.parts)
@@ -181,10 +181,16 @@ class Prepared:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
         d = self.declared
         text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
-        told: dict[str, Any] = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in d.bounds.items()}
-        told = {"bounds": told, "max_rows": d.max_rows, "per_unit": d.per_unit, "max_groups": self.most, "listed": self.listed}
-        said = {name: value for name, value in told.items() if value and value != 1}
-        return f"{text} WITH {json.dumps(said, sort_keys=True)}" if said else text
+        bounds = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in d.bounds.items()}
+        declared = {
+            "bounds": bounds,
+            "max_rows": d.max_rows,
+            "per_unit": d.per_unit,
+            "max_groups": self.most,
+            "listed": self.listed,
+        }
+        stated = {name: value for name, value in declared.items() if value and value != 1}
+        return f"{text} WITH {json.dumps(stated, sort_keys=True)}" if stated else text
 
     def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
         """Charge a ledger, then release; the same question asked before is answered from its record, free.
@@ -200,7 +206,7 @@ class Prepared:
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
         if not isinstance(ledger, Ledger):
-            raise DuotoneError("a ledger is what open_ledger gives")
+            raise DuotoneError("a ledger is what open_ledger returns")
         if self.declared.unit == "row":
             raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
         if dataset is None and not self.source.named:
@@ -208,7 +214,7 @@ class Prepared:
         about = {"unit": self.declared.unit or "row", "neighbours": self.declared.neighbours}
         named = dataset is None or dataset == self.source.name or not self.source.named
         question = self.normal if named else f"{self.normal} OF {self.source.name}"
-        receipt = ledger.ask(dataset or self.source.name, question, self.sale, flip, again=again, by=by, **about)
+        receipt = ledger.ask(dataset or self.source.name, question, self.cost, flip, again=again, by=by, **about)
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt)
 
@@ -223,11 +229,11 @@ class Prepared:
 def prepared_question(
     source: Source, asked: ParsedQuestion, declared: Declared, privacy: ApproxDP, most: int, listed: tuple[Key, ...] | None
 ) -> Prepared:
-    """Compile a question that has been read: whatever is still wrong with it is said here, before anything is charged."""
+    """Compile a question that has been read: whatever is still wrong with it is reported here, before anything is charged."""
     share = privacy.split(_parts(asked, asked.by, most, listed))
     table = line_table(balanced(share))
     compiled = compile_question(asked, declared, _reach(table))
-    require_reach(m.wants for m in compiled.measures)  # which no engine finds out before it has read rows
+    require_reach(c.requests for c in compiled.comparisons)  # which no engine finds out before it has read rows
     return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, table, compiled)
 
 
@@ -248,11 +254,11 @@ def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array
     first = questions[0]
     if any(_seen(other) != _seen(first) for other in questions):
         raise DuotoneError("questions that are asked in one plan must be about the same people")
-    gathered = gather(_people(first, questions), [(m.recipe, m.wants) for q in questions for m in q.measures])
-    results = iter(gathered.found)
+    gathered = gather(_people(first, questions), [(c.columns, c.requests) for q in questions for c in q.comparisons])
+    results = iter(gathered.results)
     keys, people, levels = gathered.keys, gathered.people, []
     for question in questions:
-        own = [next(results) for _ in question.measures]
+        own = [next(results) for _ in question.comparisons]
         levels.append(people - 1 if question.compiled is None else question.compiled.levels(own, people))
     if first.listed is None:
         return keys, people, levels

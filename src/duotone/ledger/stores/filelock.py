@@ -27,7 +27,7 @@ FIRST, LENGTH = 0x4000_0000, 512
 LOG_FIRST, LOG_LENGTH = 120, 9
 """The bytes that SQLite locks in the index of a log: the last of them, shared, as long as a connection is open."""
 OWN_DESCRIPTOR: int | None = getattr(fcntl, "F_OFD_SETLK", None)
-"""Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone heeds."""
+"""Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone respects."""
 SHORTEST, LONGEST = 0.0002, 0.01
 """Seconds between two attempts: short at first, since a commit takes a millisecond, then longer, with some chance in it."""
 
@@ -46,8 +46,8 @@ class FileLock:
     @property
     def identity(self) -> tuple[int, int]:
         """Which file it is."""
-        found = os.fstat(self.descriptor)
-        return found.st_dev, found.st_ino
+        status = os.fstat(self.descriptor)
+        return status.st_dev, status.st_ino
 
     def header(self) -> bytes:
         """The first hundred bytes of the file, where SQLite keeps what it knows about it."""
@@ -80,7 +80,7 @@ class FileLock:
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go of the descriptor; in a forked child too, where it would keep the lock of a parent that died."""
+        """Close the descriptor; in a forked child too, where it would keep the lock of a parent that died."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)

@@ -83,8 +83,9 @@ def check_journal(path: Path, *, copied: bool = False) -> None:
             )
     if not belongs:
         raise LedgerError(
-            f"the journal beside {path} is not of this state of it (a writer was interrupted, and the file was moved, copied, "
-            "linked or mounted elsewhere): bring both back to where they were, or go on from a backup; nothing was released"
+            f"the journal beside {path} does not belong to its present state (a writer was interrupted, and the file was "
+            "moved, copied, linked or mounted elsewhere): bring both back to where they were, or continue from a backup; "
+            "nothing was released"
         )
 
 
@@ -130,7 +131,7 @@ def snapshot(path: Path, folder: Path) -> Path:
 
 def _state(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

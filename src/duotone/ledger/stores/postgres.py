@@ -127,15 +127,15 @@ class PostgresStore(BaseStore):
             )
 
     def _must_be_durable(self, settings: Sequence[Any]) -> None:
-        commit, fsync, pages, permanent, plain = settings
-        for ok, said in (
+        commit, fsync, full_page_writes, permanent, plain = settings
+        for ok, problem in (
             (commit in ("on", "remote_apply"), "runs with synchronous_commit off"),
             (fsync == "on", "runs with fsync off"),
-            (pages == "on", "runs with full_page_writes off"),
+            (full_page_writes == "on", "runs with full_page_writes off"),
             (permanent is True, "keeps the ledger in a table that is unlogged or temporary"),
         ):
             if not ok:
-                raise LedgerError(f"the server of {self.place} {said}: a crash could hide spending; nothing was released")
+                raise LedgerError(f"the server of {self.place} {problem}: a crash could hide spending; nothing was released")
         if plain is not True:
             raise LedgerError(
                 f"the ledger {self.place} has parts that Duotone did not make (triggers, rules, row security or "
@@ -144,7 +144,7 @@ class PostgresStore(BaseStore):
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Every failure of the server as a sentence; after it the next use connects anew."""
+        """Every failure of the server as a LedgerError in plain words; after it the next use connects anew."""
         psycopg = _psycopg()
         try:
             yield
@@ -153,13 +153,13 @@ class PostgresStore(BaseStore):
             raise LedgerBusy(self.place, self._wait) from None
         except psycopg.Error as error:
             self._forget()
-            raise self._told(error) from None
+            raise self._ledger_error(error) from None
 
-    def _told(self, error: Exception) -> LedgerError:
+    def _ledger_error(self, error: Exception) -> LedgerError:
         """The state's code and no more: the server's own words may hold what the URL holds."""
         code = getattr(error, "sqlstate", None) or "08"
-        said = _SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})"))
-        return LedgerError(f"the ledger {self.place} {said}; nothing was released")
+        problem = _SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})"))
+        return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
 
     def _forget(self) -> None:
         pinned, self._pinned, self._schema = self._pinned, None, ""
@@ -170,7 +170,7 @@ class PostgresStore(BaseStore):
 _SENTENCES = {
     "08": "cannot be reached or opened",
     "25": "cannot be written: the server or the transaction is read-only",
-    "42": "cannot be used: it may not be written by this user, or is only half a ledger",
+    "42": "cannot be used: it may not be written by this user, or is an incomplete ledger",
     "42501": "cannot be used like this: this user may not do it, and its owner may",
     "53": "cannot be written: the server is out of disk, memory or connections",
     "57": "cannot be reached: the server is stopping",
@@ -191,10 +191,10 @@ class PostgresPages(Pages):
         """Add an entry and move the head to it."""
         self.execute(*appending(self.schema, row))
 
-    def migrate(self, found: int) -> None:
+    def migrate(self, version: int) -> None:
         """Bring tables and functions up to date; the functions belong to whom the tables belong to."""
-        super().migrate(found)
-        if found >= WITH_FUNCTIONS:
+        super().migrate(version)
+        if version >= WITH_FUNCTIONS:
             return
         for statement in functions(self.schema):
             self.execute(statement, ())

@@ -15,7 +15,7 @@ class Pinned:
     """A connection that ends only when the process that opened it says so.
 
     A forked child inherits the object, but the file descriptors, locks and journal behind it are the parent's: closing it
-    there would undo the parent's transaction under its feet. So nothing closes it by the way: an extra reference keeps it
+    there would undo the parent's transaction while it runs. So nothing closes it by accident: an extra reference keeps it
     from being finalised, by garbage collection and at exit alike.
     """
 
@@ -54,7 +54,7 @@ class BaseStore:
         self._forget()
 
     def close(self) -> None:
-        """Let go of the database; the next use opens it again."""
+        """Close the connection; the next use opens it again."""
         with self._lock:
             self._forget()
 

@@ -25,11 +25,11 @@ class Scan(Generic[End]):
     def __iter__(self) -> Iterator[Row]:
         last: Row | None = None
         while True:
-            with self._store.reading() as pages:
-                rows = pages.some(last.seq if last is not None else None, self._dataset)
+            with self._store.reading() as entries:
+                rows = entries.some(last.seq if last is not None else None, self._dataset)
                 complete = len(rows) < CHUNK
                 if complete:
-                    self._end = [self._last_look(pages)]
+                    self._end = [self._last_look(entries)]
             if last is not None and (not rows or rows.pop(0) != last):
                 raise LedgerError(f"the ledger {self._store.place} was changed or replaced while it was read: try again")
             yield from rows

@@ -52,10 +52,10 @@ class SqliteStore(BaseStore):
                 if is_interrupted(opened.path):
                     check_journal(opened.path)
                 mark = mark_of(opened.path)
-            with transaction(opened.writer(), "BEGIN IMMEDIATE") as pages:
+            with transaction(opened.writer(), "BEGIN IMMEDIATE") as entries:
                 self._must_be_here(opened)
-                self._prepare(pages, mark, create)
-                yield pages
+                self._prepare(entries, mark, create)
+                yield entries
 
     @contextmanager
     def reading(self) -> Iterator[Pages]:
@@ -68,33 +68,33 @@ class SqliteStore(BaseStore):
                 in_place = not (logged or is_interrupted(opened.path))
                 pinned = opened.reader() if in_place else stack.enter_context(copied(opened.path))
                 kept = stack.pop_all()
-            with kept, transaction(pinned, "BEGIN") as pages:
+            with kept, transaction(pinned, "BEGIN") as entries:
                 self._must_be_here(opened)
-                self._known(pages, create=False)
-                yield pages
+                self._known(entries, create=False)
+                yield entries
 
-    def _prepare(self, pages: Pages, mark: int, create: bool) -> None:
+    def _prepare(self, entries: Pages, mark: int, create: bool) -> None:
         """Bring the schema up to date, and check a file that was moved or copied since it was last written."""
-        version = self._known(pages, create)
+        version = self._known(entries, create)
         if version < SCHEMA:
-            pages.migrate(version)
-        if pages.execute("PRAGMA user_version", ()) != [(mark,)]:
-            if pages.execute("PRAGMA integrity_check(1)", ()) != [("ok",)]:
+            entries.migrate(version)
+        if entries.execute("PRAGMA user_version", ()) != [(mark,)]:
+            if entries.execute("PRAGMA integrity_check(1)", ()) != [("ok",)]:
                 raise LedgerError(
                     f"the ledger {self.place} is damaged (was it copied or moved while a writer was interrupted?): restore it "
                     "from a backup; nothing was released"
                 )
-            pages.execute(f"PRAGMA user_version = {mark}", ())
-        if not pages.ends_at_its_head():
+            entries.execute(f"PRAGMA user_version = {mark}", ())
+        if not entries.ends_at_its_head():
             raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
 
-    def _known(self, pages: Pages, create: bool) -> int:
+    def _known(self, entries: Pages, create: bool) -> int:
         """The version of the schema, if this Duotone can use it; 0 for a file with nothing in it, to be filled."""
-        version = schema_of(pages)
+        version = schema_of(entries)
         if version == 0 and not create:
             raise LedgerError(f"{self._path} is not a ledger")
         if version > SCHEMA:
-            pages.migrate(version)  # says that it is newer
+            entries.migrate(version)  # says that it is newer
         return version
 
     @contextmanager
@@ -134,10 +134,10 @@ class SqliteStore(BaseStore):
     def _identity(self) -> tuple[int, int] | None:
         """Which file is at the path now."""
         try:
-            found = self._file.stat()
+            status = self._file.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def _must_be_here(self, opened: OpenFile) -> None:
         if self._identity() != opened.lock.identity:
@@ -160,35 +160,35 @@ class SqliteStore(BaseStore):
             return LedgerBusy(
                 self.place,
                 self._wait,
-                "it has the format of an older Duotone, and everybody has to let go of it once to change it",
+                "it has the format of an older Duotone, and every program that has it open has to close it once to convert it",
             )
         return LedgerBusy(self.place, self._wait)
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Every failure of SQLite as a sentence; after it the next use starts from a fresh connection."""
+        """Every failure of SQLite as a LedgerError in plain words; after it the next use starts from a fresh connection."""
         try:
             yield
         except sqlite3.Error as error:
             self._forget()
-            raise self._told(error) from None
+            raise self._ledger_error(error) from None
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
-        """Every failure to open or read a file as a sentence."""
+        """Every failure to open or read a file as a LedgerError in plain words."""
         try:
             yield
         except OSError as error:
-            said = _OPENING.get(type(error), f"cannot be used ({error.strerror})")
-            raise LedgerError(f"the ledger {self.place} {said}; nothing was released") from None
+            problem = _OPENING.get(type(error), f"cannot be used ({error.strerror})")
+            raise LedgerError(f"the ledger {self.place} {problem}; nothing was released") from None
 
-    def _told(self, error: sqlite3.Error) -> LedgerError:
+    def _ledger_error(self, error: sqlite3.Error) -> LedgerError:
         code = getattr(error, "sqlite_errorname", "") or ""
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return LedgerBusy(self.place, self._wait)
-        for start, said in _SENTENCES.items():
+        for start, problem in _SENTENCES.items():
             if code.startswith(start):
-                return LedgerError(f"the ledger {self.place} {said}; nothing was released")
+                return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
         return LedgerError(f"the ledger {self.place} cannot be used ({code or type(error).__name__}); nothing was released")
 
     def _drop(self, writing: bool) -> None:
@@ -213,7 +213,7 @@ _SENTENCES = {
     "SQLITE_READONLY": "cannot be written: the file or its folder is read-only",
     "SQLITE_CANTOPEN": "cannot be opened: its folder does not exist or may not be used",
     "SQLITE_PERM": "cannot be opened: it may not be used",
-    "SQLITE_NOTADB": "is not a ledger, or only half of one",
+    "SQLITE_NOTADB": "is not a ledger, or an incomplete one",
     "SQLITE_CORRUPT": "is damaged: restore it from a copy",
-    "SQLITE_ERROR": "is not a ledger, or only half of one",
+    "SQLITE_ERROR": "is not a ledger, or an incomplete one",
 }

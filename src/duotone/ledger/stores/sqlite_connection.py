@@ -128,20 +128,20 @@ def copied(path: Path) -> Iterator[Pinned]:
                 pinned.close()
 
 
-def schema_of(pages: Pages) -> int:
+def schema_of(entries: Pages) -> int:
     """The version of the schema; 0 for a file with nothing in it.
 
     Guarantee: the file has the tables and indexes of that version and nothing else, so no trigger changes what is written.
     """
-    objects = pages.execute("SELECT type, name, tbl_name, sql FROM sqlite_master", ())
+    objects = entries.execute("SELECT type, name, tbl_name, sql FROM sqlite_master", ())
     if not objects:
         return 0
-    stored = pages.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
+    stored = entries.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
     version = number_of(stored[0][0] if stored else "")
     if version <= SCHEMA and set(objects) != _objects(version):
         raise LedgerError(
             "the ledger has parts that Duotone did not make, or lacks some (a trigger could hide charges): remove what "
-            "was added, or go on from a backup; nothing was released"
+            "was added, or continue from a backup; nothing was released"
         )
     return version
 

@@ -56,8 +56,8 @@ class Pages:
 
     def head(self) -> tuple[int, str]:
         """How many entries there are, and the hash of the last; −1 where that is damaged, which matches no ledger."""
-        found = self.execute("SELECT value FROM duotone_ledger WHERE name = 'head'", ())
-        seq, _, digest = str(found[0][0] if found else "").partition(" ")
+        stored = self.execute("SELECT value FROM duotone_ledger WHERE name = 'head'", ())
+        seq, _, digest = str(stored[0][0] if stored else "").partition(" ")
         return int(seq) if seq.isdecimal() else -1, digest
 
     def at(self, seq: int) -> Row | None:
@@ -115,15 +115,15 @@ class Pages:
         seq, digest = head()
         self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {digest}",))
 
-    def migrate(self, found: int) -> None:
-        """Bring the schema from version `found` to this one's; refuse a newer one."""
-        if found > SCHEMA:
+    def migrate(self, version: int) -> None:
+        """Bring the schema from `version` to this one's; refuse a newer one."""
+        if version > SCHEMA:
             raise LedgerError(
-                f"this ledger was written by a newer Duotone (schema {found}, this one knows {SCHEMA}): update Duotone"
+                f"this ledger was written by a newer Duotone (schema {version}, this one knows {SCHEMA}): update Duotone"
             )
-        for statement in (s for step in MIGRATIONS[found:] for s in step):
+        for statement in (s for step in MIGRATIONS[version:] for s in step):
             self.execute(statement, ())
-        if found < SCHEMA:
+        if version < SCHEMA:
             self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'schema'", (str(SCHEMA),))
 
 
@@ -162,5 +162,5 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the database; the next use opens it again."""
+        """Close the connection; the next use opens it again."""
         ...

@@ -45,17 +45,17 @@ def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> Com
     if not abs(limit) <= LARGEST:
         raise DuotoneError("the numbers of the question are too large or too fine")
     conditions = [first.where, second.where, *(v for v in values if not isinstance(v, Operand))]
-    exact = combinations(conditions)[1] and independent(declared, conditions, values) and _shares_areindependent(first, second)
+    exact = combinations(conditions)[1] and independent(declared, conditions, values) and _shares_are_independent(first, second)
 
-    def levels_of(found: Results, people: Array) -> NDArray[np.float64]:
-        sides = zip(_sides(found["a"]), _sides(found["b"]), people.tolist(), strict=True)
+    def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
+        sides = zip(_sides(results["a"]), _sides(results["b"]), people.tolist(), strict=True)
         bounds = (grid.low, grid.high)
         neither = ((a, b, n - a.people - b.people if declared.replaced else None) for a, b, n in sides)
         return np.array([difference_level(a, b, bounds, limit, reach, n, atom.strict) for a, b, n in neither], float)
 
     both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
-    recipe, wants = dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach))
-    return CompiledComparison(recipe, wants, levels_of, exact, grids, _settled(atom, grid, limit))
+    columns, requests = dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach))
+    return CompiledComparison(columns, requests, levels_of, exact, grids, _settled(atom, grid, limit))
 
 
 def _require_comparable(first: Mean, second: Mean, declared: Declared, reach: int) -> None:
@@ -70,13 +70,13 @@ def _require_comparable(first: Mean, second: Mean, declared: Declared, reach: in
     if not all(isinstance(v, Operand) for v in values) and any(isinstance(v, Operand) for v in values):
         raise DuotoneError("compare two averages of values, or two shares, not one with the other")
     if isinstance(values[0], Operand) and values[0] != values[1]:
-        raise DuotoneError("two averages are compared of the same column: it has one pair of bounds")
+        raise DuotoneError("the two averages must be of the same column, which has one pair of bounds")
     if any(all(row) for row in combinations([first.where, second.where])[0]):
         raise DuotoneError("the two averages must be over different rows: filter one by arm = 'A', the other by arm = 'B'")
     if declared.unit is not None and declared.per_unit is None:
         raise DuotoneError("with a unit, a difference needs one value per person: per_unit avg, sum, min or max")
     if declared.unit is not None and not isinstance(values[0], Operand) and declared.per_unit == "avg":
-        raise DuotoneError("with a unit, a person has a share's condition by any row or by all: per_unit max or min")
+        raise DuotoneError("with a unit, a share counts people by any of their rows (per_unit max) or by all (per_unit min)")
 
 
 def _settled(atom: MeanDifference, grid: Grid, limit: Fraction) -> Settled | None:
@@ -96,21 +96,21 @@ def _settled(atom: MeanDifference, grid: Grid, limit: Fraction) -> Settled | Non
     return None if enough else Settled(False, "no difference of values within their bounds reaches the limit")
 
 
-def _shares_areindependent(first: Mean, second: Mean) -> bool:
+def _shares_are_independent(first: Mean, second: Mean) -> bool:
     """Whether a share's condition can be met and missed by rows on its side."""
     for side in (first, second):
         if not isinstance(side.value, Operand):
-            found = combinations([side.where, side.value])[0]
-            if not {(True, True), (True, False)} <= found:
+            rows = combinations([side.where, side.value])[0]
+            if not {(True, True), (True, False)} <= rows:
                 return False
     return True
 
 
-def _sides(found: Result) -> Sequence[Side]:
+def _sides(result: Result) -> Sequence[Side]:
     def values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
         return [int(v[group]) for v, n in end if n[group]]
 
-    groups = range(len(found.people))
+    groups = range(len(result.people))
     return [
-        Side(int(found.people[g]), int(found.total[g]), values(found.largest, g), values(found.smallest, g)) for g in groups
+        Side(int(result.people[g]), int(result.total[g]), values(result.largest, g), values(result.smallest, g)) for g in groups
     ]

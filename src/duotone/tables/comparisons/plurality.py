@@ -19,16 +19,16 @@ def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     """More people have this value than any other one."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise DuotoneError("with a unit, a mode needs one value per person: per_unit min or max")
-    recipe = voting(atom.value, atom.where, atom.winner, declared.per_unit)
+    columns = voting(atom.value, atom.where, atom.winner, declared.per_unit)
 
-    def levels_of(found: Results, people: Array) -> NDArray[np.float64]:
-        got = found["v"]
-        others = (people - got.total).tolist() if declared.replaced else [None] * len(people)
-        rivals = [[int(v[g]) for v, n in got.largest if n[g]] for g in range(len(people))]
-        votes = zip(got.total.tolist(), rivals, others, strict=True)
+    def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
+        result = results["v"]
+        others = (people - result.total).tolist() if declared.replaced else [None] * len(people)
+        rivals = [[int(v[g]) for v, n in result.largest if n[g]] for g in range(len(people))]
+        votes = zip(result.total.tolist(), rivals, others, strict=True)
         return np.array([plurality_level(own, rest, n, reach) for own, rest, n in votes], dtype=float)
 
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
     votes = possible(atom.where, Compare(atom.value, "=", atom.winner))
     settled = None if votes else Settled(False, "no row can have that value")
-    return CompiledComparison(recipe, {"v": Votes(reach)}, levels_of, exact, {}, settled)
+    return CompiledComparison(columns, {"v": Votes(reach)}, levels_of, exact, {}, settled)

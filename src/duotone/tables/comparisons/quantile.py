@@ -27,7 +27,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
         _require_number(atom.value)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
     require_short(grids, declared.per_unit)
-    recipe = ranked(atom, declared.per_unit, grids.get(atom.value.column))
+    columns = ranked(atom, declared.per_unit, grids.get(atom.value.column))
     scale = math.lcm(atom.met.denominator, atom.missed.denominator)
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
     final = {s: v if atom.strict else somebody(v) for s, v in scores.items()}
@@ -36,7 +36,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
     threshold = score_levels(final.__getitem__, bounds, least, declared, True)
     return CompiledComparison(
-        recipe, {"s": Tally((1, 0))}, threshold, exact, grids, _settled(atom, grids.get(atom.value.column))
+        columns, {"s": Tally((1, 0))}, threshold, exact, grids, _settled(atom, grids.get(atom.value.column))
     )
 
 

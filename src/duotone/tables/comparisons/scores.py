@@ -17,42 +17,42 @@ def score_levels(
 ) -> Levels:
     """Levels of a sum of final scores; `absent` tells whether someone can be there with no score at all."""
 
-    def levels_of(found: Results, people: Array) -> NDArray[np.float64]:
-        got = found["s"]
+    def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
+        result = results["s"]
         low, high = (min(bounds[0], 0), max(bounds[1], 0)) if declared.replaced and absent else bounds
-        missing = people - got.people if declared.replaced else np.zeros_like(people)
-        scores = _tallied(got, missing, final, at_least) if got.counts else _ended(got, missing, final)
+        missing = people - result.people if declared.replaced else np.zeros_like(people)
+        scores = _tallied(result, missing, final, at_least) if result.counts else _ended(result, missing, final)
         return levels(scores, low, high, at_least, declared.neighbours)
 
     return levels_of
 
 
-def _tallied(got: Result, missing: Array, final: Callable[[int], int], at_least: int) -> Scores:
-    pairs = [(final(value), count) for value, count in got.counts.items()] + [(0, missing)]
-    heaviest = (abs(at_least) + max(abs(v) for v, _ in pairs) + 1) * (int(got.people.max(initial=0)) + 1)
+def _tallied(result: Result, missing: Array, final: Callable[[int], int], at_least: int) -> Scores:
+    pairs = [(final(value), count) for value, count in result.counts.items()] + [(0, missing)]
+    heaviest = (abs(at_least) + max(abs(v) for v, _ in pairs) + 1) * (int(result.people.max(initial=0)) + 1)
     kind: type = np.int64 if heaviest < 2**60 else object
     pairs = sorted(((v, n.astype(kind)) for v, n in pairs), key=lambda pair: -pair[0])
     return Scores(sum((v * n for v, n in pairs), np.zeros(len(missing), dtype=kind)), pairs, pairs[::-1])
 
 
-def _ended(got: Result, missing: Array, final: Callable[[int], int]) -> Scores:
+def _ended(result: Result, missing: Array, final: Callable[[int], int]) -> Scores:
     """Final scores are linear in what came back, so that totals follow from totals."""
     shift = final(0)
     scale = final(1) - shift
     ends = []
-    largest, smallest = (got.largest, got.smallest) if scale > 0 else (got.smallest, got.largest)
+    largest, smallest = (result.largest, result.smallest) if scale > 0 else (result.smallest, result.largest)
     for side, way in ((largest, 1), (smallest, -1)):
         scored = [(np.where(n == 1, scale * v + shift, 0), n) for v, n in side]
         ends.append(_with_absent(scored, missing.tolist(), way) if missing.any() else scored)
-    return Scores(scale * got.total + shift * got.people.astype(object), ends[0], ends[1], got.reach)
+    return Scores(scale * result.total + shift * result.people.astype(object), ends[0], ends[1], result.reach)
 
 
 def _with_absent(scored: Sequence[tuple[Array, Array]], missing: Sequence[int], way: int) -> list[tuple[Array, Array]]:
     """Those without a score take their place at 0."""
-    whole = [[(v[g], n[g]) for v, n in scored if n[g]] + [(0, m)] for g, m in enumerate(missing)]
-    for pairs in whole:
+    by_group = [[(v[g], n[g]) for v, n in scored if n[g]] + [(0, m)] for g, m in enumerate(missing)]
+    for pairs in by_group:
         pairs.sort(key=lambda pair: -way * pair[0])
-    longest = max(map(len, whole))
-    padded = [pairs + [(0, 0)] * (longest - len(pairs)) for pairs in whole]
+    longest = max(map(len, by_group))
+    padded = [pairs + [(0, 0)] * (longest - len(pairs)) for pairs in by_group]
     places = [list(zip(*place, strict=True)) for place in zip(*padded, strict=True)]
     return [(np.array(values, dtype=object), np.array(counts, dtype=object)) for values, counts in places]

@@ -42,12 +42,12 @@ class Declared:
 
 @dataclass(frozen=True)
 class CompiledComparison:
-    """A comparison on the engine: how a person's columns are made, what is wanted of them, and the levels that follow, from
-    what was found and how many people there are. `exact` tells whether these are distances; `settled`, that the answer is
+    """A comparison on the engine: the columns of a person, what is requested of them, and the levels that follow, from
+    the results and how many people there are. `exact` tells whether these are distances; `settled`, that the answer is
     the same on every table."""
 
-    recipe: PersonColumns
-    wants: Mapping[str, Request]
+    columns: PersonColumns
+    requests: Mapping[str, Request]
     levels: Levels
     exact: bool
     grids: Mapping[str, Grid] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class CompiledComparison:
 
 
 def possible(*conditions: Condition) -> bool:
-    """Whether a row can satisfy all conditions, as far as can be told from the question."""
+    """Whether a row can satisfy all conditions, as far as the question shows."""
     return (True,) in combinations([functools.reduce(both, conditions)])[0]
 
 

@@ -36,19 +36,19 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     """Σ weight · value over people, at least or above a limit."""
     values = [term.value for term in atom.terms if term.value is not None]
     grids = {value.column: grid_of(value, declared.bounds, "sum or average") for value in values}
-    rule = score(atom, grids)
-    one = _contribution(atom, rule, grids, declared, rows)
+    scoring = score(atom, grids)
+    one = _contribution(atom, scoring, grids, declared, rows)
     # An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0.
     final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
     levels = score_levels(
         lambda read: final(one.scale * read + one.shift),
         (final(one.low), final(one.high)),
-        final(rule.at_least),
+        final(scoring.at_least),
         declared,
-        absent=atom.present is not None and rule.absent,
+        absent=atom.present is not None and scoring.absent,
     )
-    exact = rule.exact and independent(declared, [term.where for term in atom.terms], values)
-    settled = _settled(atom, rule, one.low, one.high)
+    exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
+    settled = _settled(atom, scoring, one.low, one.high)
     return CompiledComparison(one.columns, {"s": one.tally or Ends(reach)}, levels, exact, grids, settled)
 
 
@@ -58,55 +58,55 @@ def one_value_each(atom: LinearThreshold) -> bool:
 
 
 def _contribution(
-    atom: LinearThreshold, rule: Score, grids: Mapping[str, Grid], declared: Declared, rows: Condition
+    atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], declared: Declared, rows: Condition
 ) -> Contribution:
     """By row where rows are people; else a person's rows counted once, reduced to one value, or added up and clipped."""
-    low, high = rule.lowest, rule.highest
+    low, high = scoring.lowest, scoring.highest
     if declared.unit is None:
-        plain = added_up(rule, atom.present, grids, low, high)
-        return _one_column(atom, rule, grids, rows) or Contribution(plain, low, high, _tally(atom, rule.possible))
+        plain = added_up(scoring, atom.present, grids, low, high)
+        return _one_column(atom, scoring, grids, rows) or Contribution(plain, low, high, _tally(atom, scoring.possible))
     if atom.people:
-        return Contribution(counted(rule), low, high, _tally(atom, rule.possible))
+        return Contribution(counted(scoring), low, high, _tally(atom, scoring.possible))
     if declared.per_unit and one_value_each(atom):
         require_short(grids, declared.per_unit)
-        (weight, term), *rest = rule.terms
+        (weight, term), *rest = scoring.terms
         value = next(term.value for term in atom.terms if term.value is not None)
         shift = sum(w for w, _ in rest)
         columns = averaged(weight, shift, value, term.where, grids[value.column], declared.per_unit)
-        return Contribution(columns, low, high, _tally(atom, rule.possible))
-    return _several_rows(atom, rule, grids, declared.max_rows)
+        return Contribution(columns, low, high, _tally(atom, scoring.possible))
+    return _several_rows(atom, scoring, grids, declared.max_rows)
 
 
-def _several_rows(atom: LinearThreshold, rule: Score, grids: Mapping[str, Grid], max_rows: int) -> Contribution:
+def _several_rows(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], max_rows: int) -> Contribution:
     """The scores of a person's rows added up, and clipped to what `max_rows` rows can be."""
-    low = rule.lowest * max_rows if rule.lowest < 0 else rule.lowest
-    high = rule.highest * max_rows if rule.highest > 0 else rule.highest
+    low = scoring.lowest * max_rows if scoring.lowest < 0 else scoring.lowest
+    high = scoring.highest * max_rows if scoring.highest > 0 else scoring.highest
     if not max(abs(low), abs(high)) <= INTEGER_STEPS:
         raise DuotoneError("so many rows of one person, within these bounds, cannot be added up: lower max_rows")
     few = high - low < MOST_VALUES and not grids
-    columns = added_up(rule, atom.present, grids, low, high)
+    columns = added_up(scoring, atom.present, grids, low, high)
     return Contribution(columns, low, high, _tally(atom, tuple(range(low, high + 1)) if few else None))
 
 
-def _one_column(atom: LinearThreshold, rule: Score, grids: Mapping[str, Grid], rows: Condition) -> Contribution | None:
+def _one_column(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], rows: Condition) -> Contribution | None:
     """One count, one sum or one average of rows that are people: the engine only counts or adds up, and need not compute
     scores. All `rows` that are looked at satisfy a condition already."""
-    (weight, term), *rest = rule.terms or ((0, None),)
+    (weight, term), *rest = scoring.terms or ((0, None),)
     if term is None or atom.people:
         return None
-    counted_by = _tally(atom, rule.possible)
+    counted_by = _tally(atom, scoring.possible)
     if term.value is None:
         if rest or atom.present is not None:
             return None
         tally = Tally((1,), everyone=term.where == rows) if counted_by else None
-        return Contribution(flagged(term.where), rule.lowest, rule.highest, tally, scale=weight)
+        return Contribution(flagged(term.where), scoring.lowest, scoring.highest, tally, scale=weight)
     there = both(term.where, Not(IsNull(term.value)))
     if [t.where for _, t in rest] not in ([], [there]) or any(t.value for _, t in rest):
         return None
     where = ALWAYS if term.where == rows else term.where
     columns = valued(term.value, where, grids[term.value.column])
     tally = Tally((1,)) if counted_by else None
-    return Contribution(columns, rule.lowest, rule.highest, tally, scale=weight, shift=sum(w for w, _ in rest))
+    return Contribution(columns, scoring.lowest, scoring.highest, tally, scale=weight, shift=sum(w for w, _ in rest))
 
 
 def _tally(atom: LinearThreshold, possible: tuple[int, ...] | None) -> Tally | None:
@@ -116,14 +116,14 @@ def _tally(atom: LinearThreshold, possible: tuple[int, ...] | None) -> Tally | N
     return Tally(tuple(s for s in possible if s or atom.present is not None))
 
 
-def _settled(atom: LinearThreshold, rule: Score, low: int, high: int) -> Settled | None:
+def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Settled | None:
     """Whether a sum of scores from `low` to `high` is always, or never, at least so much; of nobody it is 0, and an average
     is a no."""
-    if rule.nobody:
+    if scoring.nobody:
         return Settled(False, "no row can satisfy its condition")
     if atom.present is not None:
-        return None if high >= rule.at_least else Settled(False, "the limit lies outside what the values can be")
-    if rule.at_least > 0:
+        return None if high >= scoring.at_least else Settled(False, "the limit lies outside what the values can be")
+    if scoring.at_least > 0:
         reason = "no row can satisfy its condition" if low == high == 0 else "what is added up can never reach the limit"
         return None if high > 0 else Settled(False, reason)
     return None if low < 0 else Settled(True, "what is added up can never fall below the limit")

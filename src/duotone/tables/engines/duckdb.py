@@ -208,8 +208,8 @@ def of_duckdb(
         raise DuotoneError(UNNAMED)
     _require_own_functions(connection)
     known = quietly(lambda: connection.con.execute(RELATIONS, [database, database]).fetchall(), UNREADABLE)
-    wanted = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]
-    fits = [relation for relation in known if any(_called(relation, names) for names in wanted)]
+    candidates = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]
+    fits = [relation for relation in known if any(_called(relation, names) for names in candidates)]
     if not fits:
         raise DuotoneError(f"{place} has no table {name}")
     if len(fits) > 1:
@@ -272,8 +272,8 @@ def _require_own_functions(connection: Any) -> None:
 def _require_plain_settings(connection: Any) -> None:
     """A connection that was handed over is left as it is: settings by which it would compare otherwise are refused."""
     query = "select current_setting('default_collation'), current_setting('integer_division')"
-    ((collation, whole),) = quietly(lambda: connection.con.execute(query).fetchall(), UNREADABLE)
-    if collation or whole:
+    ((collation, integer_division),) = quietly(lambda: connection.con.execute(query).fetchall(), UNREADABLE)
+    if collation or integer_division:
         raise DuotoneError("the DuckDB connection has a default_collation or integer_division set: reset them")
 
 

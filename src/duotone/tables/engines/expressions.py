@@ -82,13 +82,13 @@ def holds(condition: Condition, table: Any) -> Any:
 def compared(left: Any, kind: Kind, sign: str, value: Value) -> Any:
     """A value of this kind against a constant; numbers other than whole ones are compared as floats."""
     if kind == "integer" and isinstance(value, Fraction):
-        return _whole(left, sign, value)
+        return _compared_integer(left, sign, value)
     if isinstance(value, datetime.datetime):
         return OPERATORS[sign](left, ibis.literal(value, type="timestamp"))
     return OPERATORS[sign](left, ibis.literal(float(value) if isinstance(value, Fraction) else value))
 
 
-def _whole(column: Any, sign: str, value: Fraction) -> Any:
+def _compared_integer(column: Any, sign: str, value: Fraction) -> Any:
     """An integer against any number, by an integer that fits: x > 5/2 is x ≥ 3."""
     if sign in ("=", "<>"):
         if value.denominator == 1 and _fits(int(value)):
@@ -109,23 +109,23 @@ def indicator(condition: Condition, table: Any) -> Any:
 
 
 def wide(number: int) -> Any:
-    """A whole number of 64 bits: engines take a small one for 32 bits, and reckoning with those could overflow."""
+    """A whole number of 64 bits: engines take a small one for 32 bits, and arithmetic with those could overflow."""
     return ibis.literal(number).cast("int64")
 
 
-def quotient(whole: Any, by: Any, most: int) -> Any:
-    """⌊whole / by⌋ for by > 0, where it is at most `most`, which is at most 2^51, from zero.
+def quotient(dividend: Any, by: Any, most: int) -> Any:
+    """⌊dividend / by⌋ for by > 0, where it is at most `most`, which is at most 2^51, from zero.
 
     Engines divide in floats, each in its own way; remainders they have exactly. So a multiple of `by` is divided and the
     result put on the nearest whole number; where that may be a little off, what is then left is divided once more.
     """
-    rest = whole % by
-    multiple = whole - rest
-    found = _nearest(multiple, by)
+    rest = dividend % by
+    multiple = dividend - rest
+    nearest = _nearest(multiple, by)
     if not most < EXACT:
-        found = found.cast("decimal(38, 0)")
-        found = (found + _nearest(multiple - found * by, by)).cast("int64")
-    return found - ibis.cases((rest < 0, wide(1)), else_=wide(0))
+        nearest = nearest.cast("decimal(38, 0)")
+        nearest = (nearest + _nearest(multiple - nearest * by, by)).cast("int64")
+    return nearest - ibis.cases((rest < 0, wide(1)), else_=wide(0))
 
 
 def _nearest(multiple: Any, by: Any) -> Any:
@@ -188,8 +188,8 @@ def _among(column: Any, condition: OneOf) -> Any:
     values = condition.values
     if condition.operand.kind != "integer":
         return column.isin([float(value) if isinstance(value, Fraction) else value for value in values])
-    whole = [int(value) for value in values if isinstance(value, Fraction) and value.denominator == 1 and _fits(int(value))]
-    return column.isin(whole) if whole else ibis.ifelse(column.isnull(), ibis.null("boolean"), False)
+    integers = [int(value) for value in values if isinstance(value, Fraction) and value.denominator == 1 and _fits(int(value))]
+    return column.isin(integers) if integers else ibis.ifelse(column.isnull(), ibis.null("boolean"), False)
 
 
 def _fits(value: int) -> bool:

@@ -16,7 +16,7 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
     """A CSV or Parquet file, a table of a DuckDB file, a pandas, Polars or Arrow table; or a table beyond this machine, by a
     URL (postgres://…, spark://…), an Ibis connection or a table of one, or a Spark session or data frame.
 
-    A CSV file is read line by line, and as text throughout: see `engines.lines`.
+    A CSV file is read line by line, and as text throughout: see `engines.csv`.
     """
     source = _opened(table, name)
     names = [column.lower() for column in source.columns]
@@ -36,7 +36,7 @@ def _opened(table: Any, name: str | None) -> Source:
 
 
 def _located(url: str, name: str | None) -> Source:
-    """The URL may hold a password: no sentence repeats it."""
+    """The URL may hold a password: no error repeats it."""
     match url.partition("://")[0]:
         case "postgres" | "postgresql":
             return open_postgres(url, name)
@@ -53,14 +53,14 @@ def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) ->
     return source if within in ((), usual) else replace(source, name=".".join((*within, source.name)))
 
 
-def _of_ibis(given: Any, name: str | None) -> Source:
+def _of_ibis(handle: Any, name: str | None) -> Source:
     """A connection and the name of a table, or a table of a connection; not a query, in which people could be mixed up."""
     import ibis.expr.operations as ops
     from ibis.expr.types import Table
 
-    backend, within = given, ()
-    if isinstance(given, Table):
-        node = given.op()
+    backend, within = handle, ()
+    if isinstance(handle, Table):
+        node = handle.op()
         if not isinstance(node, ops.DatabaseTable):
             raise DuotoneError("that is an Ibis query, not a table: give the table, and put conditions into the question")
         place = node.namespace
@@ -74,5 +74,5 @@ def _of_ibis(given: Any, name: str | None) -> Source:
             return of_session(backend._session, ".".join((*within, name)) if name else None)
     if name is None:
         raise DuotoneError("a database may hold many tables: say which (name)")
-    table = given if isinstance(given, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
+    table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
     return Source(table, backend, name, embedded=False, proven=False)

@@ -1,4 +1,4 @@
-"""Recipes: how a person's columns are made from rows, where a person is one row and where a person has several."""
+"""Person columns: how they are made from rows, where a person is one row and where a person has several."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
     """The value of a row that is a person, in grid steps."""
 
     def row(rows: Any) -> Expressions:
-        found = steps(value, grid, rows)
-        return {"s": found if where == ALWAYS else ibis.cases((holds(where, rows), found))}
+        in_steps = steps(value, grid, rows)
+        return {"s": in_steps if where == ALWAYS else ibis.cases((holds(where, rows), in_steps))}
 
     return _of_rows(row)
 
@@ -53,10 +53,10 @@ def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid],
 
     def row(rows: Any) -> Expressions:
         parts = [_term(weight, term.value, term.where, grids, rows) for weight, term in score.terms]
-        whole = added(parts) if parts else ibis.literal(0, type="int64")
+        total = added(parts) if parts else ibis.literal(0, type="int64")
         if len(parts) > 1:  # no row scores more than it is known to be able to, whatever its conditions do
-            whole = clipped(whole, score.lowest, score.highest)
-        return {"s": whole if present in (None, ALWAYS) else ibis.cases((holds(present, rows), whole))}
+            total = clipped(total, score.lowest, score.highest)
+        return {"s": total if present in (None, ALWAYS) else ibis.cases((holds(present, rows), total))}
 
     return PersonColumns(
         row, row, lambda rows, name: {"s": rows[f"{name}s"].sum()}, lambda p, name: {"s": clipped(p[f"{name}s"], low, high)}
@@ -74,8 +74,8 @@ def counted(score: Score) -> PersonColumns:
         return {f"c{i}": rows[f"{name}c{i}"].max() for i in range(len(weights))}
 
     def person(people: Any, name: str) -> Expressions:
-        whole = added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])
-        return {"s": clipped(whole, score.lowest, score.highest)}
+        total = added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])
+        return {"s": clipped(total, score.lowest, score.highest)}
 
     return PersonColumns(lambda table: person(table, ""), rows, merged, person)
 
@@ -120,9 +120,9 @@ def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
     values = _values(sides, grid)
 
     def alone(rows: Any) -> Expressions:
-        found, (first, second) = values(rows), sides
+        by_side, (first, second) = values(rows), sides
         on_both = holds(both(sides[first][1], sides[second][1]), rows)
-        return {side: ibis.cases((on_both, ibis.null("int64")), else_=found[side]) for side in sides}
+        return {side: ibis.cases((on_both, ibis.null("int64")), else_=by_side[side]) for side in sides}
 
     def merged(rows: Any, name: str) -> Expressions:
         return {n: e for side in sides for n, e in _merged(rows, name, side, how or "max").items()}
@@ -170,26 +170,26 @@ def _values(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Gr
     """Values as grid steps where a condition holds; a condition's value is 1 or 0."""
 
     def rows(table: Any) -> Expressions:
-        found = {}
+        columns = {}
         for name, (value, where) in sides.items():
             inside = steps(value, grid, table) if isinstance(value, Operand) else indicator(value, table)
-            found[name] = ibis.cases((holds(where, table), inside))
-        return found
+            columns[name] = ibis.cases((holds(where, table), inside))
+        return columns
 
     return rows
 
 
 def _merged(rows: Any, name: str, column: str, how: Reduction) -> Expressions:
     """What a person's value is reduced from."""
-    given = rows[f"{name}{column}"]
+    values = rows[f"{name}{column}"]
     match how:
         case "min":
-            return {column: given.min()}
+            return {column: values.min()}
         case "max":
-            return {column: given.max()}
+            return {column: values.max()}
         case "sum":
-            return {column: given.sum()}
-    return {column: given.sum(), f"{column}n": given.count()}
+            return {column: values.sum()}
+    return {column: values.sum(), f"{column}n": values.count()}
 
 
 def _reduced(people: Any, column: str, how: Reduction, grid: Grid) -> Any:

@@ -15,7 +15,7 @@ from duotone.tables.engines.stored_values import OTHER, Columns, Reading, quoted
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"
 SETTINGS = {"search_path": "pg_catalog", "datestyle": "ISO, YMD", "timezone": "UTC", "standard_conforming_strings": "on"}
-"""What the meaning or the printed form of a value could depend on, said in full."""
+"""What the meaning or the printed form of a value could depend on, set explicitly."""
 PLAIN = {"bool": "boolean", "int2": "int16", "int4": "int32", "int8": "int64"}
 FLOATS = {"float4": "float32", "float8": "float64"}
 DATES = {"date": ("date", "9999-12-31"), "timestamp": ("timestamp", "9999-12-31 23:59:59.999999")}

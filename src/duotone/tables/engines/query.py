@@ -11,7 +11,7 @@ import ibis
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
-from duotone.tables.engines.results import LISTS, Ends, QueryResult, Request, Tally, Votes, counts, found_of, spread
+from duotone.tables.engines.results import LISTS, Ends, QueryResult, Request, Tally, Votes, counts, result_of, spread
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import ALWAYS, Condition
 
@@ -26,21 +26,21 @@ class People:
     by: tuple[str, ...] = ()
     most: int = 1
 
-    def table(self, wanted: Sequence[PersonColumns]) -> Any:
-        """One row per person, or per person and group: the wanted columns, and the keys as k0, k1, …
+    def table(self, person_columns: Sequence[PersonColumns]) -> Any:
+        """One row per person, or per person and group: these columns, and the keys as k0, k1, …
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
         """
         rows = self._rows()
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
         if self.unit is None:
-            return rows.select(**keys, **(_named(wanted, lambda c, _: c.alone(rows)) or NO_COLUMN))
-        of_rows = rows.select(unit=rows[self.unit], **keys, **_named(wanted, lambda c, _: c.rows(rows)))
-        merged = _named(wanted, lambda c, name: c.merged(of_rows, name))
+            return rows.select(**keys, **(_named(person_columns, lambda c, _: c.alone(rows)) or NO_COLUMN))
+        of_rows = rows.select(unit=rows[self.unit], **keys, **_named(person_columns, lambda c, _: c.rows(rows)))
+        merged = _named(person_columns, lambda c, name: c.merged(of_rows, name))
         people = of_rows.group_by(["unit", *keys]).agg(**merged) if merged else of_rows.distinct()
         if self.by and self.most is not None:
             people = self._bounded(people, list(keys))
-        return people.select(*keys, **(_named(wanted, lambda c, name: c.person(people, name)) or NO_COLUMN))
+        return people.select(*keys, **(_named(person_columns, lambda c, name: c.person(people, name)) or NO_COLUMN))
 
     def _rows(self) -> Any:
         """The rows that take part, and that name a person and a group."""
@@ -62,9 +62,9 @@ NO_COLUMN = {"one": ibis.literal(1)}
 """A table has at least one column, also where people are only counted."""
 
 
-def _named(wanted: Sequence[PersonColumns], expressions: Callable[[PersonColumns, str], Expressions]) -> dict[str, Any]:
+def _named(person_columns: Sequence[PersonColumns], expressions: Callable[[PersonColumns, str], Expressions]) -> dict[str, Any]:
     """The expressions of every comparison, each under the prefix of its own: m0, m1, …"""
-    return {f"m{i}{name}": e for i, c in enumerate(wanted) for name, e in expressions(c, f"m{i}").items()}
+    return {f"m{i}{name}": e for i, c in enumerate(person_columns) for name, e in expressions(c, f"m{i}").items()}
 
 
 def _nameable(column: Any) -> Any:
@@ -78,12 +78,12 @@ def _md5(text): ...  # type: ignore[no-untyped-def]
 
 def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
     """Run the plan, and give what came back."""
-    people = who.table([recipe for recipe, _ in asked])
+    people = who.table([columns for columns, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
-    wants = [wanted for _, wanted in asked]
-    named = {f"m{i}{n}": want for i, wanted in enumerate(wants) for n, want in wanted.items()}
+    requests = [own for _, own in asked]
+    named = {f"m{i}{n}": request for i, own in enumerate(requests) for n, request in own.items()}
     plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named, who)
-    return _read(who.source.run(plan), who, keys, wants)
+    return _read(who.source.run(plan), who, keys, requests)
 
 
 def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
@@ -100,34 +100,34 @@ def _own(columns: Mapping[str, Any], who: People) -> Iterator[tuple[Any, ...]]:
     return zip(*read, strict=True)
 
 
-def _plan(people: Any, keys: list[str], wants: Mapping[str, Request], who: People) -> Any:
+def _plan(people: Any, keys: list[str], requests: Mapping[str, Request], who: People) -> Any:
     """The plan in words that every engine knows."""
     simple: dict[str, Any] = {"people": people.count()}
     parts: list[Any] = []
-    for name, want in wants.items():
-        match want:
+    for name, request in requests.items():
+        match request:
             case Tally():
-                simple |= _tallies(people, name, want)
+                simple |= _tallies(people, name, request)
             case Ends():
-                hints = (None, None) if keys or who.unit else _first(people, name, want.reach, who.source)
-                parts.append(_summed(people, keys, name, want.reach, hints))
+                hints = (None, None) if keys or who.unit else _first(people, name, request.reach, who.source)
+                parts.append(_summed(people, keys, name, request.reach, hints))
             case Votes():
-                parts.append(_votes(people, keys, name, want.reach))
-    alone = len(parts) == len(simple) == 1 and any(isinstance(want, Ends) for want in wants.values())
+                parts.append(_votes(people, keys, name, request.reach))
+    alone = len(parts) == len(simple) == 1 and any(isinstance(request, Ends) for request in requests.values())
     main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
     for part in parts:
         main = _joined(main, part.drop("people") if "people" in part.columns else part, keys)
     return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
 
 
-def _tallies(people: Any, name: str, want: Tally) -> dict[str, Any]:
+def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
     """How many have each score; where a score is only whether a condition holds, how many it holds for."""
     column = people[name]
-    if want.everyone:
+    if request.everyone:
         return {}
     if column.type().is_boolean():
         return {f"{name}_0": people.count(where=column)}
-    return {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(want.values)}
+    return {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(request.values)}
 
 
 @ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<int64>"))
@@ -138,23 +138,23 @@ def _largest(value, n): ...  # type: ignore[no-untyped-def]
 def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 
 
-def _one_pass(people: Any, keys: list[str], wants: Mapping[str, Request], who: People) -> Any:
+def _one_pass(people: Any, keys: list[str], requests: Mapping[str, Request], who: People) -> Any:
     """The plan where the engine can keep the largest and the smallest while it adds up.
 
     Of a long table, the first rows tell from where on a value can be among them, and the rest is passed over quickly.
     """
     simple: dict[str, Any] = {"people": people.count()}
-    votes = [_votes(people, keys, name, want.reach) for name, want in wants.items() if isinstance(want, Votes)]
-    for name, want in wants.items():
+    votes = [_votes(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Votes)]
+    for name, request in requests.items():
         column = people[name]
-        if isinstance(want, Tally):
-            simple |= _tallies(people, name, want)
-        elif isinstance(want, Ends):
+        if isinstance(request, Tally):
+            simple |= _tallies(people, name, request)
+        elif isinstance(request, Ends):
             simple |= {f"{name}_n": column.count(), f"{name}_sum": column.sum().cast("string")}
-            high, low = (None, None) if keys or who.unit else _hints(people, name, want.reach, who.source)
+            high, low = (None, None) if keys or who.unit else _hints(people, name, request.reach, who.source)
             ends = (
-                ("largest", _largest(column, want.reach, where=None if high is None else column >= high)),
-                ("smallest", _smallest(column, want.reach, where=None if low is None else column <= low)),
+                ("largest", _largest(column, request.reach, where=None if high is None else column >= high)),
+                ("smallest", _smallest(column, request.reach, where=None if low is None else column <= low)),
             )
             simple |= {f"{name}_{way}": end.cast("array<string>") for way, end in ends}
     main = people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
@@ -167,16 +167,16 @@ def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int, int
     """Values that at least `reach` people reach from above and from below: they are among the first rows. With too few
     there, values that everybody reaches, so that the plan has one shape whatever the rows."""
     first = people.limit(HINT)
-    found = source.run(first.agg(high=_largest(first[name], reach), low=_smallest(first[name], reach))).to_pylist()[0]
-    high, low = found["high"], found["low"]
+    ends = source.run(first.agg(high=_largest(first[name], reach), low=_smallest(first[name], reach))).to_pylist()[0]
+    high, low = ends["high"], ends["low"]
     return (high[-1], low[-1]) if high is not None and len(high) == len(low) == reach else EVERYBODY
 
 
 def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
     """The same in words that every engine knows."""
     first = people.limit(HINT // 5)  # which are sorted
-    found = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
-    high, low = (spread(found[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
+    ends = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
+    high, low = (spread(ends[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
     return (high[-1], low[-1]) if len(high) == len(low) == reach else EVERYBODY
 
 
@@ -208,14 +208,14 @@ def _summed(people: Any, keys: list[str], name: str, reach: int, hints: tuple[in
 
     scores = scores.mutate(down_=ranks(ibis.desc("apart")), up_=ranks(ibis.asc("apart")))
     each = scores.apart.cast("string").concat("*", scores.n_.cast("string"))
-    found = {
+    aggregates = {
         "people": scores.rows_.sum(),
         f"{name}_n": scores.n_.sum(),
         f"{name}_sum": scores.total_.cast("decimal(38, 0)").sum().cast("string"),
         f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < reach)),
         f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < reach)),
     }
-    return scores.group_by(keys).agg(**found) if keys else scores.agg(**found)
+    return scores.group_by(keys).agg(**aggregates) if keys else scores.agg(**aggregates)
 
 
 def _list(column: Any) -> Any:
@@ -239,11 +239,11 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     return _joined(counted.group_by(keys).agg(**own), collected, keys)
 
 
-def _read(result: Any, who: People, keys: list[str], wants: Sequence[Mapping[str, Request]]) -> QueryResult:
+def _read(result: Any, who: People, keys: list[str], requests: Sequence[Mapping[str, Request]]) -> QueryResult:
     columns = {name: result[name].to_pylist() if name in keys or name.endswith(LISTS) else counts(result[name])
                for name in result.column_names}  # fmt: skip
     size = result.num_rows
-    found = tuple(
-        {n: found_of(columns, f"m{i}{n}", want, size) for n, want in wanted.items()} for i, wanted in enumerate(wants)
+    results = tuple(
+        {n: result_of(columns, f"m{i}{n}", request, size) for n, request in own.items()} for i, own in enumerate(requests)
     )
-    return QueryResult(tuple(_own(columns, who)) if keys else ((),), columns["people"], found)
+    return QueryResult(tuple(_own(columns, who)) if keys else ((),), columns["people"], results)

@@ -1,4 +1,4 @@
-"""What is wanted of people's columns, and what came back of it."""
+"""What is requested of people's columns, and what came back of it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Request = Tally | Ends | Votes
 
 @dataclass(frozen=True)
 class Result:
-    """What came back of a want, an entry per group. Lists from far ends inwards are rows, padded by a count of 0."""
+    """What came back of a request, an entry per group. Lists from far ends inwards are rows, padded by a count of 0."""
 
     counts: Mapping[int, Array]
     total: Array
@@ -55,11 +55,11 @@ class Result:
 @dataclass(frozen=True)
 class QueryResult:
     """Everything that travelled: the groups' keys (one group without a key where there are none), the people of each, and
-    what was wanted."""
+    the results of what was requested."""
 
     keys: tuple[tuple[Any, ...], ...]
     people: Array
-    found: tuple[Mapping[str, Result], ...]
+    results: tuple[Mapping[str, Result], ...]
 
 
 MOST_ENDS = 2**16
@@ -67,9 +67,9 @@ MOST_ENDS = 2**16
 they travel as one text, of up to 3 MB then, where Postgres ends at 1 GB; and levels are computed from each of them."""
 
 
-def require_reach(wants: Iterable[Mapping[str, Request]]) -> None:
+def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
     """Refuse a budget whose answer needs more people from each end than an engine keeps, before anything is read or charged."""
-    reach = max((w.reach for wanted in wants for w in wanted.values() if not isinstance(w, Tally)), default=0)
+    reach = max((r.reach for own in requests for r in own.values() if not isinstance(r, Tally)), default=0)
     if not reach <= MOST_ENDS:
         raise DuotoneError(
             f"at this budget the answer depends on the {reach} most influential people, and engines keep at most {MOST_ENDS}: "
@@ -85,23 +85,23 @@ def counts(column: Any) -> Array:
     return np.array(column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def found_of(columns: Mapping[str, Any], name: str, want: Request, size: int) -> Result:
-    """What came back of one want, from the columns that are called after it."""
-    match want:
+def result_of(columns: Mapping[str, Any], name: str, request: Request, size: int) -> Result:
+    """What came back of one request, from the columns that are named after it."""
+    match request:
         case Tally():
-            names = ["people"] if want.everyone else [f"{name}_{i}" for i in range(len(want.values))]
-            counts = {value: columns[column] for value, column in zip(want.values, names, strict=True)}
+            names = ["people"] if request.everyone else [f"{name}_{i}" for i in range(len(request.values))]
+            counts = {value: columns[column] for value, column in zip(request.values, names, strict=True)}
             zero = np.zeros(size, dtype=np.int64)
             return Result(counts, zero, sum(counts.values(), zero))
         case Ends():
             total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
             ways = ("largest", "smallest")
-            lists = [[spread(v, want.reach, way == "largest") for v in columns[f"{name}_{way}"]] for way in ways]
+            lists = [[spread(v, request.reach, way == "largest") for v in columns[f"{name}_{way}"]] for way in ways]
             for values in lists:
-                _complete(values, columns[f"{name}_n"], want.reach)
+                _complete(values, columns[f"{name}_n"], request.reach)
             largest, smallest = _ends(lists[0]), _ends(lists[1])
-            return Result({}, total, columns[f"{name}_n"], largest, smallest, want.reach)
-    rivals = _ends([spread(v, want.reach + 2, True) for v in columns[f"{name}_rivals"]])
+            return Result({}, total, columns[f"{name}_n"], largest, smallest, request.reach)
+    rivals = _ends([spread(v, request.reach + 2, True) for v in columns[f"{name}_rivals"]])
     return Result({}, columns[f"{name}_own"], columns["people"], rivals)
 
 
@@ -111,22 +111,22 @@ def _complete(lists: Sequence[Sequence[int]], people: Array, reach: int) -> None
         raise DuotoneError(UNREADABLE)
 
 
-def spread(given: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:
+def spread(values: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:
     """The far end of a list; as text, a value of several people stands there once, with a star and their number."""
-    if not isinstance(given, str):
-        return sorted(map(int, given or ()), reverse=descending)
-    pairs = [text.partition("*") for text in given.split(",")]
-    whole = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
-    return sorted(whole, reverse=descending)[:reach]
+    if not isinstance(values, str):
+        return sorted(map(int, values or ()), reverse=descending)
+    pairs = [text.partition("*") for text in values.split(",")]
+    repeated = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
+    return sorted(repeated, reverse=descending)[:reach]
 
 
-def _ends(whole: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
+def _ends(lists: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
     """The i-th from the end, for every group at once."""
-    longest = max(map(len, whole), default=0)
+    longest = max(map(len, lists), default=0)
     return [
         (
-            np.array([values[i] if i < len(values) else 0 for values in whole], dtype=object),
-            np.array([int(i < len(values)) for values in whole], dtype=object),
+            np.array([values[i] if i < len(values) else 0 for values in lists], dtype=object),
+            np.array([int(i < len(values)) for values in lists], dtype=object),
         )
         for i in range(longest)
     ]

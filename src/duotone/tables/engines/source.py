@@ -37,15 +37,15 @@ class Source:
     proven: bool = True
     """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
     release: Callable[[], Any] = field(default=lambda: None, repr=False)
-    """Lets go of what was opened for this table, and of nothing that was there before."""
+    """Closes what was opened for this table, and nothing that was there before."""
     reading: Columns | None = field(default=None, repr=False)
     """How columns are read by the rule of totality (docs/reading.md)."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:
-        """Let go of what was opened for this table; after that, it can no longer be asked about.
+        """Close what was opened for this table; after that, it can no longer be asked about.
 
-        In a forked child nothing is let go of: it is its parent's.
+        In a forked child nothing is closed: it is the parent's.
         """
         if os.getpid() == self.process:
             self.release()
@@ -112,7 +112,7 @@ class Source:
 
 @contextmanager
 def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
-    """Let go of what was opened if what follows fails."""
+    """Close what was opened if what follows fails."""
     try:
         yield
     except BaseException:

@@ -61,8 +61,8 @@ def _in_parts(added: Any) -> Any:
     import sqlglot.expressions as sge
 
     def shifted(bits: int) -> Any:
-        whole = sge.cast(added.copy(), "BIGINT", dialect="spark")
-        return sge.Anonymous(this="SHIFTRIGHT", expressions=[whole, sge.Literal.number(bits)]) if bits else whole
+        integer = sge.cast(added.copy(), "BIGINT", dialect="spark")
+        return sge.Anonymous(this="SHIFTRIGHT", expressions=[integer, sge.Literal.number(bits)]) if bits else integer
 
     def part(bits: int, last: bool = False) -> Any:
         low = sge.BitwiseAnd(this=shifted(bits), expression=sge.Literal.number(2**LIMB - 1))

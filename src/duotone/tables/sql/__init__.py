@@ -1,4 +1,4 @@
-"""SQL: a yes/no question as text becomes a few kinds of comparisons, or is refused with a sentence. No data is touched here.
+"""SQL: a yes/no question as text becomes a few kinds of comparisons, or an error that says why not. No data is touched here.
 
 Start with `read_question`, where a new form of question begins: from text to a tree of comparisons, whose kinds stand in
 `comparison`. `syntax` parses the text, `table_names` checks the names of the table, `read_condition` reads what stands in

@@ -92,14 +92,14 @@ def both(first: Condition, second: Condition) -> Condition:
 
 def columns_of(condition: Condition) -> set[str]:
     """The columns whose values a condition compares; whether one is null at all is not counted."""
-    found = set()
+    columns = set()
     for leaf in leaves(condition):
         if isinstance(leaf, IsNull):
             continue
-        found.add(leaf.operand.column)
+        columns.add(leaf.operand.column)
         if isinstance(leaf, Compare) and isinstance(leaf.value, Operand):
-            found.add(leaf.value.column)
-    return found
+            columns.add(leaf.value.column)
+    return columns
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:

@@ -86,7 +86,7 @@ def _refusal(node: exp.Expression) -> str:
         ((exp.Div, exp.Mod, exp.IntDiv), "divides, which may fail on one row: multiply the other side instead"),
         (
             (exp.Add, exp.Sub, exp.Mul, exp.Neg),
-            "reckons with a row's values, which may overflow: compare columns and constants",
+            "is arithmetic on a row's values, which may overflow: compare columns and constants",
         ),
         ((exp.AggFunc,), "is an aggregate, and stands inside a condition: compare it outside"),
     ):
@@ -155,41 +155,41 @@ def column_name(node: exp.Column, columns: Mapping[str, Kind]) -> str:
 
 
 def _compared(
-    left: exp.Expression, sign: str, right: exp.Expression, columns: Mapping[str, Kind], whole: exp.Expression
+    left: exp.Expression, sign: str, right: exp.Expression, columns: Mapping[str, Kind], comparison: exp.Expression
 ) -> Compare:
     fixed, other = constant(right), constant(left)
     if fixed is None and other is not None:
-        return _compared(right, MIRRORED[sign], left, columns, whole)
+        return _compared(right, MIRRORED[sign], left, columns, comparison)
     if other is not None:
-        raise DuotoneError(f"{whole.sql()} compares two constants: name a column")
+        raise DuotoneError(f"{comparison.sql()} compares two constants: name a column")
     operand = read_operand(left, columns)
     if fixed is None:
         second = read_operand(right, columns)
         if "untyped" in (operand.kind, second.kind):
             raise DuotoneError(
-                f"{whole.sql()}: columns of a CSV file are compared with constants only, which tell what they hold"
+                f"{comparison.sql()}: columns of a CSV file are compared with constants only, which tell what they hold"
             )
         if {operand.kind, second.kind} - {"integer"} and operand.kind != second.kind:
-            raise DuotoneError(f"{whole.sql()}: {operand.column} and {second.column} hold different kinds of values")
+            raise DuotoneError(f"{comparison.sql()}: {operand.column} and {second.column} hold different kinds of values")
         return Compare(operand, sign, second)
-    return compare(operand, sign, fixed, whole.sql(dialect="duckdb"))
+    return compare(operand, sign, fixed, comparison.sql(dialect="duckdb"))
 
 
 def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
     """An operand against a constant of its own kind."""
-    wanted: Kind
+    kind: Kind
     if isinstance(value, bool):
-        wanted, fits = "boolean", operand.kind in ("boolean", "untyped")
+        kind, fits = "boolean", operand.kind in ("boolean", "untyped")
     elif isinstance(value, Fraction):
-        wanted, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
+        kind, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
         value = value if operand.kind == "integer" else _double(value, text)
     elif isinstance(value, str) and operand.kind in ("date", "time"):
         return compare(operand, sign, _instant(value, text), text)
     elif isinstance(value, str):
-        wanted, fits = "text", operand.kind in ("text", "untyped")
+        kind, fits = "text", operand.kind in ("text", "untyped")
     else:
         fits = operand.kind in ("date", "time", "untyped")
-        wanted = "date" if operand.kind == "untyped" else operand.kind
+        kind = "date" if operand.kind == "untyped" else operand.kind
         if operand.kind == "time" and not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
         elif operand.kind != "time" and isinstance(value, datetime.datetime):
@@ -197,7 +197,7 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
     if not fits:
         held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
         raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant")
-    return Compare(_as(operand, wanted), sign, value)
+    return Compare(_as(operand, kind), sign, value)
 
 
 def _double(value: Fraction, text: str) -> Fraction:
@@ -224,14 +224,14 @@ def constant(node: exp.Expression) -> Value | None:
             inner = constant(node.this)
             return -inner if isinstance(inner, Fraction) and not isinstance(inner, bool) else None
         case exp.Div() | exp.Mul() | exp.Add() | exp.Sub():
-            return _reckoned(node)
+            return _arithmetic(node)
         case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
             if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"):
                 return _instant(node.this.this, node.sql(dialect="duckdb"))
     return None
 
 
-def _reckoned(node: exp.Binary) -> Fraction | None:
+def _arithmetic(node: exp.Binary) -> Fraction | None:
     left, right = constant(node.this), constant(node.expression)
     if not (type(left) is Fraction and type(right) is Fraction):
         return None
@@ -247,11 +247,11 @@ def _reckoned(node: exp.Binary) -> Fraction | None:
     return left - right
 
 
-def _instant(text: str, whole: str) -> datetime.date:
+def _instant(text: str, expression: str) -> datetime.date:
     try:
-        found = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
+        moment = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
     except ValueError:
-        found = None
-    if found is None or re.search(r"[.,][0-9]{7}", text) or getattr(found, "tzinfo", None) is not None:
-        raise DuotoneError(f"{whole}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59, with at most 6 decimals")
-    return found
+        moment = None
+    if moment is None or re.search(r"[.,][0-9]{7}", text) or getattr(moment, "tzinfo", None) is not None:
+        raise DuotoneError(f"{expression}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59, with at most 6 decimals")
+    return moment

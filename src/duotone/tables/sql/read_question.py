@@ -134,13 +134,13 @@ class _Reader:
         fixed = constant(node.expression)
         if isinstance(fixed, str | datetime.date) and isinstance(_bare(node.this), RANKED) and sign not in ("=", "<>"):
             return ranked(self.aggregate(node.this), sign, fixed, text)
-        found, rest = self.linear(node.this)
+        terms, rest = self.linear(node.this)
         other, other_rest = self.linear(node.expression)
         weights: dict[Aggregate, Fraction] = {}
-        for aggregate, weight in [*found, *((a, -w) for a, w in other)]:
+        for aggregate, weight in [*terms, *((a, -w) for a, w in other)]:
             weights[aggregate] = weights.get(aggregate, Fraction(0)) + weight
         if any(not w and a.kind not in ("count", "people", "sum") for a, w in weights.items()):
-            raise DuotoneError(f"{text}: an aggregate that cancels out is still nothing where nobody is: leave it out")
+            raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
         weights, limit = {a: w for a, w in weights.items() if w}, other_rest - rest
         if not weights:
             raise DuotoneError(f"{text} has no aggregate in it: compare a count, sum, avg, median, quantile, min, max or mode")
@@ -211,8 +211,8 @@ class _Reader:
             case exp.Paren():
                 return self.linear(node.this)
             case exp.Neg():
-                found, rest = self.linear(node.this)
-                return [(a, -w) for a, w in found], -rest
+                terms, rest = self.linear(node.this)
+                return [(a, -w) for a, w in terms], -rest
             case exp.Add() | exp.Sub():
                 way = 1 if isinstance(node, exp.Add) else -1
                 (left, a), (right, b) = self.linear(node.this), self.linear(node.expression)
@@ -228,16 +228,16 @@ class _Reader:
         return [(self.aggregate(node), Fraction(1))], Fraction(0)
 
     def scaled(self, node: exp.Expression, factor: Fraction) -> tuple[list[tuple[Aggregate, Fraction]], Fraction]:
-        found, rest = self.linear(node)
-        return [(a, w * factor) for a, w in found], rest * factor
+        terms, rest = self.linear(node)
+        return [(a, w * factor) for a, w in terms], rest * factor
 
     def share(self, node: exp.Div) -> tuple[Aggregate, Fraction]:
         """One count by another: a share where no row is in the first without being in the second, else a ratio."""
         text, (some, every) = node.sql(dialect="duckdb"), [self.linear(side) for side in (node.this, node.expression)]
-        of = [found[0] for found, rest in (some, every) if len(found) == 1 and not rest and found[0][0].kind == "count"]
-        if len(of) != 2:
+        counts = [terms[0] for terms, rest in (some, every) if len(terms) == 1 and not rest and terms[0][0].kind == "count"]
+        if len(counts) != 2:
             raise DuotoneError(f"{text}: only one count can be divided by another; for a mean, write avg of the column")
-        (upper, weight), (lower, by) = of
+        (upper, weight), (lower, by) = counts
         kind: Literal["mean", "ratio"] = "ratio" if (True, False) in combinations([upper.where, lower.where])[0] else "mean"
         return Aggregate(text, kind, lower.where, upper.where), weight / by
 
@@ -286,7 +286,7 @@ class _Reader:
 
     def number(self, node: exp.Expression, text: str) -> Operand:
         if not isinstance(node.this, exp.Column):
-            raise DuotoneError(f"{text}: {node.key} is of a column itself")
+            raise DuotoneError(f"{text}: {node.key} takes a column, not an expression")
         value = read_operand(node.this, self.columns)
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: column {value.column} does not hold numbers")

@@ -37,8 +37,8 @@ def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]]
     Guarantee: whatever a row does is among the combinations.
 
     >>> vote = Operand("vote", "text")
-    >>> found, exact = combinations([Compare(vote, "=", "Y"), Compare(vote, "=", "N")])
-    >>> sorted(found), exact
+    >>> possible, exact = combinations([Compare(vote, "=", "Y"), Compare(vote, "=", "N")])
+    >>> sorted(possible), exact
     ([(False, False), (False, True), (True, False)], True)
     """
     known = known_combinations(conditions)
@@ -67,10 +67,10 @@ def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool,
         for part in chosen:
             row |= part
         combined.add(tuple(_truth(test, row) is True for test in tests))
-    return combined, _told_apart(number, opaque)
+    return combined, _independent(number, opaque)
 
 
-def _told_apart(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
+def _independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
     """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
     leaf_by_leaf = list(zip(every, opaque, strict=True))
     times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
@@ -98,12 +98,12 @@ def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[tuple[bool | None, 
     The constants in order have the places 1, 3, 5, …; between, below and above them are the even ones, where there is
     something.
     """
-    given = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
-    fixed: list[Any] = sorted({value for values in given for value in values})
+    constants = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
+    fixed: list[Any] = sorted({value for values in constants for value in values})
     place = {value: 2 * i + 1 for i, value in enumerate(fixed)}
     places = [place[v] for v in fixed if operand.kind != "integer" or (v.denominator == 1 and BELOW < v < ABOVE)]
     gaps = [2 * i for i in range(len(fixed) + 1) if _between(operand.kind, *([None, *fixed, None][i : i + 2]))]
-    among = [frozenset(place[value] for value in values) for values in given]
+    among = [frozenset(place[value] for value in values) for values in constants]
     for at in [None, *places, *gaps]:
         yield tuple(_leaf_truth(leaf, at, those) for leaf, those in zip(own, among, strict=True))
 

@@ -40,7 +40,7 @@ class Bounds:
         least, most = (_finite(bound, "a bound") for bound in (low, high))
         step = None if grid is None else _finite(grid, "the grid")
         if not least < most:
-            raise DuotoneError(f"bounds must be LO:HI with LO < HI, got {show(least)}:{show(most)}")
+            raise DuotoneError(f"the lower bound must be below the upper one, got {show(least)} and {show(most)}")
         if step is not None and not (step > 0 and 1 in (step.numerator, step.denominator)):
             raise DuotoneError(f"a grid is a whole number or one over a whole number, as 100 or 0.01, got {show(step)}")
         return Bounds(least, most, step)
@@ -53,13 +53,13 @@ class Bounds:
         low, high = self.low / step, self.high / step
         if low.denominator != 1 or high.denominator != 1:
             raise DuotoneError(f"the bounds of {column} must be multiples of its grid, {show(step)}: give the grid after them")
-        whole = kind == "integer"
-        if not whole and not _is_double(max(step, 1 / step)):
+        integers = kind == "integer"
+        if not integers and not _is_double(max(step, 1 / step)):
             raise DuotoneError(
                 f"the grid of {column}, {show(step)}, is no float: give a whole number of at most 2^53, or one over it"
             )
-        largest = max(abs(self.low), abs(self.high), key=Fraction) if whole else max(abs(low), abs(high))
-        if not largest <= (INTEGER_STEPS if whole and step == 1 else FLOAT_STEPS):
+        largest = max(abs(self.low), abs(self.high), key=Fraction) if integers else max(abs(low), abs(high))
+        if not largest <= (INTEGER_STEPS if integers and step == 1 else FLOAT_STEPS):
             raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
         return Grid(int(low), int(high), step)
 
@@ -77,8 +77,8 @@ def _is_double(value: Fraction) -> bool:
     return Fraction(float(value)) == value
 
 
-def _finite(given: Given, name: str) -> Fraction:
-    value = number(repr(given) if isinstance(given, float) else given, name)  # 0.1 is meant as it is written
+def _finite(written: Given, name: str) -> Fraction:
+    value = number(repr(written) if isinstance(written, float) else written, name)  # 0.1 is meant as it is written
     if not -LARGEST <= value <= LARGEST:
         raise DuotoneError(f"{name} must be a number of less than thirty digits")
     return Fraction(value)
@@ -120,8 +120,8 @@ def score(total: LinearThreshold, grids: Mapping[str, Grid]) -> Score:
     limit = total.limit * scale
     if not (abs(limit) <= LARGEST and scale <= LARGEST):
         raise DuotoneError("the numbers of the question are too large or too fine")
-    found, absent, exact = _cases(terms, total, grids)
-    cases = found or [(0, 0)]
+    occurring, absent, exact = _cases(terms, total, grids)
+    cases = occurring or [(0, 0)]
     lowest, highest = min(low for low, _ in cases), max(high for _, high in cases)
     parts = [_range(weight, term, grids) for weight, term in terms]
     if not sum(max(abs(low), abs(high)) for low, high in parts) <= INTEGER_STEPS:
@@ -129,7 +129,7 @@ def score(total: LinearThreshold, grids: Mapping[str, Grid]) -> Score:
     sure = all(low == high for low, high in cases)
     possible = tuple(sorted({low for low, _ in cases})) if sure else None
     least = math.floor(limit) + 1 if total.strict else math.ceil(limit)
-    return Score(terms, least, lowest, highest, possible, absent, not found, exact)
+    return Score(terms, least, lowest, highest, possible, absent, not occurring, exact)
 
 
 def _cases(
@@ -140,18 +140,18 @@ def _cases(
     conditions = [both(t.where, Not(IsNull(t.value))) if t.value else t.where for _, t in terms]
     asked = [*conditions, *([total.present] if total.present is not None else [])]
     known = known_combinations(asked) if 2 ** len(asked) > MOST_CASES else combinations(asked)
-    found, exact = known or (set(), False)
+    rows, exact = known or (set(), False)
     if total.people:
-        found = _unions(found)
-    if not found:
+        rows = _unions(rows)
+    if not rows:
         return [_anything(terms, grids)], True, False
-    there = [row for row in found if total.present is None or row[-1]]
+    there = [row for row in rows if total.present is None or row[-1]]
     cases = []
     for row in there:
         ranges = [_range(weight, term, grids) for (weight, term), true in zip(terms, row, strict=False) if true]
         cases.append((sum(low for low, _ in ranges), sum(high for _, high in ranges)))
     columns = [t.value.column for _, t in terms if t.value]
-    return cases, len(there) < len(found), exact and len(columns) == len(set(columns))
+    return cases, len(there) < len(rows), exact and len(columns) == len(set(columns))
 
 
 def _range(weight: int, term: Term, grids: Mapping[str, Grid]) -> tuple[int, int]:
@@ -182,5 +182,5 @@ def _unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
 def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "reduction"]) -> Grid:
     """The grid of a column that is added up, which needs bounds."""
     if value.column not in bounds:
-        raise DuotoneError(f"a {what} of {value.column} needs bounds: say from where to where its values count")
+        raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts")
     return bounds[value.column].on(value.column, value.kind)

@@ -59,7 +59,7 @@ def _strict(select: exp.Select, bare: bool) -> None:
             if value and name not in known and not (isinstance(node, exp.Select) and name in CLAUSES):
                 raise DuotoneError(f"{node.sql(dialect='duckdb')} has a part that is not understood ({name.rstrip('_')})")
         if isinstance(node, exp.Func) and node.args.get("this") is None and not isinstance(node, exp.Case):
-            raise DuotoneError(f"{node.sql(dialect='duckdb')} is of nothing: name a column")
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} has no argument: name a column")
     for name, clause in CLAUSES.items():
         if select.args.get(name):
             raise DuotoneError(f"a question has no {clause}: it is one select with where and group by, over one table")

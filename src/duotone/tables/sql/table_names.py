@@ -61,5 +61,5 @@ def _among(written: Sequence[exp.Identifier], names: Iterable[Sequence[exp.Ident
 
 
 def _same(written: exp.Identifier, name: exp.Identifier) -> bool:
-    """Whether two names are one; upper and lower case are told apart where the question quotes the name."""
+    """Whether two names are one; upper and lower case differ where the question quotes the name."""
     return written.name == name.name if written.args.get("quoted") else written.name.lower() == name.name.lower()
