@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: setup demo test exhaustive bench clean
+.PHONY: setup demo quick test exhaustive bench clean
 
 setup: $(READY)
 
@@ -17,6 +17,13 @@ demo: setup
 	mkdir -p $(OUT)
 	$(BIN)/python examples/plebiscite.py $(OUT)
 	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --preview
+
+quick: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" tests
 
 test: setup
 	$(BIN)/ruff check .

@@ -24,6 +24,7 @@ asked: Any = importlib.import_module("asked")
 BUDGETS = [ApproxDP(e, d) for e in ("0.1", "0.5", "1", "2") for d in ("0", "1e-6", "0.01")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("privacy", BUDGETS, ids=str)
 def test_the_balanced_optimum_attains_the_least_worst_case(privacy: ApproxDP) -> None:
     for margin in range(1, 13):
@@ -88,6 +89,7 @@ def test_the_analytic_gaussian_meets_its_budget() -> None:
         assert spent == pytest.approx(float(privacy.delta), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_limits_cover_every_margin_on_both_sides() -> None:
     salaries = asked.salaries()
     wanted = set(range(-asked.MARGINS, asked.MARGINS))

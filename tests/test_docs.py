@@ -96,6 +96,7 @@ def test_every_example_has_what_it_prints() -> None:
     assert not _prints(PRINTED["own_question"], PRINTED["own_question"].replace("<answer>", "maybe"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
 def test_examples_run(example: Path, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -105,6 +106,7 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
     assert _prints(PRINTED[example.stem], done.stdout), done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[page for page, _ in BLOCKS])
 def test_console_blocks_print_what_they_say(page: str, block: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -8,6 +8,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 HEAVY = {
     "duckdb",
@@ -42,6 +44,7 @@ GRAPH = {
 }
 
 
+@pytest.mark.slow
 def test_the_wheel_works_without_extras(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)

@@ -19,6 +19,7 @@ def test_a_wrong_claim_would_show() -> None:
     assert not paper._statement("", "", 1, 2).agrees
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn(tmp_path: Path) -> None:
     written = list(paper.figures(tmp_path / "new"))
     assert {p.suffix for p in written} == {".svg", ".png"}

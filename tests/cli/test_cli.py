@@ -83,6 +83,7 @@ def test_names_with_commas_and_repeated_values(capsys: pytest.CaptureFixture[str
     assert (code, "given two values" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_long_fractions_are_shown_short(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "line", 1500, 2, "--ratio", "1.0001", "--delta", "1e-9", "--blue-at-boundary", "1/2")
     assert code == 0
@@ -153,6 +154,7 @@ def test_audit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert "name it as FILE.py:FUNCTION" in err
 
 
+@pytest.mark.slow
 def test_paper(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, err = run(capsys, "paper", tmp_path)
     assert code == 0
@@ -258,6 +260,7 @@ def in_shell(folder: Path, command: list[str], ending: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=ids)
 def test_output_that_cannot_be_written(command: list[str], folder: Path) -> None:
     code, said = in_shell(folder, command, ">/dev/full")
@@ -272,11 +275,13 @@ def test_output_that_cannot_be_written(command: list[str], folder: Path) -> None
     assert in_shell(folder, command, "| head -c 0; exit ${PIPESTATUS[0]}") in ((141, ""), (0, ""))  # 0: read before it closed
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:
     code, said = in_shell(folder, COMMANDS[1], "| (exec <&-; sleep 0.2); exit ${PIPESTATUS[0]}")
     assert (code, said) == (141, "")
 
 
+@pytest.mark.slow
 def test_a_lost_answer_is_recorded(folder: Path) -> None:
     question = ["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--ledger", "budget.ledger"]
     code, said = in_shell(folder, question, ">/dev/full")
@@ -288,6 +293,7 @@ def test_a_lost_answer_is_recorded(folder: Path) -> None:
     assert (code, "nothing was asked" in said) == (2, True)
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_one_line(folder: Path) -> None:
     (folder / "slow.py").write_text("import os, time\ndef f(d, n):\n    os.kill(os.getpid(), 2)\n    time.sleep(60)\n")
     code, said = in_shell(folder, ["audit", "slow.py:f", "1", "2", "--epsilon", "1"], "")
@@ -365,6 +371,7 @@ main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["RuntimeError", "OSError", "embedded.DuotoneError"])
 @pytest.mark.parametrize("place", ["connected", "literal", "quietly"])
 def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path, place: str, error: str) -> None:
@@ -406,6 +413,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_duckdb_is_set_up_is_an_interrupt(folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SETTING], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 130, done.stderr

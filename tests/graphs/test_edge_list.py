@@ -51,6 +51,7 @@ def test_parquet_files_of_names(tmp_path: Path) -> None:
     assert read_graph(sparse, blue=["7"]).names == (7, 10**10)
 
 
+@pytest.mark.slow
 def test_the_command_reads_parquet(tmp_path: Path) -> None:
     file = parquet(tmp_path / "g.parquet", "SELECT range AS a, range + 1 AS b FROM range(3)")
     (tmp_path / "blue.csv").write_text("0\n1\n")

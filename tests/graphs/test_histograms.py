@@ -36,6 +36,7 @@ def test_boxes_against_the_explicit_graph(most: list[int], share: float, seed: i
         assert (found.ravel() == explicit(answers, relation).levels).all()
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.integers(0, 2**32), st.data())
 @settings(max_examples=60)
 def test_one_histogram_against_the_explicit_graph(categories: int, seed: int, data: st.DataObject) -> None:
@@ -72,6 +73,7 @@ def better(a_yes: Any, a_no: Any, b_yes: Any, b_no: Any) -> Any:
     return np.nan_to_num(z) > 1.6448536269514722
 
 
+@pytest.mark.slow
 def test_a_test_of_two_proportions_from_counts_in_the_millions() -> None:
     last = int(max(balanced(ApproxDP(1, 1e-6)).certain))
     for relation in RELATIONS:

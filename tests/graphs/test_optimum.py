@@ -89,6 +89,7 @@ def _chunks(items: list[Any], size: int) -> list[list[Any]]:
     return [items[i : i + size] for i in range(0, len(items), size)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5])
 def test_every_small_graph_against_the_linear_program(nodes: int) -> None:
     feasible, impossible = against_the_linear_program(colourings(nodes))
@@ -96,16 +97,18 @@ def test_every_small_graph_against_the_linear_program(nodes: int) -> None:
     assert (impossible > 0) == (nodes >= 3)
 
 
-PARTS = range(8) if "DUOTONE_EXHAUSTIVE" in os.environ else range(2)
-"""Every fourth colouring of six nodes; `make exhaustive` has all of them."""
+PARTS = range(8) if "DUOTONE_EXHAUSTIVE" in os.environ else range(1)
+"""Every eighth colouring of six nodes; `make exhaustive` has all of them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_every_graph_of_six_nodes_against_the_linear_program(part: int) -> None:
     feasible, impossible = against_the_linear_program(itertools.islice(colourings(6), part, None, 8))
     assert feasible > impossible > 0
 
 
+@pytest.mark.slow
 @given(coloured_graphs(), exact_budgets, st.data())
 def test_theorem_2(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
     """Any graph, any values: the optimum by its formula, feasible exactly when no boundary dataset holds another down."""

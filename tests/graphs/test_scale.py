@@ -55,6 +55,7 @@ def outcome(graph: ColouredGraph, privacy: ApproxDP, boundary: Any) -> Any:
         return "infeasible"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_large_and_small_paths_agree_on_thousands_of_graphs(fast: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -114,6 +115,7 @@ def test_deep_graphs_outgrow_a_byte(fast: Any) -> None:
     assert shallow.levels[[249, 250, 251]].tolist() == [-249, -250, -1 - NEVER]
 
 
+@pytest.mark.slow
 def test_wide_graphs_are_pulled(fast: Any) -> None:
     """A frontier that is most of what is left: a random graph large enough for every branch of the search."""
     rng = np.random.default_rng(5)
@@ -132,6 +134,7 @@ def test_wide_graphs_are_pulled(fast: Any) -> None:
     assert all(graph.distances[i] == d for i, d in reached.items())
 
 
+@pytest.mark.slow
 def test_many_values_outgrow_two_bytes(fast: Any) -> None:
     """A path of many different fixed values: waves number more values than 16 bits hold."""
     fast(True)

@@ -45,6 +45,7 @@ def test_every_boolean_function(voters: int) -> None:
         assert TruthTable.from_array(np.array(answers)).levels().tolist() == by_brute_force(voters, answers).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_every_boolean_function_of_four_voters(part: int) -> None:
     x = np.arange(16)
@@ -56,6 +57,7 @@ def test_every_boolean_function_of_four_voters(part: int) -> None:
         assert (TruthTable.from_array(answers).levels() == levels).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("voters", range(5, 15))
 def test_random_functions(voters: int) -> None:
     rng = np.random.default_rng(voters)
@@ -71,6 +73,7 @@ def test_random_functions(voters: int) -> None:
             assert table.histogram() == {int(v): int((levels == v).sum()) for v in np.unique(levels)}
 
 
+@pytest.mark.slow
 @given(st.integers(1, 20), st.floats(0, 1), st.integers(0, 2**32))
 def test_neighbours_differ_by_at_most_one(voters: int, share: float, seed: int) -> None:
     answers = np.random.default_rng(seed).random(2**voters) < share
@@ -80,6 +83,7 @@ def test_neighbours_differ_by_at_most_one(voters: int, share: float, seed: int) 
         assert (abs(levels - levels[x ^ (1 << axis)]) <= 1).all()
 
 
+@pytest.mark.slow
 def test_twenty_eight_voters_by_closed_forms() -> None:
     rng, n = np.random.default_rng(1), 28
     some = rng.integers(0, 2**n, 200)

@@ -205,6 +205,7 @@ def agree(account: Account, epsilon: float, delta: float, left: str) -> None:
     assert shown[1] == pytest.approx(float(account.budget.delta - account.slack - account.delta), rel=1e-5, abs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_never_above_the_budget_and_never_apart_from_the_accountant(shard: int) -> None:
     definitions = pool(random.Random(f"pool {shard}"))
@@ -214,6 +215,7 @@ def test_never_above_the_budget_and_never_apart_from_the_accountant(shard: int) 
         store.end()
 
 
+@pytest.mark.slow
 def test_the_same_on_a_disk_and_through_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for seed in range(6):
         place = tmp_path / f"l{seed}"

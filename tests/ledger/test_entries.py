@@ -375,6 +375,7 @@ def _text(n: int) -> str:
     return str(n) if n < 10**4000 else _text(n // 10**4000) + str(n % 10**4000).zfill(4000)
 
 
+@pytest.mark.slow
 def test_entries_stay_short_and_charges_take_the_same_work_whatever_was_charged() -> None:
     """3,000 different definitions with as many digits as a parameter may have, so that no sum stays exact."""
     store, draw, work = MemoryStore(), random.Random(11), []
@@ -720,6 +721,7 @@ def _damage(path: Path, draw: random.Random) -> str:
     return f"{sql} {values!r:.300}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", range(4))
 def test_a_damaged_ledger_never_ends_in_a_traceback(
     shard: int, sound: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]

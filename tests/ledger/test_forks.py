@@ -69,6 +69,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["exit", "close", "collect", "killed"])
 def test_a_child_leaves_the_transaction_of_its_parent_alone(path: Path, how: str) -> None:
     done = run(CHILD_EXITS, path, how)
@@ -91,6 +92,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_a_child_that_ends_after_an_asker_was_killed_hides_no_charge(path: Path) -> None:
     """The child outlives its parent and the asker, so that nobody else has the ledger open when it ends."""
     command = [sys.executable, "-c", LEFT_BEHIND, str(path)]
@@ -182,6 +184,7 @@ def _idles(ledger: Ledger, results: str) -> None:
     gc.collect()
 
 
+@pytest.mark.slow
 def test_children_by_multiprocessing(path: Path, tmp_path: Path) -> None:
     with open_ledger(path) as ledger:
         ledger.datasets()
@@ -270,6 +273,7 @@ def test_a_fork_while_a_thread_computes_what_is_kept_does_not_stop_the_child() -
         thread.join()
 
 
+@pytest.mark.slow
 def test_threads_and_forks_in_a_loop(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger, ApproxDP(2))  # 40 answers at 0.05

@@ -231,6 +231,7 @@ def test_any_history(tmp_path_factory: pytest.TempPathFactory, moves: list[tuple
         assert ledger.verify().holds
 
 
+@pytest.mark.slow
 def test_64_askers_get_exactly_k_answers(path: Path) -> None:
     with open_ledger(path) as ledger:
         register(ledger, ApproxDP("0.5"))  # ten answers at 0.05
@@ -295,6 +296,7 @@ def run(script: str, *arguments: object) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 def test_1000_kills(tmp_path: Path) -> None:
     """SIGKILL at random moments, four writers: nothing released uncharged, nothing lost, every ledger verifies."""
     found = run("killed.py", tmp_path, 1000, 4, 6)
@@ -302,6 +304,7 @@ def test_1000_kills(tmp_path: Path) -> None:
     assert found["charged"] > 500
 
 
+@pytest.mark.slow
 def test_100_full_disks(tmp_path: Path) -> None:
     found = run("full_disk.py", tmp_path, 100, 6)
     assert found["full"] == 100

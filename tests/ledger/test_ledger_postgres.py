@@ -66,6 +66,7 @@ def test_the_same_life_as_in_a_file(url: str) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
 def test_64_askers_get_exactly_k_answers(url: str) -> None:
     ledger = open_ledger(url)
     register(ledger, ApproxDP("0.5"))  # ten answers at 0.05
@@ -130,6 +131,7 @@ def test_a_busy_database_waits_then_says_so(url: str) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["edit", "remove", "cut", "swap", "refile", "head"])
 def test_tampering_is_found(url: str, how: str) -> None:
     ledger = open_ledger(url)
@@ -194,6 +196,7 @@ def test_parts_that_duotone_did_not_make(url: str, part: str) -> None:
         assert ledger.statement("census").state.charges == 1
 
 
+@pytest.mark.slow
 def test_a_connection_that_breaks_releases_nothing(url: str) -> None:
     ledger = open_ledger(url)
     register(ledger)

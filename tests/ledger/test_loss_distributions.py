@@ -57,6 +57,7 @@ def mechanisms() -> list[LineMechanism]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     exact_budgets.filter(lambda b: b.delta > 0 and b.ratio > 1), st.sampled_from(["balanced", "selection", "1/3"]), st.data()
@@ -84,6 +85,7 @@ def test_a_single_worst_edge_is_not_enough() -> None:
         assert any(enumerated([edge, edge], alpha) < worst_two[alpha] for alpha in ALPHAS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", mechanisms(), ids=str)
 def test_never_below_every_output_and_every_choice_of_neighbours(mechanism: LineMechanism) -> None:
     """Up to 3 answers: every output, every choice of edges, in both directions."""
@@ -97,6 +99,7 @@ def test_never_below_every_output_and_every_choice_of_neighbours(mechanism: Line
             assert exact <= composed(one, k).delta(math.log(alpha) * (1 - 1e-15))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", [2, 5, 8, 12])
 def test_never_below_the_worst_adversary(answers: int) -> None:
     """Someone who picks the worst edge for each answer after seeing those before it, exactly."""
@@ -108,6 +111,7 @@ def test_never_below_the_worst_adversary(answers: int) -> None:
         assert exact <= claim <= exact + Fraction(1, 8)  # the price of a dominating pair: see docs/ledger.md
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", [1, 3, 12])
 @pytest.mark.parametrize("mechanism", mechanisms(), ids=str)
 def test_above_the_exact_composition_by_no_more_than_stated(mechanism: LineMechanism, answers: int) -> None:
@@ -263,6 +267,7 @@ EPSILONS = ["1e-300", "1e-20", "1e-9", "0.001", "1", "40", "700", "4000", "8192"
 DELTAS = ["0", "1e-320", "2.4e-324", "1e-300", "1e-150", "1e-102", "1e-20", "1e-6", "0.5"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_plan_at_the_ends_of_floats_never_has_too_many_answers(epsilon: str, delta: str) -> None:
@@ -286,6 +291,7 @@ def test_a_delta_that_is_no_float_is_counted() -> None:
     assert PlannedComposition.most(ApproxDP(1, "1e-320"), ApproxDP("0.00001", 0)).count == 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", ["balanced", "selection"])
 @pytest.mark.parametrize("each", [("4000", "1e-9"), ("2000", "1e-9"), ("60", "1e-9"), ("1e-20", "1e-9"), ("0.5", "1e-200")])
 def test_a_plan_for_a_boundary_at_the_ends_of_floats(boundary: str, each: tuple[str, str]) -> None:

@@ -113,6 +113,7 @@ ANSWER: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
     asker = by(shared, "asker")
     with open_ledger(asker) as ledger:
@@ -149,6 +150,7 @@ def test_answers_and_questions_that_are_no_text_of_postgres(url: str, text: str)
         assert ledger.verify().holds
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_of_one_dataset_does_not_block_others(shared: str) -> None:
     owner = by(shared, "ledger_owner")
     with open_ledger(owner) as ledger:
@@ -224,6 +226,7 @@ def test_members_of_the_owner_may_register(shared: str) -> None:
         assert ledger.verify().holds
 
 
+@pytest.mark.slow
 def test_functions_are_pinned_and_the_owners(shared: str) -> None:
     columns = "proname, pg_get_userbyid(proowner), prosecdef, proconfig::text"
     rows = execute(shared, f"SELECT {columns} FROM pg_proc WHERE proname LIKE 'duotone%' ORDER BY 1")
@@ -264,6 +267,7 @@ def settled(url: str, setting: str, value: str) -> None:
     raise AssertionError(f"{setting} does not change")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
 def test_a_server_that_may_forget_is_refused_from_then_on(server: Server, shared: str, setting: str) -> None:
     with Asker(by(shared, "asker")) as asker:
@@ -289,6 +293,7 @@ def test_a_table_that_may_forget_is_refused(shared: str, table: str) -> None:
         assert flips == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["system", "role", "url"])
 def test_a_crash_of_the_server_loses_no_charge(server: Server, url: str, how: str) -> None:
     """The setting is changed after connecting; the server writes its log slowly, so that only a commit forces it out."""
@@ -373,6 +378,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 def test_forks_leave_the_connection_of_the_parent_alone(url: str) -> None:
     with open_ledger(url) as ledger:
         register(ledger, ApproxDP("1.5"))

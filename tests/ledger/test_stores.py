@@ -101,6 +101,7 @@ def test_a_mount_of_the_file_alone(path: Path, tmp_path: Path) -> None:
     assert charges(path) == 2
 
 
+@pytest.mark.slow
 def test_a_folder_may_be_mounted_or_linked(path: Path, tmp_path: Path) -> None:
     (tmp_path / "other").symlink_to(tmp_path)
     (tmp_path / "l").symlink_to(path)
@@ -111,6 +112,7 @@ def test_a_folder_may_be_mounted_or_linked(path: Path, tmp_path: Path) -> None:
         assert third.said.startswith("over budget")
 
 
+@pytest.mark.slow
 def test_an_open_ledger_is_moved(path: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     with Asker(path) as first:
@@ -128,6 +130,7 @@ def test_an_open_ledger_is_moved(path: Path, tmp_path: Path) -> None:
     assert charges(path) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["between", "during"])
 def test_files_beside_it_are_deleted(path: Path, when: str) -> None:
     def clean() -> None:
@@ -151,6 +154,7 @@ def test_files_beside_it_are_deleted(path: Path, when: str) -> None:
         assert 1 <= answers <= charges(path) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cp", "copy"])
 def test_a_copy_shows_every_charge(path: Path, tmp_path: Path, how: str) -> None:
     copy = tmp_path / "copy"
@@ -179,6 +183,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 def test_the_program_itself_copies_the_file_during_a_transaction(path: Path, tmp_path: Path) -> None:
     """Closing any descriptor of a file drops a process's POSIX locks on it."""
     store = SqliteStore(path, 1)
@@ -197,6 +202,7 @@ def test_the_program_itself_copies_the_file_during_a_transaction(path: Path, tmp
     store.close()
 
 
+@pytest.mark.slow
 def test_other_programs_are_waited_for(path: Path) -> None:
     with Asker(path, wait=0.2) as hasty, Asker(path, wait=60) as patient:
         with stranger(STOCK, path, "BEGIN IMMEDIATE", 5):
@@ -285,6 +291,7 @@ def test_a_log_of_an_older_state_is_not_laid_over_the_file(old: Path) -> None:
     assert charges(old) == 2
 
 
+@pytest.mark.slow
 def test_a_ledger_with_a_log_in_use_is_not_converted(old: Path) -> None:
     with stranger(STOCK, old, "SELECT * FROM duotone_ledger", 5), Asker(old, wait=0.2) as first:
         assert not first.ask()
@@ -316,6 +323,7 @@ def test_a_log_is_in_use_though_its_user_has_lost_the_lock_on_the_file(old: Path
     assert charges(old) == 2
 
 
+@pytest.mark.slow
 def test_somebody_changes_the_journal_mode_later(path: Path) -> None:
     with Asker(path, wait=0.5) as first:
         assert first.ask()
@@ -350,6 +358,7 @@ except SystemExit as ended:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["journal", "log", "interrupted"])
 def test_reading_works_on_a_read_only_copy(path: Path, old: Path, kind: str) -> None:
     folder, pictures = Path(tempfile.mkdtemp(prefix="duotone-ro-")), Path(tempfile.mkdtemp(prefix="duotone-pictures-"))
@@ -424,6 +433,7 @@ def test_an_interrupted_commit_is_read_without_a_change_and_undone_by_writing(lo
     assert [file.name for file in long.parent.iterdir()] == [long.name]
 
 
+@pytest.mark.slow
 def test_an_interrupted_commit_without_its_journal_sells_nothing(long: Path) -> None:
     interrupt(long)
     moved = long.with_name("moved")
@@ -435,6 +445,7 @@ def test_an_interrupted_commit_without_its_journal_sells_nothing(long: Path) -> 
             assert "damaged" in first.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commits", [1, 2])
 def test_a_journal_of_an_older_state_is_not_played_back(long: Path, commits: int) -> None:
     """The file goes on under another name after a crash, and comes back to the journal that it left behind."""
@@ -502,6 +513,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in chi
 """
 
 
+@pytest.mark.slow
 def test_240_creations_at_once(tmp_path: Path) -> None:
     place = tmp_path / "l"
     done = subprocess.run([sys.executable, "-c", CREATORS, place, "240", HERE], capture_output=True, text=True)
@@ -511,6 +523,7 @@ def test_240_creations_at_once(tmp_path: Path) -> None:
         assert ledger.verify().holds
 
 
+@pytest.mark.slow
 def test_a_creation_waits_for_who_writes_to_the_empty_file(tmp_path: Path) -> None:
     """What once made some of 240 creations busy at once, whatever they were ready to wait: another was ahead by a moment."""
     place = tmp_path / "l"
@@ -523,6 +536,7 @@ def test_a_creation_waits_for_who_writes_to_the_empty_file(tmp_path: Path) -> No
         done.join()
 
 
+@pytest.mark.slow
 def test_a_full_disk_with_small_blocks(tmp_path: Path) -> None:
     """A mapped file on a full file system ends a process by SIGBUS: nothing is mapped any more."""
     done = subprocess.run(

@@ -42,6 +42,7 @@ def test_partition_selection_is_python_dps(epsilon: float, log_delta: float, peo
     _against_python_dp(epsilon, math.exp(log_delta), people)
 
 
+@pytest.mark.slow
 def test_partition_selection_is_python_dps_on_thousands() -> None:
     rng = np.random.default_rng(2)
     for _ in range(5000):
@@ -54,6 +55,7 @@ def _against_python_dp(epsilon: float, delta: float, people: int) -> None:
     assert ours == pytest.approx(theirs, rel=1e-8, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(exact_budgets, probabilities, st.integers(1, 12), st.integers(1, 12))
 def test_closed_form_is_recurrence_is_propagation(privacy: ApproxDP, m: Fraction, blue: int, red: int) -> None:
     line = with_boundary(privacy, m)

@@ -60,6 +60,7 @@ def test_a_tiny_probability_is_never_rounded_up_nor_lost() -> None:
     assert kept[12] > 1 - Fraction(1, 2**60)
 
 
+@pytest.mark.slow
 def test_rounding_keeps_the_symmetry() -> None:
     floor = Rounded(ApproxDP(1, "1e-6"), 8)
     grid = [Fraction(i, 256) for i in range(257)]
@@ -120,6 +121,7 @@ def test_a_step_on_integers_is_the_step_on_fractions(privacy: ApproxDP, bits: in
         assert Fraction(int(rounded.on_integers()(t)), one) == rounded.step(Fraction(t, one))
 
 
+@pytest.mark.slow
 def test_a_million_levels_take_seconds() -> None:
     """They took minutes. The time-out is generous; the answer must be exact."""
     code = (

@@ -174,6 +174,7 @@ def test_float_closed_form_is_right_to_the_last_bits(privacy: ApproxDP, x: float
     assert (error == 0) == (exact == 1) or 1 - exact < Fraction(1, 2**1074)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1, 1.0, 5.0, 40.0])
 @pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-6, 1e-3, 0.1])
 @pytest.mark.parametrize("x", [0.0, 1e-9, 0.5, 0.9])
@@ -449,6 +450,7 @@ def test_a_new_notion_is_one_step() -> None:
     assert line.yes(levels).tolist() == pytest.approx([line.yes(int(level)) for level in levels])
 
 
+@pytest.mark.slow
 def test_the_example_of_a_notion_keeps_its_contract() -> None:
     """φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x to the last bit, concave up to its grid, never above the true curve."""
     example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "own_definition.py"))

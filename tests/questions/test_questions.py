@@ -70,6 +70,7 @@ def test_pluralities(neighbours: Neighbours, domain: Sequence[str | None]) -> No
     check(Plurality("A", neighbours=neighbours), domain, people=5 if len(domain) == 2 else 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("more_than", [0, "1/3", "-1/2", 1, "1e-200"])

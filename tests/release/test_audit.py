@@ -59,6 +59,7 @@ def test_a_coin_compared_in_low_precision_is_caught() -> None:
     assert not ours.caught
 
 
+@pytest.mark.slow
 def test_the_bound_is_right_as_often_as_it_says() -> None:
     """The exact coverage on a pair with a known ε: every outcome enumerated, none sampled."""
     n, confidence, p, q = 60, 0.9, 0.6, 0.3
@@ -109,6 +110,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS.values(), ids=list(ENDINGS))
 @pytest.mark.parametrize("place", ["called", "imported"])
 def test_a_function_that_ends_the_program_does_not_pass(ending: str, place: str, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def accepted_by_the_tool(certificate: Any) -> bool:
 CHECKERS: list[Callable[[Any], bool]] = [accepted_by_the_package, accepted_by_the_tool]
 
 
+@pytest.mark.slow
 @given(coloured_graphs(), usable, st.data())
 @settings(max_examples=400)
 def test_any_notion_any_graph_any_feasible_boundary(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
@@ -84,12 +85,14 @@ def lines(count: int, seed: int) -> Iterator[dict[str, Any]]:
         yield json.loads(json.dumps(line_table(line).certificate()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_thousands_of_good_lines(seed: int) -> None:
     for certificate in lines(1000, seed):
         assert all(check(certificate) for check in CHECKERS)
 
 
+@pytest.mark.slow
 def test_every_single_entry_mutation_of_a_line_is_caught() -> None:
     rng = random.Random(5)
     tried = 0
@@ -113,6 +116,7 @@ def test_every_single_entry_mutation_of_a_line_is_caught() -> None:
     assert tried > 1000
 
 
+@pytest.mark.slow
 def test_every_single_entry_mutation_of_a_graph_is_caught() -> None:
     rng = random.Random(6)
     budgets = [ApproxDP(ratio=2, delta="1/10"), ApproxDP(1, 1e-3), ApproxDP(ratio="1.3")]
@@ -209,6 +213,7 @@ def test_hostile_files_are_refused_at_once(lie: dict[str, Any]) -> None:
     assert both_reject({**line_table(balanced(ApproxDP(1, "1/100"))).certificate(), **lie})
 
 
+@pytest.mark.slow
 def test_large_good_certificates_take_no_time() -> None:
     for table in (
         graph_table(families.line(2000, 1).graph(), ApproxDP(0.01)),
@@ -231,6 +236,7 @@ tiny = st.one_of(
 epsilons = st.one_of(tiny, st.floats(0, 9000), st.fractions(0, 9000, max_denominator=10**9), st.integers(0, 8193))
 
 
+@pytest.mark.slow
 @given(
     epsilons,
     tiny,

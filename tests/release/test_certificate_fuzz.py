@@ -179,6 +179,7 @@ def spoilt(certificate: dict[str, Any], rng: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_both_checkers_give_the_same_verdict(seed: int) -> None:
     rng = random.Random(seed)
@@ -217,6 +218,7 @@ def at_ratio(ratio: Fraction, epsilon: str) -> dict[str, Any]:
     return line_table(balanced(ApproxDP._computed(ratio, Fraction(1, 100), Fraction(epsilon)))).certificate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1", "1/1000", "7.25"])
 def test_a_ratio_next_to_a_threshold_is_judged_alike(epsilon: str) -> None:
     """Around e^ε itself, and around the furthest that a ratio may be below it, relative to e^ε - 1, from 2^-90 to 2^-700."""
@@ -237,6 +239,7 @@ def test_a_ratio_next_to_a_threshold_is_judged_alike(epsilon: str) -> None:
     assert 10 < sum(verdicts) < len(verdicts) - 10
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.one_of(st.fractions(0, 9), st.fractions(0, 8192), st.builds(lambda m, e: Fraction(m, 10**e), st.integers(0, 99),
        st.integers(0, 2000))))  # fmt: skip

@@ -28,6 +28,7 @@ FALSE_ALARM = 1e-9
 COIN = Coin(balanced(ApproxDP(1, "1e-6")))
 
 
+@pytest.mark.slow
 @pytest.mark.false_alarm(100 * FALSE_ALARM)  # 20 statistics, whose tails are less than 5 times those of chi-squared
 def test_the_distribution_of_released_answers() -> None:
     """Chi-squared over all levels of 20 random budgets, 10^8 draws in all."""

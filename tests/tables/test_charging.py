@@ -145,6 +145,7 @@ def test_what_could_be_mistaken_is_refused_or_told_apart(ledger: Ledger) -> None
 BUDGETS = ["0.1", "0.25", "0.3", "1/3", "0.5", "0.7", 1, 2, 0.1, math.log(2), math.log(3) / 7, 1e-300]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters", [*({"epsilon": e} for e in BUDGETS), *({"ratio": r} for r in (2, 8, "3/2", 1.1))], ids=str
 )

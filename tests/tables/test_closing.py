@@ -78,6 +78,7 @@ def used(table: Any, opened: list[Any], name: str | None = None) -> None:
     assert not any(map(is_open, opened))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "duckdb"])
 def test_local_tables_are_closed(kind: str, tmp_path: Path, opened: list[Any]) -> None:
     file = tmp_path / f"t.{kind}"
@@ -106,6 +107,7 @@ def test_local_tables_are_closed(kind: str, tmp_path: Path, opened: list[Any]) -
         assert not any(map(is_open, opened))
 
 
+@pytest.mark.slow
 def test_a_postgres_connection_is_closed(opened: list[Any]) -> None:
     if postgres_server.programs() is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("PostgreSQL is not installed, and this test needs it")
@@ -158,6 +160,7 @@ with open_source(table, name=name) as source:
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_ends_nothing_of_its_parents(tmp_path: Path) -> None:
     file = tmp_path / "t.parquet"
     pq.write_table(ROWS, file)

@@ -70,6 +70,7 @@ def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
     found["visits"].connection._session.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rows"), [("visits", 300), ("nobody", 0)])
 def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) -> None:
     """As on the embedded engine, which brute force has checked."""
@@ -77,11 +78,13 @@ def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) ->
         assert engine_cases.everything(there) == engine_cases.everything(own)
 
 
+@pytest.mark.slow
 def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
     own = open_source(engine_cases.table())
     assert engine_cases.everything(spark["visits"]) == engine_cases.everything(own)
 
 
+@pytest.mark.slow
 def test_an_empty_table_on_spark(spark: dict[str, Source]) -> None:
     questions = [*engine_cases.COUNTS, engine_cases.SUMS[2], *engine_cases.RANKS, engine_cases.VOTES[0]]
     own = open_source(engine_cases.table(0))
@@ -89,6 +92,7 @@ def test_an_empty_table_on_spark(spark: dict[str, Source]) -> None:
     assert select_groups(spark["nobody"], ["g"], P).answers == {}
 
 
+@pytest.mark.slow
 def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, Path], tmp_path: Path) -> None:
     need(spark_cluster.missing())
     started = tmp_path / "started"
@@ -111,6 +115,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     assert len(told["groups"]) == len({tuple(key) for key in told["groups"]}) > 0
 
 
+@pytest.mark.slow
 def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark["visits"].connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
@@ -122,6 +127,7 @@ def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: 
     assert list(found) == sorted(found)
 
 
+@pytest.mark.slow
 def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
     session = spark["visits"].connection._session
     with pytest.raises(DuotoneError, match="at random"):
@@ -137,6 +143,7 @@ def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
         ask(failing, "count(*) > 1", P)
 
 
+@pytest.mark.slow
 def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.CaptureFixture[str]) -> None:
     import psycopg
 
@@ -189,6 +196,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
     assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
     need(None if postgres_server.programs() else "PostgreSQL")
     import psycopg
@@ -206,6 +214,7 @@ def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
         prepare(url, "count(*) > 1", P, name="t")
 
 
+@pytest.mark.slow
 def test_other_engines_are_tried_first() -> None:
     import ibis
 

@@ -89,6 +89,7 @@ def column(kind: Kind, values: Any) -> pa.Array:
     return pa.array(values, pa.int64() if kind == "integer" else pa.float64())
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
@@ -103,6 +104,7 @@ def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
             assert abs(Fraction(x) / grid.step - n) <= Fraction(1, 2) + Fraction(1, 8)  # the nearest, but for the last bits
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -161,6 +163,7 @@ def near(first: set[int], second: set[int], neighbours: Neighbours) -> bool:
     return more == fewer == 1 if neighbours == "replace" else more + fewer == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
@@ -225,6 +228,7 @@ def test_sums_of_extremes_do_not_overflow() -> None:
         assert prepared._levels()[2].tolist() == [0]  # each person counts once, at the bound
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data(), factors, st.sampled_from([(0, 2**51), (-(2**51), 0), (-(2**51), 2**51), (2**51 - 1, 2**51), (0, 1)]))
 def test_no_grid_lets_a_value_out_of_its_bounds(data: Any, factor: int, bounds: tuple[int, int]) -> None:
@@ -239,6 +243,7 @@ def test_no_grid_lets_a_value_out_of_its_bounds(data: Any, factor: int, bounds: 
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_a_reading_is_reduced_as_it_is_read(tmp_path: Path) -> None:
     """A length, a year, a month and a day of each row, added up or averaged per person before they are compared."""
     days = [datetime.date(2024, 3, 9), datetime.date(2025, 1, 31), None, datetime.date(2025, 12, 1)]

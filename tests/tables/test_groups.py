@@ -35,6 +35,7 @@ def people(content: list[tuple[Any, Any]], unit: str | None, most: int) -> dict[
     return {key: n for (key,), n in zip(found.keys, found.people.tolist(), strict=True)}
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rows, st.integers(1, 3), st.integers(1, 4))
 def test_one_person_changes_few_counts_by_one(content: list[tuple[Any, Any]], most: int, person: int) -> None:
@@ -48,12 +49,14 @@ def test_one_person_changes_few_counts_by_one(content: list[tuple[Any, Any]], mo
         assert n == len({r[0] for r in content if r[1] == key and r[0] is not None})
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(rows)
 def test_without_a_unit_rows_are_people(content: list[tuple[Any, Any]]) -> None:
     assert people(content, None, 1) == {k: sum(r[1] == k for r in content) for k in {r[1] for r in content} - {None}}
 
 
+@pytest.mark.slow
 def test_every_kind_of_table(tmp_path: Path) -> None:
     content = [(i, "common") for i in range(40)] + [(99, "rare")] + [(7, "common")] * 50
     arrow = table(content)
@@ -87,6 +90,7 @@ def test_keys_come_in_their_own_order_and_shares_are_even() -> None:
     assert select_groups(content.slice(0, 0), ["a"], SURE).answers == {}
 
 
+@pytest.mark.slow
 def test_columns_may_be_called_anything() -> None:
     """Names that the plan uses itself, and odd ones, change nothing."""
     names = ["unit", "k0", "order_", "rank_", "m0s", "people", "value", "one", "k0_", "a b", 'q"x', "ü"]

@@ -77,6 +77,7 @@ WRITERS: dict[str, Callable[[list[float], Path], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", WRITERS)
 def test_nan_is_null_whatever_the_other_rows_of_a_file_are(writer: str, tmp_path: Path) -> None:
     for i, others in enumerate(([5.0] * 40, [5.0] * 40 + [150.0], [-0.0] * 40, [1.5] * 40 + [1e300])):
@@ -112,6 +113,7 @@ def test_minus_zero_is_zero() -> None:
     assert answers(zeros, ["mode(x) = 0", "not count(*) filter (where x < 0) > 0 and count(*) filter (where x = 0) > 40"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "dictionary"])
 def test_times_of_every_unit_are_read_or_null(unit: Any, kind: str, tmp_path: Path) -> None:
@@ -136,6 +138,7 @@ def test_times_of_every_unit_are_read_or_null(unit: Any, kind: str, tmp_path: Pa
     assert values(table, "s", "x") == [("a", x) for x in known + later]  # the same beside another column
 
 
+@pytest.mark.slow
 def test_text_that_is_not_utf_8_is_read_alike_everywhere(tmp_path: Path) -> None:
     raw = [b"ok", b"\xff\xfe", b"\xe2\x82", b"a\x00b", b"long enough not to be kept inline \xff", b"\xed\xa0\x80", None] * 3
     read = ["ok", "??", "??", "a\x00b", "long enough not to be kept inline ?", "???", None] * 3
@@ -155,6 +158,7 @@ def test_text_that_is_not_utf_8_is_read_alike_everywhere(tmp_path: Path) -> None
     assert column(surrogate) == ["ok", "?x", None]
 
 
+@pytest.mark.slow
 def test_every_declared_type_of_a_frame_has_a_rule() -> None:
     half = pa.array(np.array([NAN, np.inf, -0.0], dtype=np.float16))
     cases: list[tuple[Any, list[Any] | None]] = [
@@ -250,6 +254,7 @@ def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: py
     prepare(rows, "count(*) filter (where name = 'Bob') > 1000000", P).close()  # a count needs no ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", ["5e-6", "5e-7"])
 def test_a_hundred_thousand_and_a_million_levels_are_answered_or_refused(delta: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Bob and with him, whose value once met a limit of the engine's."""
@@ -279,6 +284,7 @@ def test_a_key_too_long_to_be_shown_is_nobodys(tmp_path: Path) -> None:
     assert list(select_groups(people, ["k"], ALL, unit="u").answers) == [("a",)]
 
 
+@pytest.mark.slow
 def test_a_wide_file_is_read_by_its_used_columns_alone(tmp_path: Path) -> None:
     width = 20_000
     lines = [",".join(f"c{i}" for i in range(width)), *[",".join(str(i % 7) for i in range(width))] * 60]
@@ -416,6 +422,7 @@ os._exit(1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.05, 0.5])
 def test_ctrl_c_inside_the_engine_is_an_interrupt_without_rows(delay: float) -> None:
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(delay)], capture_output=True, timeout=120)
@@ -450,6 +457,7 @@ def server() -> Any:
         yield url, connection
 
 
+@pytest.mark.slow
 def test_every_value_of_postgres_is_read_or_null(server: Any) -> None:
     url, connection = server
     connection.execute("create type mood as enum ('sad', 'glad'); create domain positive as int check (value > 0)")
@@ -475,6 +483,7 @@ def test_every_value_of_postgres_is_read_or_null(server: Any) -> None:
             prepare(url, f"count({name}) > 1", P, name="odd")
 
 
+@pytest.mark.slow
 def test_a_huge_key_on_postgres_is_nobodys_and_long_lists_come_through(server: Any) -> None:
     url, connection = server
     connection.execute("create table keys as select case when i < 40 then 'a' else repeat('é', 3000000) end as k, i as x "
@@ -505,6 +514,7 @@ def test_names_on_postgres_mean_one_table(server: Any) -> None:
         open_source(url.replace("/postgres?", "/latin?"), name="t")
 
 
+@pytest.mark.slow
 def test_a_long_line_is_read_or_not_by_its_length_alone(tmp_path: Path) -> None:
     """DuckDB's own limit depends on where a line stands in the file: one row more or less must not move it."""
     file = tmp_path / "t.csv"
@@ -547,6 +557,7 @@ FAR_DAYS = [0, -1, 2**31 - 1, -(2**31), 2440588 + 2932897, 10**8, 2440588 + 1067
 """Julian days: both ends, the first of the year 10000, and days whose microseconds do not fit in 64 bits."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nanoseconds", [0, -1, 86_400 * 10**9, 2**63 - 1, -(2**63)])
 def test_a_far_time_of_96_bits_changes_no_other(nanoseconds: int, tmp_path: Path) -> None:
     """INT96, as Spark and Impala once wrote times: no writer here writes such days, so they are put in place of another."""

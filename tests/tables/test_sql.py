@@ -34,6 +34,7 @@ def test_unsafe_and_malformed_questions_are_refused_with_a_sentence(text: str, s
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "options", "says"), DECLARED, ids=[f"{t} {o}"[:90] for t, o, _ in DECLARED])
 def test_wrong_declarations_are_refused_before_anything_is_read(text: str, options: dict[str, Any], says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
@@ -100,6 +101,7 @@ def test_grids_are_stated() -> None:
     assert (grid.low, grid.high, grid.step) == (-5, 10, Fraction(10))
 
 
+@pytest.mark.slow
 def test_nothing_is_accepted_without_assertions(tmp_path: Path) -> None:
     """Every refusal under python -O, and a ledger that is not charged by any."""
     command = [sys.executable, "-O", optimised.__file__, str(tmp_path)]
@@ -207,6 +209,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_long_questions_are_prepared_without_looking_through_everything(kind: str) -> None:
     """In a process of its own, since what is not bounded takes the memory of the machine."""

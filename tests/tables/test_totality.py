@@ -40,6 +40,7 @@ def no_mismatch(tally: Tally, least: int) -> None:
     assert tally.pairs >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_a_hundred_thousand_pairs(part: int, tmp_path: Path) -> None:
     """Every column type with every hostile value, in worlds of hundreds of small tables."""
@@ -49,6 +50,7 @@ def test_a_hundred_thousand_pairs(part: int, tmp_path: Path) -> None:
     no_mismatch(tally, 24_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", sources.WRITERS)
 def test_every_writer(writer: str, tmp_path: Path) -> None:
     """Few hostile values in each file, so that what the file says of its values is about them."""
@@ -58,6 +60,7 @@ def test_every_writer(writer: str, tmp_path: Path) -> None:
     no_mismatch(tally, 900)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", sources.WRITERS)
 def test_tables_alone(writer: str, tmp_path: Path) -> None:
     """Tables and their neighbours as files and frames of their own, under both relations."""
@@ -67,6 +70,7 @@ def test_tables_alone(writer: str, tmp_path: Path) -> None:
     no_mismatch(tally, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", [name for name in sources.WRITERS if name.startswith("parquet")])
 def test_nan_beside_statistics(writer: str, tmp_path: Path) -> None:
     """One finite value and thirty NaN, of which a file's statistics say nothing; and one row more."""
@@ -95,6 +99,7 @@ def test_nan_beside_statistics(writer: str, tmp_path: Path) -> None:
                     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [2, 3])
 def test_people_with_several_rows(rows: int, tmp_path: Path) -> None:
     tally = Tally()
@@ -103,6 +108,7 @@ def test_people_with_several_rows(rows: int, tmp_path: Path) -> None:
     no_mismatch(tally, 5_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", ["arrow", "polars", "pandas", "parquet by pyarrow", "duckdb"])
 def test_hostile_keys(writer: str, tmp_path: Path) -> None:
     """Values as keys of groups and names of people; and refusals word for word the same."""
@@ -112,6 +118,7 @@ def test_hostile_keys(writer: str, tmp_path: Path) -> None:
     no_mismatch(tally, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f64", "text", "i64"])
 def test_listed_groups(name: str, tmp_path: Path) -> None:
     """Groups of a public list, those that nobody is in among them; a short list and one that is too long to look only there."""
@@ -136,12 +143,14 @@ def test_listed_groups(name: str, tmp_path: Path) -> None:
     no_mismatch(tally, 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 8])
 def test_csv_lines(seed: int, tmp_path: Path) -> None:
     """Lines and fields of every kind, as text, numbers, dates and Booleans."""
     no_mismatch(csvs.pairs(seed, tmp_path, each=3), 400)
 
 
+@pytest.mark.slow
 def test_postgres() -> None:
     if postgres_server.programs() is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("PostgreSQL is not installed, and this test needs it")
@@ -151,6 +160,7 @@ def test_postgres() -> None:
         no_mismatch(postgres.ask(url, 1, 2), 5_000)
 
 
+@pytest.mark.slow
 def test_parquet_by_spark(tmp_path: Path) -> None:
     if spark_cluster.missing() is not None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
@@ -184,6 +194,7 @@ def test_three_million_characters(writer: str, tmp_path: Path) -> None:
         assert levels(source, Question("count(*) > 0", yes), "x") == {"a": 0, edge: 0}
 
 
+@pytest.mark.slow
 def test_columns_that_cannot_be_asked_about(tmp_path: Path) -> None:
     """Nested ones, with nulls at every depth, and types that are none of ours: nothing changes, and they are refused alike."""
     quiet, neighbours = extras.arrow_tables(4)
@@ -223,6 +234,7 @@ def _said(writer: str, table: pa.Table, folder: Path, more: int = 0) -> Any:
         return dict(source.columns), refused, found[None] - more
 
 
+@pytest.mark.slow
 def test_pandas_objects() -> None:
     """One object of any kind more, in a column that the question uses or does not use."""
     import pandas as pd
@@ -266,6 +278,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f64", "text", "t_ms", "i64", "day", "d_38_10"])
 def test_the_command_says_the_same(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit codes, messages, previews and the keys of JSON objects, of a file and of it with a hostile row more."""
