@@ -28,6 +28,7 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Pages, Row, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.stores.sqlite import SqliteStore
+from duotone.ledger.stores.sqlite_connection import copied
 from duotone.ledger.stores.store import MIGRATIONS, SCHEMA
 from duotone.ledger.verify import verify
 
@@ -628,6 +629,28 @@ def test_charges_do_not_wait_for_those_who_read(path: Path, tmp_path: Path, monk
                 patched.setattr(Scan, "__iter__", charging)
                 assert read() == 25 + 2 * (count + 1)
         assert ledger.verify().holds
+
+
+def test_a_copy_that_is_made_to_read_from_is_made_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger that is still in the first version's format is read from a copy, of any length."""
+    monkeypatch.setattr(duotone.ledger.stores.store, "CHUNK", 8)
+    monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
+    with open_ledger(path) as ledger:
+        register(ledger, ApproxDP(8))
+        for i in range(12):
+            ask(ledger, f"q{i}")
+    execute(path, "PRAGMA journal_mode = WAL")
+    copies: list[Path] = []
+
+    def counted(file: Path) -> Any:
+        copies.append(file)
+        return copied(file)
+
+    monkeypatch.setattr(duotone.ledger.stores.sqlite, "copied", counted)
+    with open_ledger(path) as ledger:
+        assert ledger.verify().holds
+        assert len(copies) == 1
+        assert [entry["seq"] for entry in ledger.entries()] == list(range(1, 26))
 
 
 def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

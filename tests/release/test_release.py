@@ -305,7 +305,11 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("duotone.release.coin.LONG", 1)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert COIN.answers(np.full(10, 30)).all()
-    assert capsys.readouterr().out == ""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "tossing coins" in captured.err
+    assert COIN.answers(np.full(10, 30), bar=False).all()
+    assert capsys.readouterr().err == ""
 
 
 def test_memory_stays_flat() -> None:

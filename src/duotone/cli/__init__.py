@@ -4,9 +4,9 @@ Start with `app` (the command, its errors, and the commands about graphs, lines 
 `groups`, `ledger` has `ledger …`, `terminal` what they share.
 """
 
-import sys
 from importlib.util import find_spec
 
+from duotone.errors import MissingExtra
+
 if any(find_spec(name) is None for name in ("rich", "typer")):
-    print('duotone: the command needs an optional library: pip install "duotone[cli]"', file=sys.stderr)
-    raise SystemExit(2)
+    raise MissingExtra("the command", "cli")

@@ -117,10 +117,11 @@ class Coin:
         finally:
             at = where = None  # no traceback may show them
 
-    def answers(self, at: Any) -> Array:
+    def answers(self, at: Any, *, bar: bool = True) -> Array:
         """Many answers: an array of levels to an array of Booleans. For a graph, positions in `graph.names`.
 
-        Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte.
+        Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte. A long
+        array has a progress `bar` on a terminal: leave it out where how many levels there are is private.
         """
         levels: Any = None
         try:
@@ -133,7 +134,7 @@ class Coin:
                 raise DuotoneError("a position is outside the graph's datasets")
             out = np.empty(len(levels), dtype=np.bool_)
             buffers = _Buffers()
-            for start in _chunks(len(levels)):
+            for start in _chunks(len(levels), bar):
                 self._toss(levels[start : start + CHUNK], out[start : start + CHUNK], buffers)
             return out
         finally:
@@ -245,8 +246,8 @@ def _integers(at: Any) -> Array | None:
     return values.astype(np.int64)
 
 
-def _chunks(total: int) -> Iterator[int]:
-    with progress(total, "tossing coins") if total >= LONG else contextlib.nullcontext() as advance:
+def _chunks(total: int, bar: bool) -> Iterator[int]:
+    with progress(total, "tossing coins") if bar and total >= LONG else contextlib.nullcontext() as advance:
         for start in range(0, total, CHUNK):
             yield start
             if advance is not None:

@@ -155,9 +155,9 @@ class Prepared:
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if self.by and self.listed is None:
                 selection = self.coin if self.asked is None else Coin(partition_selection(self.share))
-                shown = selection.answers(people - 1)
+                shown = selection.answers(people - 1, bar=False)
                 keys, levels = [key for key, kept in zip(keys, shown.tolist(), strict=True) if kept], levels[shown]
-            answers = self.coin.answers(levels) if self.asked is not None else np.ones(len(keys), dtype=bool)
+            answers = self.coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(keys), dtype=bool)
             drawn = dict(zip(keys, answers.tolist(), strict=True))
             return self._reply({key: drawn[key] for key in (sorted(drawn) if self.listed is None else drawn)})
         finally:

@@ -24,18 +24,25 @@ class Scan(Generic[End]):
 
     def __iter__(self) -> Iterator[Row]:
         last: Row | None = None
-        while True:
+        complete = False
+        while not complete:
             with self._store.reading() as entries:
-                rows = entries.some(last.seq if last is not None else None, self._dataset)
-                complete = len(rows) < CHUNK
-                if complete:
-                    self._end = [self._last_look(entries)]
-            if last is not None and (not rows or rows.pop(0) != last):
-                raise LedgerError(f"the ledger {self._store.place} was changed or replaced while it was read: try again")
+                rows, complete = self._piece(entries, last)
+                while entries.copied and not complete:  # nobody waits for a copy, and another one would take long
+                    yield from rows
+                    rows, complete = self._piece(entries, rows[-1])
             yield from rows
-            if complete:
-                return
-            last = rows[-1]
+            last = rows[-1] if rows else None
+
+    def _piece(self, entries: Pages, last: Row | None) -> tuple[list[Row], bool]:
+        """The entries after `last`, a thousand at most, and whether these are the last ones."""
+        rows = entries.some(last.seq if last is not None else None, self._dataset)
+        complete = len(rows) < CHUNK
+        if last is not None and (not rows or rows.pop(0) != last):
+            raise LedgerError(f"the ledger {self._store.place} was changed or replaced while it was read: try again")
+        if complete:
+            self._end = [self._last_look(entries)]
+        return rows, complete
 
     def end(self) -> End:
         """What was seen last, once every entry has been read."""

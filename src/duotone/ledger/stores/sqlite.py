@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from duotone.errors import LedgerBusy, LedgerError
@@ -71,7 +72,7 @@ class SqliteStore(BaseStore):
             with kept, transaction(pinned, "BEGIN") as entries:
                 self._must_be_here(opened)
                 self._known(entries, create=False)
-                yield entries
+                yield replace(entries, copied=not in_place)
 
     def _prepare(self, entries: Pages, mark: int, create: bool) -> None:
         """Bring the schema up to date, and check a file that was moved or copied since it was last written."""

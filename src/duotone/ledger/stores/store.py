@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
@@ -50,9 +50,11 @@ COLUMNS = "seq, dataset, kind, question, body, hash"
 
 @dataclass(frozen=True)
 class Pages:
-    """A ledger's rows inside one transaction. `execute(sql, values)` is the database's, with ? for values."""
+    """A ledger's rows inside one transaction. `execute(sql, values)` is the database's, with ? for values; `copied` tells that
+    they are read from a copy, which it would take long to make again."""
 
     execute: Callable[[str, Sequence[Any]], list[Any]]
+    copied: bool = field(default=False, kw_only=True)
 
     def head(self) -> tuple[int, str]:
         """How many entries there are, and the hash of the last; −1 where that is damaged, which matches no ledger."""

@@ -78,7 +78,7 @@ def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterato
     import pyarrow as pa
 
     for batch in batches:
-        shown = coin.answers(batch.column("people").to_numpy(zero_copy_only=False) - 1)
+        shown = coin.answers(batch.column("people").to_numpy(zero_copy_only=False) - 1, bar=False)
         yield batch.select(keys).filter(pa.array(shown))
 
 
