@@ -31,7 +31,7 @@ def main() -> None:
     from diffprivlib.mechanisms import Binary
 
     dp.enable_features("contrib")
-    claim, unit = ApproxDP(ratio=2, delta="1/10"), ApproxDP(1)
+    claim, unit = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(1)
     coin, exact = Coin(balanced(claim)), Coin(balanced(ApproxDP(1, "1e-6")))
     tiny = ApproxDP(1, 1e-20)
     rule = partition_selection(tiny)

@@ -118,7 +118,7 @@ def least_worst_error(privacy: ApproxDP, margin: int) -> float:
 
 def least_worst_error_by_program(privacy: ApproxDP, margin: int) -> float:
     """The same by linear program (HiGHS): Definition 1 written out on a path of 2·margin tables."""
-    y, d, n = float(privacy.ratio), float(privacy.delta), 2 * margin
+    y, d, n = float(privacy.exp_epsilon), float(privacy.delta), 2 * margin
     rows, limits = [], []
     for i in range(n - 1):
         for p, q in ((i, i + 1), (i + 1, i)):

@@ -47,7 +47,7 @@ def designed(pairs: Any, blue: Any, privacy: ApproxDP) -> Mechanism:
 
 def by_linear_program(graph: ColouredGraph, privacy: ApproxDP, m: float) -> np.ndarray:
     """The same optimum as a linear program, Definition 1 written out."""
-    y, d = float(privacy.ratio), float(privacy.delta)
+    y, d = float(privacy.exp_epsilon), float(privacy.delta)
     pairs = graph.edge_array()
     both = np.concatenate([pairs, pairs[:, ::-1]])
     rows = np.arange(len(both))

@@ -4,7 +4,7 @@ import numpy as np
 
 from duotone import ApproxDP, Coin, audit_answers, balanced
 
-claim = ApproxDP(ratio=2, delta="1/10")
+claim = ApproxDP(exp_epsilon=2, delta="1/10")
 coin = Coin(balanced(claim))
 
 

@@ -9,7 +9,7 @@ from duotone.graphs import families
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 folder.mkdir(parents=True, exist_ok=True)
 graph, boundary = families.figure_2(), {"h": "0.6", "l": "0.7"}
-privacy = ApproxDP(ratio=2, delta="0.1")
+privacy = ApproxDP(exp_epsilon=2, delta="0.1")
 
 mechanism = design(graph, privacy, boundary)
 print(f"Fig. 2 with 0.6 at h and 0.7 at l, under {privacy}:")
@@ -18,7 +18,7 @@ result = mechanism.check(privacy)
 print(f"  private: {result.holds}; tightest pair {result.edge}, slack {result.slack}")
 
 try:
-    design(graph, ApproxDP(ratio="1.1"), boundary)
+    design(graph, ApproxDP(exp_epsilon="1.1"), boundary)
 except Infeasible as clash:
     print(f"  under (log 1.1, 0): {clash}")
 

@@ -11,7 +11,7 @@ from duotone.graphs.morphism import boundary_morphism
 grid = nx.grid_2d_graph(6, 6)
 nx.set_node_attributes(grid, {(i, j): "blue" if i * j >= 6 else "red" for i, j in grid}, "colour")
 graph = ColouredGraph.from_networkx(grid)
-privacy = ApproxDP(ratio="3/2", delta="1/100")
+privacy = ApproxDP(exp_epsilon="3/2", delta="1/100")
 
 line = boundary_morphism(graph).target
 print(f"{graph}; boundary graph of {len(line)} nodes")

@@ -22,7 +22,7 @@ exact coins: epsilon is at least <number>, claimed 0.6931: <verdict>
 off by one: epsilon is at least <number>, claimed 0.6931: REFUTED
 """,
     "figure_2": """\
-Fig. 2 with 0.6 at h and 0.7 at l, under ApproxDP(ratio=2, delta=1/10):
+Fig. 2 with 0.6 at h and 0.7 at l, under ApproxDP(exp_epsilon=2, delta=1/10):
   Pr[yes] a 1, b 1, c 0.85, d 0.075, e 0, f 0, g 0.9, h 0.6, i 0.25, j 0, k 0.9, l 0.7, m 0.1, n 0.25, o 0.075, p 0, q 0.3, r 0
   private: True; tightest pair ('a', 'b'), slack 0
   under (log 1.1, 0): no private mechanism has these boundary values: l asks for 0.00052592 more than h allows along \
@@ -33,9 +33,9 @@ h–n–q–l; lower the value at l or raise it at h
     "own_graph": """\
 <ColouredGraph: 15 blue, 21 red, 60 edges>; boundary graph of 9 nodes
 boundary balanced: worst error 0.3960, loss 0.2737
-  private down to ApproxDP(ratio=3/2, delta=1/100)
+  private down to ApproxDP(exp_epsilon=3/2, delta=1/100)
 boundary 9/10: worst error 0.8400, loss 0.4398
-  private down to ApproxDP(ratio=3/2, delta=1/100)
+  private down to ApproxDP(exp_epsilon=3/2, delta=1/100)
 """,
     "own_definition": """\
 balanced truth at the boundary: 0.5987

@@ -12,7 +12,7 @@ from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, 
 from duotone.errors import MissingExtra
 from duotone.graphs import families
 
-PRIVACY = ApproxDP(ratio=2, delta="1/10")
+PRIVACY = ApproxDP(exp_epsilon=2, delta="1/10")
 
 
 def texts(figure: object) -> str:

@@ -14,8 +14,8 @@ Three voters choose 1 or 2, and blue is a majority for 1; with e^ε = 2 and δ =
 
 >>> from duotone import ApproxDP, design
 >>> from duotone.graphs import families
->>> M = design(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
->>> M.yes["111"], M.yes["112"], M.check(ApproxDP(ratio=2, delta="1/10")).holds
+>>> M = design(families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10"))
+>>> M.yes["111"], M.yes["112"], M.check(ApproxDP(exp_epsilon=2, delta="1/10")).holds
 (Fraction(9, 10), Fraction(7, 10), True)
 """
 

@@ -55,7 +55,7 @@ def figures(folder: Path) -> Iterator[Path]:
         "121": (2, 2), "221": (4, 2), "122": (2, 4), "222": (4, 4),
     }  # fmt: skip
     joins = {(1,): (1, 1), (2,): (3, 1), (3,): (5, 1), (1, 2): (1, 3), (1, 3): (3, 3), (2, 3): (5, 3), (1, 2, 3): (3, 5)}
-    loose, tight = ApproxDP(ratio=2, delta="1/10"), ApproxDP(ratio="1.3", delta="1/10")
+    loose, tight = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(exp_epsilon="1.3", delta="1/10")
     fig_2 = families.figure_2()
     pictures: dict[str, Callable[[], Figure]] = {
         "figure-1a": lambda: plotting.graph(families.votes(3).graph(), cube),
@@ -94,7 +94,7 @@ def _example_1() -> Iterator[Claim]:
     edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
     first = Mechanism.from_yes(edge, {1: "0.58", 2: "0.24"})
     second = Mechanism.from_yes(edge, {1: "0.64", 2: "0.27"})
-    privacy = ApproxDP(ratio=2, delta="0.1")
+    privacy = ApproxDP(exp_epsilon=2, delta="0.1")
     for name, m in (("M₁", first), ("M₂", second)):
         yield _statement("Example 1", f"{name} is (log 2, 0.1)-private", True, m.check(privacy).holds)
     yield _statement("Example 1", "M₁ dominates M₂", False, first.dominates(second))
@@ -120,11 +120,11 @@ def _topology() -> Iterator[Claim]:
 
 def _unequal() -> Iterator[Claim]:
     graph, boundary = families.figure_2(), {"h": "0.6", "l": "0.7"}
-    m = design(graph, ApproxDP(ratio=2, delta="0.1"), boundary)
+    m = design(graph, ApproxDP(exp_epsilon=2, delta="0.1"), boundary)
     yield from _values("Theorem 2", "B", {"1": "a b", "0.9": "g k", "0.85": "c"}, m.yes)
     yield from _values("Theorem 2", "R", {"0.7": "q", "0.75": "i n", "0.9": "m", "0.925": "d o", "1": "e f j p r"}, m.no)
     try:
-        design(graph, ApproxDP(ratio="1.1"), boundary)
+        design(graph, ApproxDP(exp_epsilon="1.1"), boundary)
         path = "feasible"
     except Infeasible as clash:
         path = f"none: {'–'.join(map(str, clash.path))}"
@@ -132,7 +132,7 @@ def _unequal() -> Iterator[Claim]:
 
 
 def _lines() -> Iterator[Claim]:
-    privacy = ApproxDP(ratio="1.3", delta="0.1")
+    privacy = ApproxDP(exp_epsilon="1.3", delta="0.1")
     yield _claim("Example 4", "τ", "1", Fraction(privacy.transition("0.2")))
     m = with_boundary(privacy, "0.2")
     for node, claimed in {3: "0.64", 2: "0.432", 1: "0.2553"}.items():
@@ -142,13 +142,13 @@ def _lines() -> Iterator[Claim]:
 
 
 def _homogeneous() -> Iterator[Claim]:
-    m = design(families.figure_2(), ApproxDP(ratio="1.3", delta="0.1"), "12/13")
+    m = design(families.figure_2(), ApproxDP(exp_epsilon="1.3", delta="0.1"), "12/13")
     expected = {"0": "a b c g k", "0.2": "i n q", "0.36": "d o m", "0.568": "j p r", "0.7447": "e f"}
     yield from _values("Theorem 5", "R", expected, m.no)
 
 
 def _voting() -> Iterator[Claim]:
-    privacy = ApproxDP(ratio=2, delta="0.1")
+    privacy = ApproxDP(exp_epsilon=2, delta="0.1")
     m = design(families.votes(3).graph(), privacy)
     expected = {"0.1": "111", "0.3": "211 121 112", "0.7": "122 212 221", "0.9": "222"}
     yield from _values("Corollary 2", "R", expected, m.no)

@@ -297,6 +297,6 @@ def _short(x: Number) -> str:
 def _budget(privacy: Any) -> str:
     if not isinstance(privacy, ApproxDP):
         return str(privacy)
-    short = privacy.exact and privacy.epsilon and len(str(privacy.ratio)) <= 12
-    first = f"e^ε = {privacy.ratio}" if short else f"ε = {privacy.epsilon:g}"
+    short = privacy.exact and privacy.epsilon and len(str(privacy.exp_epsilon)) <= 12
+    first = f"e^ε = {privacy.exp_epsilon}" if short else f"ε = {privacy.epsilon:g}"
     return f"{first}, δ = {float(privacy.delta):g}"

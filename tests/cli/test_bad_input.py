@@ -95,12 +95,12 @@ BAD: list[Any] = [
     range(3),
     slice(1),
 ]
-FLOATS, EXACT = ApproxDP(1.0, 1e-6), ApproxDP(ratio=2, delta="1/10")
+FLOATS, EXACT = ApproxDP(1.0, 1e-6), ApproxDP(exp_epsilon=2, delta="1/10")
 GRAPH = families.figure_2()
 CALLS: dict[str, Callable[[Any], Any]] = {
     "epsilon": lambda x: ApproxDP(x),
     "delta": lambda x: ApproxDP(1, x),
-    "ratio": lambda x: ApproxDP(ratio=x),
+    "ratio": lambda x: ApproxDP(exp_epsilon=x),
     "step": lambda x: (FLOATS.step(x), EXACT.step(x)),
     "iterate x": lambda x: (FLOATS.iterate(x, 3), EXACT.iterate(x, 3)),
     "iterate n": lambda x: (FLOATS.iterate(0.5, x), EXACT.iterate("1/2", x)),

@@ -21,7 +21,7 @@ def test_what_design_prints_check_reads_back(graph: ColouredGraph, privacy: Appr
     written = document(mechanism, privacy)
     again, notion = from_document(json.loads(json.dumps(written)))
     assert again.truth == mechanism.truth
-    assert (notion.ratio, notion.delta) == (privacy.ratio, privacy.delta)
+    assert (notion.exp_epsilon, notion.delta) == (privacy.exp_epsilon, privacy.delta)
     assert again.check(notion) == again.check(privacy)
     assert {name: entry["level"] for name, entry in written["datasets"].items()} == {
         str(d): level if abs(level := graph.level(d)) < 100 else None for d in graph.names
@@ -38,7 +38,7 @@ def test_unequal_values_survive_too(graph: ColouredGraph, privacy: ApproxDP, dat
 
 
 def test_the_contract() -> None:
-    privacy = ApproxDP(ratio=2, delta="1/10")
+    privacy = ApproxDP(exp_epsilon=2, delta="1/10")
     written = document(design(families.votes(3).graph(), privacy), privacy)
     assert written["privacy"] == {"ratio": "2", "epsilon": pytest.approx(0.6931471805599453), "delta": "1/10"}
     assert written["line"] == {"blue": 2, "red": 2}
@@ -49,18 +49,18 @@ def test_the_contract() -> None:
     entry = document(design(families.votes(3).graph(), floats), floats)
     assert isinstance(entry["datasets"]["111"]["yes"], float)
     assert (entry["privacy"]["epsilon"], entry["privacy"]["delta"]) == (1.0, "1/10")
-    assert Fraction(entry["privacy"]["ratio"]) == floats.ratio
+    assert Fraction(entry["privacy"]["ratio"]) == floats.exp_epsilon
     decimal = ApproxDP("0.1")
-    assert from_document(document(design(families.votes(1).graph(), decimal), decimal))[1].ratio == decimal.ratio
+    assert from_document(document(design(families.votes(1).graph(), decimal), decimal))[1].exp_epsilon == decimal.exp_epsilon
 
 
 def test_the_ratio_of_a_large_epsilon_is_read_back() -> None:
     """It is longer than any ratio that may be given."""
-    for privacy in (ApproxDP(8192), ApproxDP(1e308), ApproxDP("1e-1200"), ApproxDP(ratio=2**4095)):
+    for privacy in (ApproxDP(8192), ApproxDP(1e308), ApproxDP("1e-1200"), ApproxDP(exp_epsilon=2**4095)):
         graph = families.votes(1).graph()
         again = from_document(json.loads(json.dumps(document(design(graph, privacy), privacy))))[1]
-        assert (again.ratio, again.delta) == (privacy.ratio, privacy.delta)
-    with pytest.raises(DuotoneError, match="ratio has too many digits"):
+        assert (again.exp_epsilon, again.delta) == (privacy.exp_epsilon, privacy.delta)
+    with pytest.raises(DuotoneError, match=r"e\^epsilon has too many digits"):
         from_document(_with(privacy={"ratio": "1" + "0" * 10_000, "delta": "0"}))
 
 
@@ -75,7 +75,7 @@ def test_names_as_text() -> None:
 
 
 def test_fractions_longer_than_python_prints() -> None:
-    privacy = ApproxDP(ratio="1.0001", delta="1e-9")
+    privacy = ApproxDP(exp_epsilon="1.0001", delta="1e-9")
     graph = families.line(700, 2).graph()
     mechanism = design(graph, privacy)
     written = document(mechanism, privacy)
@@ -83,7 +83,7 @@ def test_fractions_longer_than_python_prints() -> None:
     assert from_document(json.loads(json.dumps(written)))[0].truth == mechanism.truth
 
 
-GOOD = document(design(families.votes(1).graph(), ApproxDP(ratio=2)), ApproxDP(ratio=2))
+GOOD = document(design(families.votes(1).graph(), ApproxDP(exp_epsilon=2)), ApproxDP(exp_epsilon=2))
 
 
 def _with(**change: Any) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _with(**change: Any) -> dict[str, Any]:
         (_with(edges=[["1"]]), "it has another shape"),
         (_with(edges=[["1", "3"]]), "node 3 has no colour"),
         (_with(privacy={"ratio": "2"}), "no 'delta' in it"),
-        (_with(privacy={"ratio": "1/2", "delta": "0"}), "ratio must be finite and at least 1"),
+        (_with(privacy={"ratio": "1/2", "delta": "0"}), r"e\^epsilon must be finite and at least 1"),
         (_with(datasets={"1": {"colour": "blue"}}, edges=[]), "no 'yes' in it"),
         (_with(datasets={"1": {"colour": "blue", "yes": "2"}}, edges=[]), r"must be in \[0, 1\]"),
         (_with(datasets={"1": {"colour": "blue", "yes": [1]}}, edges=[]), "must be a number, got list"),

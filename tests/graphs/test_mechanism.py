@@ -25,7 +25,7 @@ def test_boundary_values_whose_complement_is_no_float(privacy: ApproxDP, m: floa
 
 
 def test_example_1() -> None:
-    privacy = ApproxDP(ratio=2, delta="0.1")
+    privacy = ApproxDP(exp_epsilon=2, delta="0.1")
     assert FIRST.check(privacy).holds
     assert SECOND.check(privacy).holds
     assert not FIRST.dominates(SECOND)
@@ -40,7 +40,9 @@ def test_check_is_definition_1_on_every_edge(graph: ColouredGraph, privacy: Appr
     yes: dict[Any, Fraction] = {d: data.draw(probabilities) for d in graph.names}
     mechanism = Mechanism.from_yes(graph, yes)
     result = mechanism.check(privacy)
-    private = {(a, b): indistinguishable(yes[a], yes[b], privacy.ratio, Fraction(privacy.delta)) for a, b in graph.edges()}
+    private = {
+        (a, b): indistinguishable(yes[a], yes[b], privacy.exp_epsilon, Fraction(privacy.delta)) for a, b in graph.edges()
+    }
     assert result.holds == all(private.values())
     assert (result.edge is None) == (not private)
     if result.edge is not None:
@@ -61,23 +63,23 @@ def test_float_designs_pass_their_own_check(graph: ColouredGraph, privacy: Appro
 @given(coloured_graphs(), exact_budgets)
 def test_tightest_is_at_most_what_it_was_designed_for(graph: ColouredGraph, privacy: ApproxDP) -> None:
     mechanism = design(graph, privacy)
-    least = mechanism.tightest(ratio=privacy.ratio)
+    least = mechanism.tightest(exp_epsilon=privacy.exp_epsilon)
     assert Fraction(least.delta) <= Fraction(privacy.delta)
     assert mechanism.check(least).holds
     least = mechanism.tightest(delta=privacy.delta)
-    assert least.ratio <= privacy.ratio
+    assert least.exp_epsilon <= privacy.exp_epsilon
     assert mechanism.check(least).holds
 
 
 def test_tightest_of_the_voting_example() -> None:
-    mechanism = design(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
-    assert mechanism.tightest(ratio=2).delta == Fraction(1, 10)
-    assert mechanism.tightest(delta="1/10").ratio == 2
-    assert mechanism.tightest(delta=0).ratio == 3
+    mechanism = design(families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10"))
+    assert mechanism.tightest(exp_epsilon=2).delta == Fraction(1, 10)
+    assert mechanism.tightest(delta="1/10").exp_epsilon == 2
+    assert mechanism.tightest(delta=0).exp_epsilon == 3
 
 
 def test_loss() -> None:
-    mechanism = design(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
+    mechanism = design(families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10"))
     assert mechanism.loss() == Fraction(1, 4)
     assert mechanism.loss({"111": "1/2", "112": "1/2"}) == Fraction(1, 5)
     assert mechanism.loss({"111": 0.5, "112": 0.5}) == pytest.approx(0.2)
@@ -85,7 +87,7 @@ def test_loss() -> None:
 
 
 def test_equal_graphs_are_the_same_graph() -> None:
-    graph, privacy = families.figure_2(), ApproxDP(ratio=2, delta="1/10")
+    graph, privacy = families.figure_2(), ApproxDP(exp_epsilon=2, delta="1/10")
     ours = design(graph, privacy)
     assert ours.dominates(design(graph.dual(), privacy).dual())
     names = [*reversed(graph.names)]
@@ -116,7 +118,7 @@ def test_probabilities_by_colour() -> None:
 
 def test_small_float_probabilities_of_red_datasets_count() -> None:
     reds = ColouredGraph([(1, 2)], {1: "red", 2: "red"})
-    assert not Mechanism.from_yes(reds, {1: 0.0, 2: 1e-20}).check(ApproxDP(ratio=2)).holds
+    assert not Mechanism.from_yes(reds, {1: 0.0, 2: 1e-20}).check(ApproxDP(exp_epsilon=2)).holds
     assert Mechanism.from_yes(reds, {1: 1e-20, 2: 1e-20}).check(ApproxDP(0)).holds
 
 
@@ -138,7 +140,7 @@ def test_feasible_float_values_are_not_refused() -> None:
 
 
 def test_a_violation_names_its_edge() -> None:
-    result = FIRST.check(ApproxDP(ratio="1.5"))
+    result = FIRST.check(ApproxDP(exp_epsilon="1.5"))
     assert not result.holds
     assert result.edge == (1, 2)
     assert result.slack == (1 - Fraction("0.58") / Fraction("1.5")) - Fraction("0.76")

@@ -33,7 +33,7 @@ def colourings(nodes: int) -> Iterator[ColouredGraph]:
 def cases(graph: ColouredGraph) -> Iterator[tuple[ApproxDP, Any]]:
     rim = graph.boundary("blue")
     for ratio, delta in BUDGETS:
-        privacy = ApproxDP(ratio=ratio, delta=delta)
+        privacy = ApproxDP(exp_epsilon=ratio, delta=delta)
         yield privacy, "balanced"
         yield privacy, Fraction(3, 10)
         yield privacy, Fraction(1)
@@ -47,7 +47,7 @@ def against_the_linear_program(graphs: Iterable[ColouredGraph]) -> tuple[int, in
     impossible = 0
     for graph in graphs:
         for privacy, boundary in cases(graph):
-            ratio, delta = privacy.ratio, Fraction(privacy.delta)
+            ratio, delta = privacy.exp_epsilon, Fraction(privacy.delta)
             fixed = None if boundary == "balanced" else {
                 graph.position(d): boundary[d] if isinstance(boundary, dict) else boundary for d in graph.boundary("blue")
             }  # fmt: skip
@@ -141,7 +141,7 @@ def test_theorem_2(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject)
 
 def test_the_papers_unequal_mechanism() -> None:
     graph, values = families.figure_2(), {"h": "0.6", "l": "0.7"}
-    mechanism = design(graph, ApproxDP(ratio=2, delta="0.1"), values)
+    mechanism = design(graph, ApproxDP(exp_epsilon=2, delta="0.1"), values)
     blue = {"a": "1", "b": "1", "g": "0.9", "k": "0.9", "c": "0.85", "h": "0.6", "l": "0.7"}
     red = {"q": "0.7", "i": "0.75", "n": "0.75", "m": "0.9", "d": "0.925", "o": "0.925"} | dict.fromkeys("efjpr", "1")
     assert {d: mechanism.yes[d] for d in blue} == {d: Fraction(x) for d, x in blue.items()}
@@ -150,7 +150,7 @@ def test_the_papers_unequal_mechanism() -> None:
 
 def test_the_papers_infeasible_values() -> None:
     with pytest.raises(Infeasible, match=r"l asks for 0\.00052592 more than h allows along h–n–q–l") as caught:
-        design(families.figure_2(), ApproxDP(ratio="1.1"), {"h": "0.6", "l": "0.7"})
+        design(families.figure_2(), ApproxDP(exp_epsilon="1.1"), {"h": "0.6", "l": "0.7"})
     clash = caught.value
     assert (clash.low, clash.high, clash.path) == ("h", "l", ("h", "n", "q", "l"))
     assert clash.gap == Fraction(7, 10) - (1 - Fraction(4, 10) / Fraction(11, 10) ** 3)
@@ -160,7 +160,7 @@ def test_the_papers_infeasible_values() -> None:
 
 def test_the_trap_of_the_introduction() -> None:
     """Measured to the nearest dataset of the other colour, every distance is one too large and privacy breaks."""
-    privacy = ApproxDP(ratio=2, delta="1/10")
+    privacy = ApproxDP(exp_epsilon=2, delta="1/10")
     graph = families.votes(3).graph()
     right = design(graph, privacy)
     assert [right.yes[d] for d in ("111", "112", "122", "222")] == [Fraction(x, 10) for x in (9, 7, 3, 1)]
@@ -196,7 +196,7 @@ def test_what_could_be_raised_for_free_is_what_the_linear_program_says(
     except Infeasible:
         return
     free = improvable(graph, privacy, values)
-    problem = Problem(graph, privacy.ratio, Fraction(privacy.delta), {graph.position(d): m for d, m in values.items()})
+    problem = Problem(graph, privacy.exp_epsilon, Fraction(privacy.delta), {graph.position(d): m for d, m in values.items()})
     for d in rim:
         most = most_for_free(problem, graph.position(d), [Fraction(t) for t in before.truth])
         assert most == pytest.approx(float(free.get(d, values[d])), abs=1e-7)
@@ -207,14 +207,14 @@ def test_what_could_be_raised_for_free_is_what_the_linear_program_says(
 
 def test_free_improvements() -> None:
     graph = ColouredGraph([("a", "r"), ("r", "b")], {"a": "blue", "r": "red", "b": "blue"})
-    privacy = ApproxDP(ratio=2, delta="1/10")
+    privacy = ApproxDP(exp_epsilon=2, delta="1/10")
     assert improvable(graph, privacy, {"a": "3/10", "b": "7/10"}) == {"a": Fraction(7, 10)}
     assert improvable(graph, privacy, {"a": "7/10", "b": "7/10"}) == {}
     assert improvable(graph, privacy, "balanced") == {}
     assert improvable(graph, privacy, "1/20") == {"a": Fraction(1, 10), "b": Fraction(1, 10)}  # the red one is certain anyway
     assert improvable(graph, ApproxDP(1.0, 1e-6), {"a": 0.3, "b": 0.7}) == {"a": Fraction(0.7)}
     with pytest.raises(Infeasible):
-        improvable(graph, ApproxDP(ratio="1.01"), {"a": "1/10", "b": "9/10"})
+        improvable(graph, ApproxDP(exp_epsilon="1.01"), {"a": "1/10", "b": "9/10"})
 
     class Float:
         def step(self, x: Any) -> float:
@@ -233,7 +233,7 @@ def test_one_colour_tells_the_truth() -> None:
 
 def test_floats_are_floats_throughout() -> None:
     graph = families.figure_2()
-    for privacy, boundary in [(ApproxDP(1, "1e-6"), "1/2"), (ApproxDP(ratio=2), {"h": 0.6, "l": "1/2"})]:
+    for privacy, boundary in [(ApproxDP(1, "1e-6"), "1/2"), (ApproxDP(exp_epsilon=2), {"h": 0.6, "l": "1/2"})]:
         assert {type(t) for t in design(graph, privacy, boundary).truth} == {float}  # type: ignore[arg-type]
 
 

@@ -21,7 +21,7 @@ from duotone.graphs.distance import far
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import NEVER
 
-EXACT, FLOATS = ApproxDP(ratio=2, delta="1/10"), ApproxDP(1, 1e-6)
+EXACT, FLOATS = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(1, 1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_large_and_small_paths_agree_on_thousands_of_graphs(fast: Any, seed: int
             results.append([arrays, balanced, unequal])
             if turn % 10 == 0:
                 mechanism = design(graph, privacy)
-                results[-1] += [mechanism.check(privacy), mechanism.tightest(ratio=privacy.ratio).delta]
+                results[-1] += [mechanism.check(privacy), mechanism.tightest(exp_epsilon=privacy.exp_epsilon).delta]
         assert results[0] == results[1] == results[2]
     assert impossible > 0
 

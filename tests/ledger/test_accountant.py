@@ -52,7 +52,7 @@ def test_definitions_that_differ_in_a_late_digit_are_all_counted(tmp_path: Path,
 def test_zero_and_ratio_one_are_counted_apart() -> None:
     ledger = Ledger(MemoryStore())
     register(ledger, ApproxDP(1, "1e-6"))
-    for i, privacy in enumerate([ApproxDP(0, "5e-7"), ApproxDP(ratio=1, delta="5e-7"), ApproxDP(0, "5e-7")]):
+    for i, privacy in enumerate([ApproxDP(0, "5e-7"), ApproxDP(exp_epsilon=1, delta="5e-7"), ApproxDP(0, "5e-7")]):
         if i < 2:
             ask(ledger, f"q{i}", Charge(balanced(privacy)))
         else:
@@ -83,10 +83,10 @@ def definition(draw: random.Random) -> tuple[Definition, dict[str, Any]]:
     match draw.randrange(6):
         case 0:
             ratio = 1 + Fraction(1, 2 ** draw.choice([1, 2, 40, 128, 200, 1000])) * draw.randint(0, 1)
-            return Definition(None, ratio, delta), {"ratio": ratio, "delta": given_delta}
+            return Definition(None, ratio, delta), {"exp_epsilon": ratio, "delta": given_delta}
         case 1:
-            ratio = ApproxDP(max(epsilon, TENTH**40)).ratio  # what this ε is taken for, given itself
-            return Definition(None, ratio, delta), {"ratio": ratio, "delta": given_delta}
+            ratio = ApproxDP(max(epsilon, TENTH**40)).exp_epsilon  # what this ε is taken for, given itself
+            return Definition(None, ratio, delta), {"exp_epsilon": ratio, "delta": given_delta}
         case 2:
             near = float(epsilon)
             near = draw.choice([near, math.nextafter(near, 1)])
@@ -99,8 +99,8 @@ BUDGETS: list[tuple[str, dict[str, Any]]] = [
     ("epsilon=1 delta=1/100000000", {"epsilon": 1, "delta": "1e-8"}),
     ("epsilon=3/10 delta=1/1000000", {"epsilon": "0.3", "delta": "1e-6"}),
     ("epsilon=5 delta=1/1000000", {"epsilon": 5, "delta": "1e-6"}),
-    ("ratio=8 delta=0", {"ratio": 8}),
-    ("ratio=9/4 delta=1/1000000", {"ratio": "9/4", "delta": "1e-6"}),
+    ("ratio=8 delta=0", {"exp_epsilon": 8}),
+    ("ratio=9/4 delta=1/1000000", {"exp_epsilon": "9/4", "delta": "1e-6"}),
 ]
 
 

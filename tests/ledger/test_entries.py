@@ -386,7 +386,7 @@ def test_entries_stay_short_and_charges_take_the_same_work_whatever_was_charged(
     for i in range(3000):
         bottom = draw.getrandbits(4000 if i % 10 == 0 else 300) | 1
         each = Fraction(draw.randrange(bottom), bottom)
-        privacy = ApproxDP(ratio=1 + each) if i % 3 == 0 else ApproxDP(each, Fraction(draw.getrandbits(60), 2**80))
+        privacy = ApproxDP(exp_epsilon=1 + each) if i % 3 == 0 else ApproxDP(each, Fraction(draw.getrandbits(60), 2**80))
         before = store.statements, store.rows
         ask(ledger, f"q{i}", Charge(balanced(privacy)), dataset=longest, by=longest)
         work.append((store.statements - before[0], store.rows - before[1]))
@@ -405,18 +405,18 @@ def test_sums_are_never_below_the_truth_and_hardly_above() -> None:
     for i in range(60):
         bottom = draw.getrandbits(900) | 1
         each, small = Fraction(draw.randrange(bottom), bottom), Fraction(1, draw.getrandbits(700) | 1)
-        sums = sums.plus(ApproxDP(each, small), 3).plus(ApproxDP(ratio=1 + each), 2)
+        sums = sums.plus(ApproxDP(each, small), 3).plus(ApproxDP(exp_epsilon=1 + each), 2)
         epsilon, delta, product = epsilon + 3 * each, delta + 3 * small, product * (1 + each) ** 2
         for kept, true in ((sums.epsilon, epsilon), (sums.delta, delta), (sums.exp_epsilon, product)):
             assert true <= kept <= true * (1 + Fraction(1, 2**500))
             assert kept == true or max(true.numerator.bit_length(), true.denominator.bit_length()) > EXACT or i > 4
         assert Spent.read(json.loads(json.dumps(sums.written()))) == sums
     assert sums.answers == 300
-    huge = Spent().plus(ApproxDP(ratio=2**4000), 3)  # below 2^12000 it is a product
+    huge = Spent().plus(ApproxDP(exp_epsilon=2**4000), 3)  # below 2^12000 it is a product
     assert (huge.epsilon, huge.exp_epsilon) == (Fraction(0), Fraction(2**12000))
-    assert huge.plus(ApproxDP(ratio=2)).exp_epsilon == 1
-    assert float(huge.plus(ApproxDP(ratio=2)).epsilon) == pytest.approx(12001 * 0.6931471805599453)
-    assert float(Spent().plus(ApproxDP(ratio=2**4000), 2**17).epsilon) == pytest.approx(4000 * 2**17 * 0.6931471805599453)
+    assert huge.plus(ApproxDP(exp_epsilon=2)).exp_epsilon == 1
+    assert float(huge.plus(ApproxDP(exp_epsilon=2)).epsilon) == pytest.approx(12001 * 0.6931471805599453)
+    assert float(Spent().plus(ApproxDP(exp_epsilon=2**4000), 2**17).epsilon) == pytest.approx(4000 * 2**17 * 0.6931471805599453)
 
 
 def test_sums_are_rounded_as_they_always_were() -> None:

@@ -12,8 +12,9 @@ from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
 from duotone.ledger.planned_composition import PlannedComposition, choose, filter_of
-from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, read, short, write
+from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, short, write
 from duotone.ledger.sums import Spent, exactly, exp_above, log_above
+from duotone.privacy.text import read_definition
 
 ONE = ApproxDP(1, "1e-6")
 HUNDREDTH = ApproxDP("0.01", "1e-12")
@@ -28,9 +29,9 @@ def charged(*charges: tuple[ApproxDP, int]) -> Spent:
 
 @given(st.one_of(exact_budgets, float_budgets))
 def test_a_notion_is_read_as_it_was_written(budget: ApproxDP) -> None:
-    again = read(write(budget))
-    assert again.ratio == budget.ratio
-    assert again.exponent == budget.exponent
+    again = read_definition(write(budget))
+    assert again.exp_epsilon == budget.exp_epsilon
+    assert again.epsilon_exact == budget.epsilon_exact
     assert Fraction(again.delta) == Fraction(budget.delta)
     assert write(again) == write(budget)
 
@@ -49,14 +50,14 @@ def test_sums_are_exact(charges: list[tuple[Fraction, int]]) -> None:
 
 
 def test_ratios_multiply_exactly() -> None:
-    sums = charged((ApproxDP(ratio=2), 10))
-    assert BasicComposition(ApproxDP(ratio=1024)).fits(sums)
-    assert not BasicComposition(ApproxDP(ratio=1023)).fits(sums)
-    assert not BasicComposition(ApproxDP(ratio=1024)).fits(sums.plus(ApproxDP("1e-9")))
+    sums = charged((ApproxDP(exp_epsilon=2), 10))
+    assert BasicComposition(ApproxDP(exp_epsilon=1024)).fits(sums)
+    assert not BasicComposition(ApproxDP(exp_epsilon=1023)).fits(sums)
+    assert not BasicComposition(ApproxDP(exp_epsilon=1024)).fits(sums.plus(ApproxDP("1e-9")))
     assert BasicComposition(ApproxDP("6.931471806")).fits(sums)
     assert not BasicComposition(ApproxDP("6.931471805")).fits(sums)
     assert BasicComposition(ApproxDP("8000")).fits(
-        charged((ApproxDP(ratio=Fraction(10**40 + 1, 10**40)), 10**5))
+        charged((ApproxDP(exp_epsilon=Fraction(10**40 + 1, 10**40)), 10**5))
     )  # too long to write out
 
 
@@ -78,7 +79,7 @@ def test_advanced_is_the_theorem() -> None:
         assert not rule.fits(charged((ApproxDP(str(each)), most + 1)))
     assert not rule.fits(charged((ApproxDP("0.001", "3e-7"), 2)))  # the rest of δ
     assert not rule.fits(charged((ApproxDP(3), 1)))
-    assert rule.fits(charged((ApproxDP(ratio="1001/1000"), 10)))
+    assert rule.fits(charged((ApproxDP(exp_epsilon="1001/1000"), 10)))
     with pytest.raises(DuotoneError, match="needs a budget with delta above 0"):
         choose(ApproxDP(1), "advanced", None, ())
 
@@ -87,7 +88,7 @@ def test_what_is_left_in_words() -> None:
     sums = charged((ApproxDP("0.25", "1e-7"), 2))
     assert BasicComposition(ONE).left(sums) == "epsilon 0.5, delta 8e-07"
     assert BasicComposition(ONE).spent(sums) == (0.5, 2e-7)
-    both = charged((ApproxDP("0.25", "1e-7"), 1), (ApproxDP(ratio="5/4"), 3))
+    both = charged((ApproxDP("0.25", "1e-7"), 1), (ApproxDP(exp_epsilon="5/4"), 3))
     assert BasicComposition(ONE).spent(both) == pytest.approx((0.25 + 3 * math.log(1.25), 1e-7), rel=1e-12)
     assert BasicComposition(ONE).left(both) == f"epsilon {0.75 - 3 * math.log(1.25):.6g}, delta 9e-07"
     advanced = AdvancedComposition(ONE, Fraction(1, 2 * 10**6))
@@ -150,7 +151,7 @@ def test_rules_are_read_as_they_were_written() -> None:
         choose(ONE, "plan", ApproxDP("0.1", "1e-9"), ("balanced", "1/3")),
     ]
     for rule in rules:
-        assert filter_of(read(write(ONE)), rule.written()).written() == rule.written()
+        assert filter_of(read_definition(write(ONE)), rule.written()).written() == rule.written()
         rule.accepts(Charge(balanced(ApproxDP("0.005"))))
     with pytest.raises(DuotoneError, match="sum, advanced or plan, got guess"):
         filter_of(ONE, {"rule": "guess"})
@@ -193,27 +194,29 @@ def test_fully_adaptive_choices_stay_within_the_sum() -> None:
 
 def test_sums_of_entries_of_the_first_version() -> None:
     """By hand: answers, Σε, Πe^ε, Σδ and Σε², of definitions given both ways, and of a product too long to write out."""
-    third, double = ApproxDP("1/3", "1e-9"), ApproxDP(ratio=2, delta="1e-7")
+    third, double = ApproxDP("1/3", "1e-9"), ApproxDP(exp_epsilon=2, delta="1e-7")
     sums = exactly([(third, 3), (double, 5)])
     assert (sums.answers, sums.epsilon, sums.exp_epsilon, sums.delta) == (8, Fraction(1), Fraction(32), Fraction(503, 10**9))
     assert float(sums.squares) == pytest.approx(1 / 3 + 5 * math.log(2) ** 2, rel=1e-12)
     assert sums.squares >= Fraction(1, 3) + 5 * Fraction("0.480453013918201424667")  # ln(2)^2, rounded down
-    long = ApproxDP(ratio=Fraction(3**1000, 3**1000 - 1))
+    long = ApproxDP(exp_epsilon=Fraction(3**1000, 3**1000 - 1))
     kept, moved = exactly([(long, 600)]), exactly([(long, 700)])  # 1585 bits each: 2^20 bits end between the two
-    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), long.ratio**600)
+    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), long.exp_epsilon**600)
     assert moved.exp_epsilon == 1
-    assert 700 * (long.ratio - 1) / long.ratio <= moved.epsilon
-    assert moved.epsilon <= 700 * (long.ratio - 1) * (1 + Fraction(1, 2**500))  # 1 − 1/x ≤ ln x ≤ x − 1
+    assert 700 * (long.exp_epsilon - 1) / long.exp_epsilon <= moved.epsilon
+    assert moved.epsilon <= 700 * (long.exp_epsilon - 1) * (1 + Fraction(1, 2**500))  # 1 − 1/x ≤ ln x ≤ x − 1
 
 
 def test_products_are_compared_with_what_is_left_of_epsilon() -> None:
     """Every small product against budgets just below and just above its logarithm."""
     for ratio in (2, 3, 4, 7, Fraction(3, 2), Fraction(101, 100)):
         log = Fraction(math.log(ratio))
-        assert not BasicComposition(ApproxDP(log * Fraction(999, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
-        assert BasicComposition(ApproxDP(log * Fraction(1001, 1000))).fits(charged((ApproxDP(ratio=ratio), 1)))
-        assert BasicComposition(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1)))
-        assert not BasicComposition(ApproxDP(ratio=ratio)).fits(charged((ApproxDP(ratio=ratio), 1), (ApproxDP("1e-100"), 1)))
+        assert not BasicComposition(ApproxDP(log * Fraction(999, 1000))).fits(charged((ApproxDP(exp_epsilon=ratio), 1)))
+        assert BasicComposition(ApproxDP(log * Fraction(1001, 1000))).fits(charged((ApproxDP(exp_epsilon=ratio), 1)))
+        assert BasicComposition(ApproxDP(exp_epsilon=ratio)).fits(charged((ApproxDP(exp_epsilon=ratio), 1)))
+        assert not BasicComposition(ApproxDP(exp_epsilon=ratio)).fits(
+            charged((ApproxDP(exp_epsilon=ratio), 1), (ApproxDP("1e-100"), 1))
+        )
 
 
 def test_a_budget_of_advanced_composition_is_used_to_the_end() -> None:
@@ -239,9 +242,9 @@ def test_a_budget_of_advanced_composition_is_used_to_the_end() -> None:
 )  # fmt: skip
 def test_only_definitions_as_they_are_written_are_read(text: str) -> None:
     with pytest.raises(DuotoneError, match="not a definition"):
-        read(text)
-    assert read("ratio=1 delta=0").ratio == 1
-    assert read("epsilon=8192 delta=99/100").epsilon == 8192
+        read_definition(text)
+    assert read_definition("ratio=1 delta=0").exp_epsilon == 1
+    assert read_definition("epsilon=8192 delta=99/100").epsilon == 8192
 
 
 def test_a_charge_has_one_definition_and_its_size_is_bounded() -> None:
@@ -261,15 +264,18 @@ def test_a_product_fits_up_to_the_last_bit_below_e() -> None:
     below, unit = Fraction(e * 2**577 // 1, 2**577), Fraction(1, 2**577)
     assert below < e < below + unit - Fraction(1, 2**1000)
     for budget, before in ((ApproxDP(1), Spent()), (ApproxDP("3/2"), charged((ApproxDP("1/2"), 1)))):
-        assert BasicComposition(budget).fits(before.plus(ApproxDP(ratio=below)))
-        assert not BasicComposition(budget).fits(before.plus(ApproxDP(ratio=below + unit)))
+        assert BasicComposition(budget).fits(before.plus(ApproxDP(exp_epsilon=below)))
+        assert not BasicComposition(budget).fits(before.plus(ApproxDP(exp_epsilon=below + unit)))
 
 
 def test_nothing_is_left_of_a_budget_that_was_overspent() -> None:
     sums = charged((ApproxDP(3, "1e-3"), 1))
     assert BasicComposition(ONE).left(sums) == "epsilon 0, delta 0"
     assert AdvancedComposition(ONE, Fraction(1, 2 * 10**6)).left(sums) == "epsilon 0, delta 0"
-    assert BasicComposition(ApproxDP(ratio=2, delta="1e-6")).left(charged((ApproxDP(ratio=2), 2))) == "epsilon 0, delta 1e-06"
+    assert (
+        BasicComposition(ApproxDP(exp_epsilon=2, delta="1e-6")).left(charged((ApproxDP(exp_epsilon=2), 2)))
+        == "epsilon 0, delta 1e-06"
+    )
 
 
 @pytest.mark.parametrize("rule", [BasicComposition(ONE), AdvancedComposition(ONE, Fraction(1, 10**7))])
@@ -283,14 +289,14 @@ def test_definitions_are_written_up_to_3000_characters_and_read_up_to_a_million(
     with pytest.raises(DuotoneError, match="a text has too many digits for a ledger: 3001 characters"):
         short("x" * 3001, "a text")
     rest = len("epsilon=7 delta=0")
-    assert read(f"epsilon={'0' * (2**20 - rest)}7 delta=0").exponent == 7
+    assert read_definition(f"epsilon={'0' * (2**20 - rest)}7 delta=0").epsilon_exact == 7
     with pytest.raises(DuotoneError, match="not a definition"):
-        read(f"epsilon={'0' * (2**20 - rest + 1)}7 delta=0")
+        read_definition(f"epsilon={'0' * (2**20 - rest + 1)}7 delta=0")
 
 
 def test_a_power_is_multiplied_out_up_to_2_to_the_20_bits_in_the_first_version() -> None:
     """1024 answers at a ratio whose numerator has 1024 bits, and 1025."""
     ratio = Fraction(2**1023 + 1, 2**1023)
-    kept, moved = exactly([(ApproxDP(ratio=ratio), 1024)]), exactly([(ApproxDP(ratio=ratio), 1025)])
+    kept, moved = exactly([(ApproxDP(exp_epsilon=ratio), 1024)]), exactly([(ApproxDP(exp_epsilon=ratio), 1025)])
     assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), ratio**1024)
     assert (moved.epsilon > 0, moved.exp_epsilon) == (True, Fraction(1))

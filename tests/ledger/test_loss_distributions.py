@@ -33,7 +33,7 @@ from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable, line_table
 
-TENTH = ApproxDP(ratio=2, delta="1/10")
+TENTH = ApproxDP(exp_epsilon=2, delta="1/10")
 ALPHAS = [Fraction(1, 3), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(40)]
 
 
@@ -47,7 +47,7 @@ def outcomes(pair: DominatingPair) -> list[tuple[Fraction, Fraction]]:
 
 
 def mechanisms() -> list[LineMechanism]:
-    small = ApproxDP(ratio="3/2", delta="1/50")
+    small = ApproxDP(exp_epsilon="3/2", delta="1/50")
     return [
         balanced(TENTH),
         partition_selection(TENTH),
@@ -60,7 +60,9 @@ def mechanisms() -> list[LineMechanism]:
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(
-    exact_budgets.filter(lambda b: b.delta > 0 and b.ratio > 1), st.sampled_from(["balanced", "selection", "1/3"]), st.data()
+    exact_budgets.filter(lambda b: b.delta > 0 and b.exp_epsilon > 1),
+    st.sampled_from(["balanced", "selection", "1/3"]),
+    st.data(),
 )
 def test_the_pair_is_the_least_above_every_edge(budget: ApproxDP, boundary: str, data: st.DataObject) -> None:
     build = {"balanced": balanced, "selection": partition_selection}.get(boundary, lambda b: with_boundary(b, boundary))
@@ -69,7 +71,7 @@ def test_the_pair_is_the_least_above_every_edge(budget: ApproxDP, boundary: str,
     alpha = data.draw(st.fractions(0, 50, max_denominator=100))
     assert pair.delta(alpha) == max(0, 1 - alpha, *(enumerated([edge], alpha) for edge in edges(yes(table))))
     assert pair_of_definition(budget).covers(pair)
-    assert pair.delta(budget.ratio) <= budget.delta  # never looser than it was sold at
+    assert pair.delta(budget.exp_epsilon) <= budget.delta  # never looser than it was sold at
     assert all(a >= b for (_, a), (_, b) in pairwise([(q, _slope(p, q)) for p, q in outcomes(pair)]))
 
 
@@ -138,7 +140,7 @@ def _rounded(pair: DominatingPair) -> DominatingPair:
 
 
 @pytest.mark.parametrize("answers", [1, 2, 5, 12])
-@pytest.mark.parametrize("notion", [TENTH, ApproxDP(ratio="11/10", delta="1/1000"), ApproxDP(ratio=3)], ids=str)
+@pytest.mark.parametrize("notion", [TENTH, ApproxDP(exp_epsilon="11/10", delta="1/1000"), ApproxDP(exp_epsilon=3)], ids=str)
 def test_a_notion_is_composed_without_discretisation(notion: ApproxDP, answers: int) -> None:
     """Both losses are on the grid: the claim is the optimal composition of (ε, δ), to a millionth."""
     pair = pair_of_definition(notion)
@@ -225,10 +227,10 @@ def test_too_many_answers_are_refused() -> None:
 def test_covers_is_exact() -> None:
     whole = pair_of_definition(TENTH)
     assert whole.covers(whole)
-    assert not pair_of_definition(ApproxDP(ratio=2, delta="1/11")).covers(whole)
-    assert not pair_of_definition(ApproxDP(ratio="19/10", delta="1/10")).covers(whole)
-    assert whole.covers(pair_of_definition(ApproxDP(ratio="19/10", delta="1/11")))
-    assert not pair_of_definition(ApproxDP(ratio=2)).covers(whole)
+    assert not pair_of_definition(ApproxDP(exp_epsilon=2, delta="1/11")).covers(whole)
+    assert not pair_of_definition(ApproxDP(exp_epsilon="19/10", delta="1/10")).covers(whole)
+    assert whole.covers(pair_of_definition(ApproxDP(exp_epsilon="19/10", delta="1/11")))
+    assert not pair_of_definition(ApproxDP(exp_epsilon=2)).covers(whole)
 
 
 def test_the_extra_is_named() -> None:
@@ -246,7 +248,7 @@ def test_the_extra_is_named() -> None:
 def least_delta(each: ApproxDP, answers: int, epsilon: Fraction) -> gmpy2.mpfr:
     """The least δ of `answers` at one notion (Kairouz, Oh and Viswanath 2015, Theorem 3.3), to 4000 bits."""
     with gmpy2.context(precision=4000, emin=-(10**8), emax=10**8):
-        e, d, at = (gmpy2.mpfr(gmpy2.mpq(Fraction(x))) for x in (each.exponent or 0, each.delta, epsilon))
+        e, d, at = (gmpy2.mpfr(gmpy2.mpq(Fraction(x))) for x in (each.epsilon_exact or 0, each.delta, epsilon))
         up = gmpy2.exp(e) / (1 + gmpy2.exp(e))
         missed = gmpy2.mpfr(0)
         for i in range(answers + 1):

@@ -33,7 +33,7 @@ def test_partition_selection_is_the_published_rule(epsilon: float, delta: float,
 
 
 def test_partition_selection_exactly() -> None:
-    rule = partition_selection(ApproxDP(ratio="3/2", delta="1/10"))
+    rule = partition_selection(ApproxDP(exp_epsilon="3/2", delta="1/10"))
     assert [rule.yes(n - 1) for n in (2, 3, 4, 6)] == [Fraction(x) for x in ("1/4", "19/40", "43/60", "133/135")]
 
 
@@ -71,14 +71,14 @@ def test_closed_form_is_recurrence_is_propagation(privacy: ApproxDP, m: Fraction
 
 
 def test_levels_that_nothing_can_flip() -> None:
-    for budget in (ApproxDP(ratio=2), ApproxDP(1), ApproxDP(1e-12)):
+    for budget in (ApproxDP(exp_epsilon=2), ApproxDP(1), ApproxDP(1e-12)):
         line = balanced(budget)
         assert line.truth(math.inf) == line.truth(-math.inf) == line.yes(NEVER) == 1
         assert line.yes(np.array([NEVER, -1 - NEVER])).tolist() == [1, 0]
 
 
 def test_the_red_side_follows_from_the_blue_one() -> None:
-    privacy = ApproxDP(ratio="1.3", delta="0.1")
+    privacy = ApproxDP(exp_epsilon="1.3", delta="0.1")
     line = with_boundary(privacy, "0.2")
     assert line.red == Fraction(12, 13)
     assert line.certain == (6, 1)
@@ -86,7 +86,7 @@ def test_the_red_side_follows_from_the_blue_one() -> None:
 
 
 def test_levels_of_other_types() -> None:
-    line = balanced(ApproxDP(ratio=2))
+    line = balanced(ApproxDP(exp_epsilon=2))
     assert line.error(np.int64(70)) == line.error(70) == Fraction(1, 3 * 2**70)
     assert line.truth(np.array([np.inf, 0.0, -np.inf])).tolist() == [1, Fraction(2, 3), 1]
     with pytest.raises(DuotoneError, match="whole numbers"):
@@ -99,7 +99,7 @@ def test_far_levels_in_one_call() -> None:
 
 
 def test_tradeoff_is_the_frontier() -> None:
-    privacy = ApproxDP(ratio=2, delta="0.1")
+    privacy = ApproxDP(exp_epsilon=2, delta="0.1")
     curve = dict(tradeoff(privacy, 11))
     assert (curve[Fraction(0)], curve[Fraction(1)], curve[Fraction(7, 10)]) == (1, Fraction(1, 10), Fraction(7, 10))
     assert all(isinstance(x, float) for point in tradeoff(ApproxDP(1)) for x in point)

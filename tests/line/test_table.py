@@ -32,7 +32,7 @@ usable = st.one_of(exact_budgets, float_budgets).filter(
 def test_line_tables_are_private_as_integers_and_close(privacy: ApproxDP, m: Any) -> None:
     for line in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, m)):
         table = line_table(line)
-        one, ratio, delta = 2**table.bits, privacy.ratio, Fraction(privacy.delta)
+        one, ratio, delta = 2**table.bits, privacy.exp_epsilon, Fraction(privacy.delta)
         assert table.bits >= 64
         assert 0 <= table.loss < Fraction(1, 2**60)
         levels = range(-len(table.red) - 1, len(table.blue) + 1)
@@ -90,7 +90,7 @@ def test_graph_tables(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObje
 
 
 def test_values_that_just_fit_still_fit_on_the_grid() -> None:
-    privacy = ApproxDP(ratio="1.1")
+    privacy = ApproxDP(exp_epsilon="1.1")
     allowed = privacy.iterate("0.6", 3)[0]
     table = graph_table(families.figure_2(), privacy, {"h": "0.6", "l": allowed})
     assert table.mechanism().check(privacy).holds
@@ -102,7 +102,7 @@ def test_values_that_just_fit_still_fit_on_the_grid() -> None:
 @given(usable, st.sampled_from([0, Fraction(1, 3), Fraction(9, 10), 1, 1e-20, 0.7]))
 def test_entries_are_fractions_rounded_down_step_by_step(privacy: ApproxDP, m: Any) -> None:
     """The integers against exact fractions: each entry is φ of the one before, rounded down, and the last one stays."""
-    y, d = privacy.ratio, Fraction(privacy.delta)
+    y, d = privacy.exp_epsilon, Fraction(privacy.delta)
     for line in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, m)):
         table = line_table(line)
         for side in (table.blue, table.red):
@@ -114,7 +114,7 @@ def test_entries_are_fractions_rounded_down_step_by_step(privacy: ApproxDP, m: A
 @given(st.one_of(exact_budgets, float_budgets), st.integers(2, 200), st.data())
 def test_a_step_on_integers_is_the_step_on_fractions(privacy: ApproxDP, bits: int, data: st.DataObject) -> None:
     one = 2**bits
-    meet = int((1 - Fraction(privacy.delta)) / (1 + privacy.ratio) * one)
+    meet = int((1 - Fraction(privacy.delta)) / (1 + privacy.exp_epsilon) * one)
     t = data.draw(st.one_of(st.integers(0, one), st.integers(max(meet - 2, 0), min(meet + 2, one))))
     for up in (False, True):
         rounded = Rounded(privacy, bits, up=up)
@@ -126,7 +126,7 @@ def test_a_million_levels_take_seconds() -> None:
     """They took minutes. The time-out is generous; the answer must be exact."""
     code = (
         "from duotone import *; from duotone.line.table import line_table; "
-        "a, b = line_table(balanced(ApproxDP(ratio=1, delta='1e-6'))), line_table(balanced(ApproxDP('0.0001'))); "
+        "a, b = line_table(balanced(ApproxDP(exp_epsilon=1, delta='1e-6'))), line_table(balanced(ApproxDP('0.0001'))); "
         "print(len(a.blue), len(b.red), len(a.certificate()['blue']), a.blue[1] - a.blue[0] == 2**128 // 10**6)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
@@ -139,12 +139,12 @@ def test_what_would_take_minutes_is_refused() -> None:
 
 
 def test_budgets_at_the_edges() -> None:
-    assert line_table(with_boundary(ApproxDP(ratio=1), "1/3")).blue == (2**128 // 3,)
+    assert line_table(with_boundary(ApproxDP(exp_epsilon=1), "1/3")).blue == (2**128 // 3,)
     assert len(line_table(with_boundary(ApproxDP(1), "1e-400")).blue) > 1000
     for epsilon in ("1000.1", "8191.3"):
         privacy = ApproxDP(epsilon)
-        assert privacy.ratio < exp_bounds(Fraction(epsilon))[0]
-        assert privacy.above().ratio > exp_bounds(Fraction(epsilon))[1]
+        assert privacy.exp_epsilon < exp_bounds(Fraction(epsilon))[0]
+        assert privacy.above().exp_epsilon > exp_bounds(Fraction(epsilon))[1]
 
 
 def test_a_table_is_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_a_table_is_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_of_exactly_the_longest_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = balanced(ApproxDP(ratio=2, delta="1/4"))
+    line = balanced(ApproxDP(exp_epsilon=2, delta="1/4"))
     monkeypatch.setattr("duotone.line.table.LONGEST", 2)
     assert line_table(line).blue == (3 * 2**126, 2**128)  # 3/4 and 1
     monkeypatch.setattr("duotone.line.table.LONGEST", 1)
@@ -177,7 +177,7 @@ def test_bits_are_doubled_until_the_loss_is_below_its_bound() -> None:
 
 
 def test_a_boundary_value_has_at_most_20000_characters() -> None:
-    privacy = ApproxDP(ratio=2, delta="1/10")
+    privacy = ApproxDP(exp_epsilon=2, delta="1/10")
     long, longer = (Fraction(10**9998 + 1, 2 * 10**digits) for digits in (9999, 10000))
     assert len(line_table(with_boundary(privacy, long)).certificate()["boundary"]) == 20_000
     with pytest.raises(DuotoneError, match="too many digits"):
@@ -185,7 +185,7 @@ def test_a_boundary_value_has_at_most_20000_characters() -> None:
 
 
 def test_a_certificate_writes_a_boundary_value_as_a_fraction() -> None:
-    graph, privacy = families.figure_2(), ApproxDP(ratio=2, delta="1/10")
+    graph, privacy = families.figure_2(), ApproxDP(exp_epsilon=2, delta="1/10")
     assert graph_table(graph, privacy, "0.60").certificate()["boundary"] == "3/5"
     assert graph_table(graph, privacy, {"h": "0.6", "l": 0.5}).certificate()["boundary"] == {"h": "3/5", "l": "1/2"}
     assert line_table(with_boundary(privacy, "0.6")).certificate()["boundary"] == "3/5"
@@ -194,7 +194,7 @@ def test_a_certificate_writes_a_boundary_value_as_a_fraction() -> None:
 def test_nobody_holds_down_what_is_certain() -> None:
     """Balanced, with e^ε = 2 and δ = 1/4: 3/4 at the boundary, which is fixed, and 1 beyond it."""
     graph = families.votes(5).graph()
-    table = graph_table(graph, ApproxDP(ratio=2, delta="1/4"))
+    table = graph_table(graph, ApproxDP(exp_epsilon=2, delta="1/4"))
     assert {Fraction(t, 2**table.bits) for t in table.truth} == {Fraction(3, 4), Fraction(1)}
     assert set(table.witness) == {None}
 

@@ -28,7 +28,7 @@ NAN = float("nan")
 @given(exact_budgets, probabilities, probabilities)
 def test_step_is_definition_1(privacy: ApproxDP, p: Fraction, q: Fraction) -> None:
     both = p <= privacy.step(q) and q <= privacy.step(p)
-    assert both == indistinguishable(p, q, privacy.ratio, Fraction(privacy.delta))
+    assert both == indistinguishable(p, q, privacy.exp_epsilon, Fraction(privacy.delta))
 
 
 @given(exact_budgets, probabilities, probabilities)
@@ -58,14 +58,14 @@ def test_float_step_never_exceeds_the_exact_one(privacy: ApproxDP, x: float) -> 
 
 
 def test_arrays_of_fractions() -> None:
-    exact = ApproxDP(ratio=2, delta="1/10")
+    exact = ApproxDP(exp_epsilon=2, delta="1/10")
     fractions = np.array([Fraction(i, 4) for i in range(5)], dtype=object)
     assert exact.step(fractions).tolist() == [exact.step(v) for v in fractions.tolist()]
 
 
 @pytest.mark.parametrize("epsilon", ["1", "0.1", "1/3", "1e-9", "700", 5e-324, 1e-300, 20.0])
 def test_ratio_is_just_below_the_exponential(epsilon: str | float) -> None:
-    ratio = ApproxDP(epsilon).ratio
+    ratio = ApproxDP(epsilon).exp_epsilon
     given = Fraction(epsilon)
     with gmpy2.context(precision=4000):
         excess = gmpy2.expm1(gmpy2.mpfr(gmpy2.mpq(given.numerator, given.denominator)))
@@ -80,8 +80,8 @@ def test_huge_epsilon() -> None:
     assert free.step(1e-300) > 0.999999
     assert free.iterate(0.5, 1)[1] == pytest.approx(0, abs=1e-300)
     assert 0.999999 < balanced(free).blue < 1
-    assert ApproxDP("1e400").ratio == free.ratio
-    assert ApproxDP(ratio=Fraction(10) ** 400).step(Fraction(1, 2)) == 1 - Fraction(1, 2 * 10**400)
+    assert ApproxDP("1e400").exp_epsilon == free.exp_epsilon
+    assert ApproxDP(exp_epsilon=Fraction(10) ** 400).step(Fraction(1, 2)) == 1 - Fraction(1, 2 * 10**400)
 
 
 def test_no_budget_at_all() -> None:
@@ -102,11 +102,11 @@ def test_no_budget_at_all() -> None:
         ({"epsilon": 1, "delta": 1}, r"delta must be in \[0, 1\), got 1"),
         ({"epsilon": 1, "delta": NAN}, r"delta must be in \[0, 1\), got nan"),
         ({"epsilon": 1, "delta": "-1/10"}, "delta must be"),
-        ({"ratio": "1/2"}, "ratio must be finite and at least 1, got 1/2"),
-        ({"ratio": NAN}, "ratio must be finite"),
-        ({"ratio": math.inf}, "ratio must be finite"),
-        ({}, "give epsilon or ratio"),
-        ({"epsilon": 1, "ratio": 2}, "one of the two"),
+        ({"exp_epsilon": "1/2"}, r"e\^epsilon must be finite and at least 1, got 1/2"),
+        ({"exp_epsilon": NAN}, r"e\^epsilon must be finite"),
+        ({"exp_epsilon": math.inf}, r"e\^epsilon must be finite"),
+        ({}, "give epsilon or exp_epsilon"),
+        ({"epsilon": 1, "exp_epsilon": 2}, "one of the two"),
         ({"epsilon": "one"}, "epsilon must be a decimal or a fraction"),
         ({"epsilon": "1/0"}, "epsilon must be a decimal or a fraction"),
         ({"epsilon": [1]}, "epsilon must be a number, got list"),
@@ -128,15 +128,15 @@ def test_bad_probabilities(x: Any) -> None:
 
 
 @given(exact_budgets, probabilities, st.integers(0, 25))
-@example(ApproxDP(ratio=2, delta=0), Fraction(0), 5)  # R = 1 with δ = 0: the truth is never told
+@example(ApproxDP(exp_epsilon=2, delta=0), Fraction(0), 5)  # R = 1 with δ = 0: the truth is never told
 @example(ApproxDP(0, "1/10"), Fraction(1, 5), 5)  # ε = 0
-@example(ApproxDP(ratio="1.3", delta="0.1"), Fraction(12, 13), 3)  # the paper's τ = −2
+@example(ApproxDP(exp_epsilon="1.3", delta="0.1"), Fraction(12, 13), 3)  # the paper's τ = −2
 def test_closed_form_is_the_recurrence(privacy: ApproxDP, x: Fraction, n: int) -> None:
     truth, pieces = x, 0
     for i in range(n):
-        first = privacy.ratio * truth + Fraction(privacy.delta)
-        second = 1 - (1 - truth - Fraction(privacy.delta)) / privacy.ratio
-        if first < second and privacy.ratio > 1:
+        first = privacy.exp_epsilon * truth + Fraction(privacy.delta)
+        second = 1 - (1 - truth - Fraction(privacy.delta)) / privacy.exp_epsilon
+        if first < second and privacy.exp_epsilon > 1:
             assert i == pieces, "the first piece is never taken again after the second"
             pieces += 1
         truth = min(Fraction(1), first, second)
@@ -154,7 +154,7 @@ def _steps(privacy: ApproxDP, x: float, n: int) -> Fraction:
 
 
 def _next(privacy: ApproxDP, x: Fraction) -> Fraction:
-    y, d = privacy.ratio, Fraction(privacy.delta)
+    y, d = privacy.exp_epsilon, Fraction(privacy.delta)
     return min(Fraction(1), y * x + d, 1 - (1 - x - d) / y)
 
 
@@ -184,8 +184,13 @@ def test_float_errors_are_right_next_to_where_they_become_0(epsilon: float, delt
     last = privacy.certain_after(x)
     if last > 300:
         # δ chosen so that the last step is tiny: the error after one step of the second piece, times 1 ± 2^-40
-        exact = ApproxDP(ratio=privacy.ratio)
-        delta = float((1 - Fraction(exact.step(Fraction(1, 2)))) * (privacy.ratio - 1) / (privacy.ratio**7 - 1) / privacy.ratio)
+        exact = ApproxDP(exp_epsilon=privacy.exp_epsilon)
+        delta = float(
+            (1 - Fraction(exact.step(Fraction(1, 2))))
+            * (privacy.exp_epsilon - 1)
+            / (privacy.exp_epsilon**7 - 1)
+            / privacy.exp_epsilon
+        )
         privacy, x = ApproxDP(epsilon, min(delta * (1 - 2**-40), 0.5)), 0.5
         last = privacy.certain_after(x)
     assert last <= 300
@@ -220,7 +225,7 @@ def test_far_away_against_high_precision(epsilon: float, delta: float, x: float)
 def _high_precision(privacy: ApproxDP, x: float, n: int) -> tuple[float, float]:
     """Theorem 4 as printed, with 3,000 bits and without care."""
     with gmpy2.context(precision=3000, emax=2**40, emin=-(2**40)):
-        y = gmpy2.mpfr(gmpy2.mpq(privacy.ratio.numerator, privacy.ratio.denominator))
+        y = gmpy2.mpfr(gmpy2.mpq(privacy.exp_epsilon.numerator, privacy.exp_epsilon.denominator))
         e, d, r = gmpy2.log(y), gmpy2.mpfr(float(privacy.delta)), 1 - gmpy2.mpfr(x)
         if r == 1 and d == 0:
             return 0.0, 1.0
@@ -241,7 +246,7 @@ def _high_precision(privacy: ApproxDP, x: float, n: int) -> tuple[float, float]:
 def test_exact_probabilities_of_many_distances(ratio: str, start: str, by_hand: str) -> None:
     """With δ = 1/10: 2·0.2 + 0.1 = 0.5, 1 − (1 − 0.5 − 0.1)/2 = 0.8, …"""
     expected = [Fraction(x) for x in by_hand.split()]
-    privacy = ApproxDP(ratio=ratio, delta="1/10")
+    privacy = ApproxDP(exp_epsilon=ratio, delta="1/10")
     truth, error = privacy.iterate(start, np.array([[*range(len(expected))], [10**18] * len(expected)]))
     assert truth.tolist() == [expected, [1] * len(expected)]
     assert error.tolist() == [[1 - x for x in expected], [0] * len(expected)]
@@ -252,7 +257,7 @@ def test_exact_probabilities_of_many_distances(ratio: str, start: str, by_hand: 
 @pytest.mark.parametrize("delta", ["1/10", "1/100", "1/1000"])
 @pytest.mark.parametrize("x", ["0", "1/1000", "1/50", "1/3"])
 def test_certainty_comes_after_as_many_steps_as_are_counted_one_by_one(ratio: str, delta: str, x: str) -> None:
-    privacy, truth, steps = ApproxDP(ratio=ratio, delta=delta), Fraction(x), 0
+    privacy, truth, steps = ApproxDP(exp_epsilon=ratio, delta=delta), Fraction(x), 0
     while truth < 1:
         truth, steps = _next(privacy, truth), steps + 1
     assert privacy.certain_after(x) == steps
@@ -260,19 +265,19 @@ def test_certainty_comes_after_as_many_steps_as_are_counted_one_by_one(ratio: st
 
 def test_numbers_of_steps_are_counted_up_to_2_to_the_1000() -> None:
     for steps, counted in ((2**1000 - 1, float(2**1000 - 1)), (2**999 + 1, float(2**999 + 1)), (2**1000, math.inf)):
-        assert ApproxDP(ratio=1, delta=Fraction(1, steps)).certain_after(0) == counted
+        assert ApproxDP(exp_epsilon=1, delta=Fraction(1, steps)).certain_after(0) == counted
     for bits, counted in ((1000, math.log(2) * 2.0**1000), (1001, math.inf)):  # ln 2 / ln(1 + 2^-bits) steps double a number
         gain = Fraction(1, 2**bits)
-        assert ApproxDP(ratio=1 + gain).transition("1/4") == pytest.approx(counted)
-        assert ApproxDP(ratio=1 + gain, delta=gain / 2).certain_after("1/2") == pytest.approx(counted)
+        assert ApproxDP(exp_epsilon=1 + gain).transition("1/4") == pytest.approx(counted)
+        assert ApproxDP(exp_epsilon=1 + gain, delta=gain / 2).certain_after("1/2") == pytest.approx(counted)
 
 
 def test_exact_values_too_long_to_write_are_refused() -> None:
-    assert ApproxDP(ratio=2, delta="1/10").iterate(Fraction(1, 2), 10**18)[0] == 1
-    assert ApproxDP(ratio=2).iterate(0, 10**18) == (0, 1)  # no truth at the boundary, and none anywhere
+    assert ApproxDP(exp_epsilon=2, delta="1/10").iterate(Fraction(1, 2), 10**18)[0] == 1
+    assert ApproxDP(exp_epsilon=2).iterate(0, 10**18) == (0, 1)  # no truth at the boundary, and none anywhere
     for steps in (2**24 + 1, 10**18):
         with pytest.raises(DuotoneError, match="too long to write down"):
-            ApproxDP(ratio=2).iterate(Fraction(1, 2), steps)
+            ApproxDP(exp_epsilon=2).iterate(Fraction(1, 2), steps)
     with pytest.raises(DuotoneError, match="at least 0"):
         ApproxDP(1).iterate(0.5, -1)
 
@@ -301,45 +306,47 @@ def test_certain_distance_matches_the_published_formula(epsilon: float, delta: f
 @given(st.lists(st.tuples(probabilities, probabilities), min_size=1, max_size=5), st.fractions(0, Fraction(1, 2)))
 def test_tightest(pairs: list[tuple[Fraction, Fraction]], delta: Fraction) -> None:
     def private(notion: ApproxDP) -> bool:
-        return all(indistinguishable(p, q, notion.ratio, Fraction(notion.delta)) for p, q in pairs)
+        return all(indistinguishable(p, q, notion.exp_epsilon, Fraction(notion.delta)) for p, q in pairs)
 
     try:
         least = ApproxDP.tightest(pairs, delta=delta)
     except DuotoneError:
-        assert not private(ApproxDP(ratio=10**9, delta=delta))
+        assert not private(ApproxDP(exp_epsilon=10**9, delta=delta))
     else:
         assert private(least)
-        assert least.ratio == 1 or not private(ApproxDP(ratio=1 + (least.ratio - 1) * Fraction(999, 1000), delta=delta))
+        assert least.exp_epsilon == 1 or not private(
+            ApproxDP(exp_epsilon=1 + (least.exp_epsilon - 1) * Fraction(999, 1000), delta=delta)
+        )
     try:
-        least = ApproxDP.tightest(pairs, ratio=2)
+        least = ApproxDP.tightest(pairs, exp_epsilon=2)
     except DuotoneError:
         assert any({p, q} == {0, 1} for p, q in pairs)
     else:
         assert private(least)
-        assert least.delta == 0 or not private(ApproxDP(ratio=2, delta=Fraction(least.delta) * Fraction(999, 1000)))
+        assert least.delta == 0 or not private(ApproxDP(exp_epsilon=2, delta=Fraction(least.delta) * Fraction(999, 1000)))
 
 
 @given(st.one_of(exact_budgets, float_budgets), st.integers(1, 50))
 def test_shares_of_a_budget_never_exceed_it(privacy: ApproxDP, parts: int) -> None:
     share = privacy.split(parts)
     assert Fraction(share.delta) * parts == Fraction(privacy.delta)
-    assert (share.ratio**parts - 1) * (1 + Fraction(1, 2**100)) >= privacy.ratio - 1
-    if privacy.exponent is None:
-        assert share.ratio**parts <= privacy.ratio
+    assert (share.exp_epsilon**parts - 1) * (1 + Fraction(1, 2**100)) >= privacy.exp_epsilon - 1
+    if privacy.epsilon_exact is None:
+        assert share.exp_epsilon**parts <= privacy.exp_epsilon
         return
-    assert share.exponent is not None
-    assert share.exponent * parts == privacy.exponent
+    assert share.epsilon_exact is not None
+    assert share.epsilon_exact * parts == privacy.epsilon_exact
     exact = Context(prec=1200)
-    power = exact.exp(exact.divide(Decimal(share.exponent.numerator), Decimal(share.exponent.denominator)))
-    assert share.ratio <= Fraction(power) * (1 + Fraction(1, 10**1190))  # another library's e^ε
+    power = exact.exp(exact.divide(Decimal(share.epsilon_exact.numerator), Decimal(share.epsilon_exact.denominator)))
+    assert share.exp_epsilon <= Fraction(power) * (1 + Fraction(1, 10**1190))  # another library's e^ε
 
 
 def test_notions_are_equal_only_if_their_epsilon_is() -> None:
     """Ratios have 128 bits: far more ε than ratios, and two ε of one ratio are two charges."""
     near = [ApproxDP(f"0.5{'0' * 50}{digit}") for digit in range(5)]
-    assert len({privacy.ratio for privacy in near}) == 1
+    assert len({privacy.exp_epsilon for privacy in near}) == 1
     assert len(set(near)) == 5
-    assert ApproxDP(0, "0.1") != ApproxDP(ratio=1, delta="0.1")
+    assert ApproxDP(0, "0.1") != ApproxDP(exp_epsilon=1, delta="0.1")
     assert ApproxDP(1) == ApproxDP("1") == ApproxDP(1.0)
 
 
@@ -348,22 +355,22 @@ def test_beyond_the_largest_epsilon_there_is_one_notion() -> None:
 
 
 def test_a_ratio_is_read_as_it_was_written_down() -> None:
-    assert ApproxDP.from_ratio("3/2", "1/10") == ApproxDP(ratio="3/2", delta="1/10")
-    long = ApproxDP(8192).ratio  # too long to be asked for, and yet somebody's budget
-    assert ApproxDP.from_ratio(long, "1/10").ratio == long
+    assert ApproxDP.from_exp_epsilon("3/2", "1/10") == ApproxDP(exp_epsilon="3/2", delta="1/10")
+    long = ApproxDP(8192).exp_epsilon  # too long to be asked for, and yet somebody's budget
+    assert ApproxDP.from_exp_epsilon(long, "1/10").exp_epsilon == long
     for below in ("1/2", 0, -3, "0.999999", NAN, math.inf):
-        with pytest.raises(DuotoneError, match="ratio must be finite and at least 1"):
-            ApproxDP.from_ratio(below, 0)
-    with pytest.raises(DuotoneError, match="ratio has too many digits"):
-        ApproxDP.from_ratio(2**11821, 0)
+        with pytest.raises(DuotoneError, match=r"e\^epsilon must be finite and at least 1"):
+            ApproxDP.from_exp_epsilon(below, 0)
+    with pytest.raises(DuotoneError, match=r"e\^epsilon has too many digits"):
+        ApproxDP.from_exp_epsilon(2**11821, 0)
     for delta in (1, "-1/10", NAN):
         with pytest.raises(DuotoneError, match="delta must be"):
-            ApproxDP.from_ratio(2, delta)
+            ApproxDP.from_exp_epsilon(2, delta)
 
 
 def test_the_epsilon_of_a_ratio_is_right_to_its_last_bits() -> None:
     for epsilon in (0.0, 1e-300, 1e-9, 0.1, 0.7, 1.0, 1.1, 2.3, 3.7, 9.3, 99.9, 690.1, 700.3, 8000.7):
-        assert ApproxDP.from_ratio(ApproxDP(epsilon).ratio, 0).epsilon == pytest.approx(epsilon, rel=3e-16, abs=0)
+        assert ApproxDP.from_exp_epsilon(ApproxDP(epsilon).exp_epsilon, 0).epsilon == pytest.approx(epsilon, rel=3e-16, abs=0)
 
 
 @pytest.mark.parametrize("epsilon", ["0", "1e-9", "0.3", "1", "60"])
@@ -371,14 +378,14 @@ def test_the_notion_above_allows_more_by_very_little(epsilon: str) -> None:
     power = Fraction(Context(prec=200).exp(Decimal(epsilon)))  # another library's e^ε
     above = ApproxDP(epsilon, "0.1").above()
     assert above.exact
-    assert power <= above.ratio <= power + (power - 1) / 2**119
+    assert power <= above.exp_epsilon <= power + (power - 1) / 2**119
     assert above.delta == Fraction(1, 10)
-    assert ApproxDP(ratio="3/2", delta="0.1").above() == ApproxDP(ratio="3/2", delta="0.1")
+    assert ApproxDP(exp_epsilon="3/2", delta="0.1").above() == ApproxDP(exp_epsilon="3/2", delta="0.1")
 
 
 def test_a_budget_is_divided_among_a_number_of_answers_that_can_be_counted() -> None:
-    assert ApproxDP("1/3").split(2**63 - 1).exponent == Fraction(1, 3 * (2**63 - 1))
-    assert ApproxDP(ratio="4/3", delta="0.1").split(1) == ApproxDP(ratio="4/3", delta="0.1")
+    assert ApproxDP("1/3").split(2**63 - 1).epsilon_exact == Fraction(1, 3 * (2**63 - 1))
+    assert ApproxDP(exp_epsilon="4/3", delta="0.1").split(1) == ApproxDP(exp_epsilon="4/3", delta="0.1")
     for parts in (0, -1, 2**63, 3**50, 1.0, True, "2"):
         with pytest.raises(DuotoneError, match="a whole number of answers, at least 1"):
             ApproxDP(1).split(parts)  # type: ignore[arg-type]
@@ -395,17 +402,17 @@ def test_a_parameter_has_a_bounded_length() -> None:
             ApproxDP(long)
         with pytest.raises(DuotoneError, match="delta has too many digits"):
             ApproxDP(1, long)
-        with pytest.raises(DuotoneError, match="ratio has too many digits"):
-            ApproxDP(ratio=1 + Fraction(long) if isinstance(long, Fraction) else long)
+        with pytest.raises(DuotoneError, match=r"e\^epsilon has too many digits"):
+            ApproxDP(exp_epsilon=1 + Fraction(long) if isinstance(long, Fraction) else long)
     tiny = ApproxDP(5e-324, 5e-324)  # every float is short enough, and so is a share of it
-    assert tiny.split(2**62).exponent == Fraction(5e-324) / 2**62
+    assert tiny.split(2**62).epsilon_exact == Fraction(5e-324) / 2**62
 
 
 def test_an_exact_number_under_a_budget_of_floats() -> None:
     for privacy, x, expected in ((ApproxDP(0.0, 0.0), Fraction(1, 2), 0.5), (ApproxDP(1), Fraction(1), 1.0)):
         assert (type(privacy.step(x)), privacy.step(x)) == (float, expected)
     assert ApproxDP(0.0, 0.0).step(Fraction(1, 3)) == Fraction(1, 3)  # no float is as large and not larger
-    for privacy, kind in ((ApproxDP(1), float), (ApproxDP(ratio=2), Fraction)):
+    for privacy, kind in ((ApproxDP(1), float), (ApproxDP(exp_epsilon=2), Fraction)):
         assert type(privacy.represent(Fraction(1, 4))) is kind
         assert type(privacy.represent(0.25)) is float
 
@@ -413,11 +420,11 @@ def test_an_exact_number_under_a_budget_of_floats() -> None:
 def test_neighbours_that_never_agree_have_no_notion() -> None:
     for pair in ((0, 1), (1, 0)):
         with pytest.raises(DuotoneError, match="never give the same answer"):
-            ApproxDP.tightest([pair], ratio=2)
+            ApproxDP.tightest([pair], exp_epsilon=2)
         with pytest.raises(DuotoneError, match="no finite epsilon"):
             ApproxDP.tightest([pair], delta="0.99")
-    nearly = ApproxDP.tightest([(0, Fraction(99, 100))], ratio=2)
-    assert (nearly.ratio, nearly.delta) == (Fraction(2), Fraction(99, 100))
+    nearly = ApproxDP.tightest([(0, Fraction(99, 100))], exp_epsilon=2)
+    assert (nearly.exp_epsilon, nearly.delta) == (Fraction(2), Fraction(99, 100))
 
 
 def test_tightest_wants_one_of_the_two() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, partition_selection, plotting
 from duotone.release.audit import lower_bound, one_by_one
 
-CLAIM = ApproxDP(ratio=2, delta="1/10")
+CLAIM = ApproxDP(exp_epsilon=2, delta="1/10")
 SURE = 1 - 1e-9
 
 

@@ -79,7 +79,7 @@ def lines(count: int, seed: int) -> Iterator[dict[str, Any]]:
     for _ in range(count):
         delta: Any = rng.choice([0, "1/10", "1e-3", 1e-6, Fraction(1, 3)])
         ratio = str(Fraction(rng.randrange(150, 900), 100))
-        privacy = ApproxDP(ratio=ratio, delta=delta) if rng.random() < 0.5 else ApproxDP(rng.uniform(0.5, 6), delta)
+        privacy = ApproxDP(exp_epsilon=ratio, delta=delta) if rng.random() < 0.5 else ApproxDP(rng.uniform(0.5, 6), delta)
         value = Fraction(rng.randrange(101), 100)
         line = rng.choice([balanced(privacy), partition_selection(privacy), with_boundary(privacy, value)])
         yield json.loads(json.dumps(line_table(line).certificate()))
@@ -119,7 +119,7 @@ def test_every_single_entry_mutation_of_a_line_is_caught() -> None:
 @pytest.mark.slow
 def test_every_single_entry_mutation_of_a_graph_is_caught() -> None:
     rng = random.Random(6)
-    budgets = [ApproxDP(ratio=2, delta="1/10"), ApproxDP(1, 1e-3), ApproxDP(ratio="1.3")]
+    budgets = [ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(1, 1e-3), ApproxDP(exp_epsilon="1.3")]
     boundaries: list[Any] = ["balanced", "3/5", {"h": "0.6", "l": "0.62"}, {"h": "1/2", "l": "3/5"}]
     for privacy, boundary in itertools.product(budgets, boundaries):
         good = json.loads(json.dumps(graph_table(families.figure_2(), privacy, boundary).certificate()))
@@ -171,7 +171,7 @@ def both_reject(certificate: dict[str, Any]) -> bool:
 
 
 def test_a_value_lowered_to_fit_proves_why() -> None:
-    privacy = ApproxDP(ratio="1.1")
+    privacy = ApproxDP(exp_epsilon="1.1")
     table = graph_table(families.figure_2(), privacy, {"h": "0.6", "l": privacy.iterate("0.6", 3)[0]})
     good = json.loads(json.dumps(table.certificate()))
     assert len(good["lowered"]["l"]) == 4
@@ -185,7 +185,7 @@ def test_a_value_lowered_to_fit_proves_why() -> None:
 def test_a_boundary_value_cannot_be_lowered_for_no_reason() -> None:
     """An amplifying budget: 10^-19 at the boundary is certainty one step further, and 0 stays 0."""
     graph = ColouredGraph([("b2", "b1"), ("b1", "r1")], {"b2": "blue", "b1": "blue", "r1": "red"})
-    forged = graph_table(graph, ApproxDP(ratio=10**22), {"b1": "1e-19"}).certificate()
+    forged = graph_table(graph, ApproxDP(exp_epsilon=10**22), {"b1": "1e-19"}).certificate()
     for d, truth in (("b1", 0), ("b2", 0), ("r1", 2 ** forged["bits"])):
         forged["datasets"][d] |= {"truth": str(truth), "error": "0.0" if truth else "1.0"}
     forged["datasets"]["b2"]["from"] = "b1"
@@ -218,7 +218,7 @@ def test_large_good_certificates_take_no_time() -> None:
     for table in (
         graph_table(families.line(2000, 1).graph(), ApproxDP(0.01)),
         line_table(partition_selection(ApproxDP(1, "1e-1000"))),
-        line_table(balanced(ApproxDP(ratio=10**400))),
+        line_table(balanced(ApproxDP(exp_epsilon=10**400))),
     ):
         certificate = json.loads(json.dumps(table.certificate()))
         assert all(check(certificate) for check in CHECKERS)
@@ -253,7 +253,7 @@ def test_what_can_be_written_can_be_proved(
 ) -> None:
     """Any budget: a table is refused in a sentence, or both checkers prove its certificate."""
     try:
-        whole = ApproxDP(ratio=1 + Fraction(size), delta=delta) if as_ratio else ApproxDP(size, delta)
+        whole = ApproxDP(exp_epsilon=1 + Fraction(size), delta=delta) if as_ratio else ApproxDP(size, delta)
         with mock.patch("duotone.line.table.LONGEST", 2**10):  # longer ones differ in nothing but time
             table = line_table(on_line(whole.split(parts), value if boundary == "value" else boundary))
     except DuotoneError as error:
@@ -262,7 +262,7 @@ def test_what_can_be_written_can_be_proved(
     certificate = json.loads(json.dumps(table.certificate()))
     assert prove(certificate).startswith("private and optimal")
     assert tool.check(certificate) == f"{len(table.blue) + len(table.red)} levels"
-    assert "epsilon" in tool.budget(certificate) or table.privacy.exponent is None
+    assert "epsilon" in tool.budget(certificate) or table.privacy.epsilon_exact is None
 
 
 def test_a_value_that_no_certificate_could_write_is_refused() -> None:
@@ -370,7 +370,7 @@ def test_the_tool_says_what_it_proved(tmp_path: Path) -> None:
     graph = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
     long = Fraction(2**90 + 1, 3**55)
     for table, says in (
-        (line_table(balanced(ApproxDP(ratio="3/2"))), "ratio 3/2, delta 0"),
+        (line_table(balanced(ApproxDP(exp_epsilon="3/2"))), "ratio 3/2, delta 0"),
         (graph_table(graph, ApproxDP("0.25", "1/10")), "epsilon 1/4, delta 1/10"),
         (graph_table(graph, ApproxDP(long)), "epsilon at most 7.09"),
     ):

@@ -61,7 +61,7 @@ def good() -> list[dict[str, Any]]:
     )
     fork = ColouredGraph([("a", "r"), ("r", "b"), ("b", "c")], {"a": "blue", "b": "blue", "c": "blue", "r": "red"})
     alone = ColouredGraph([("a", "b")], {"a": "red", "b": "red"})
-    exact, rounded, step = ApproxDP(ratio=2, delta="1/10"), ApproxDP("1/2", "1/5"), ApproxDP(ratio="1.1")
+    exact, rounded, step = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP("1/2", "1/5"), ApproxDP(exp_epsilon="1.1")
     tables: list[LineTable | GraphTable] = [
         line_table(balanced(exact)),
         line_table(balanced(rounded)),
@@ -207,7 +207,7 @@ def test_both_checkers_give_the_same_verdict(seed: int) -> None:
 )  # fmt: skip
 def test_what_once_divided_them_is_refused(change: dict[str, Any]) -> None:
     fork = ColouredGraph([("a", "r"), ("r", "b"), ("b", "c")], {"a": "blue", "b": "blue", "c": "blue", "r": "red"})
-    certificate = graph_table(fork, ApproxDP(ratio=2, delta="1/10"), {"a": "3/10", "b": "7/10"}).certificate()
+    certificate = graph_table(fork, ApproxDP(exp_epsilon=2, delta="1/10"), {"a": "3/10", "b": "7/10"}).certificate()
     for kind in (package_accepts, tool_accepts):
         assert kind(json.dumps(certificate))
         assert not kind(json.dumps({**certificate, **change}))
@@ -281,7 +281,7 @@ def test_a_small_file_of_much_work_is_refused(certificate: dict[str, Any]) -> No
 
 
 def test_a_path_that_lowers_and_comes_back_is_refused() -> None:
-    privacy = ApproxDP(ratio="1.1")
+    privacy = ApproxDP(exp_epsilon="1.1")
     table = graph_table(families.figure_2(), privacy, {"h": "0.6", "l": privacy.iterate("0.6", 3)[0]})
     certificate = json.loads(json.dumps(table.certificate()))
     path = certificate["lowered"]["l"]

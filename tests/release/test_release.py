@@ -181,7 +181,7 @@ def test_bad_level(bad: Any) -> None:
 @pytest.mark.false_alarm(FALSE_ALARM)
 def test_graphs_are_released_by_dataset() -> None:
     graph = families.figure_2()
-    coin = Coin(graph_table(graph, ApproxDP(ratio=2, delta="1/10"), {"h": "0.6", "l": "0.7"}), basis="exact distance")
+    coin = Coin(graph_table(graph, ApproxDP(exp_epsilon=2, delta="1/10"), {"h": "0.6", "l": "0.7"}), basis="exact distance")
     assert coin.answer("a").answer is True
     assert coin.answer("e").answer is False
     n = 10**6

@@ -11,7 +11,7 @@ from duotone import ApproxDP, ColouredGraph
 probabilities = st.fractions(0, 1, max_denominator=60)
 ratios = st.one_of(st.just(Fraction(1)), st.fractions(1, 20, max_denominator=40))
 deltas = st.one_of(st.just(Fraction(0)), st.fractions(0, Fraction(9, 10), max_denominator=50))
-exact_budgets = st.builds(lambda r, d: ApproxDP(ratio=r, delta=d), ratios, deltas)
+exact_budgets = st.builds(lambda r, d: ApproxDP(exp_epsilon=r, delta=d), ratios, deltas)
 float_budgets = st.builds(
     ApproxDP,
     st.one_of(st.just(0.0), st.floats(1e-12, 20), st.floats(0, 700), st.sampled_from([5e-324, 1e-300, 1e-20, 1e308])),

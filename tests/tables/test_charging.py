@@ -147,7 +147,7 @@ BUDGETS = ["0.1", "0.25", "0.3", "1/3", "0.5", "0.7", 1, 2, 0.1, math.log(2), ma
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "parameters", [*({"epsilon": e} for e in BUDGETS), *({"ratio": r} for r in (2, 8, "3/2", 1.1))], ids=str
+    "parameters", [*({"epsilon": e} for e in BUDGETS), *({"exp_epsilon": r} for r in (2, 8, "3/2", 1.1))], ids=str
 )
 def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any]) -> None:
     """1 to 7 questions that share a budget evenly, each of 1 to 6 answers that share it in turn."""
@@ -159,7 +159,7 @@ def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any
             register(ledger, budget)
             sale = Charge(balanced(budget.split(shares).split(parts)), parts)
             charged = [ask(ledger, f"q{i}", sale).left for i in range(shares)]
-            assert charged[-1] == "epsilon 0, delta 0" or "ratio" in parameters
+            assert charged[-1] == "epsilon 0, delta 0" or "exp_epsilon" in parameters
             with pytest.raises(OverBudget):
                 ask(ledger, "one more", Charge(balanced(ApproxDP("1e-30" if "epsilon" in parameters else "1e-9"))))
             assert ledger.verify().holds

@@ -84,9 +84,9 @@ def test_every_kind_of_table(tmp_path: Path) -> None:
 
 def test_keys_come_in_their_own_order_and_shares_are_even() -> None:
     content = pa.table({"a": ["z", "y", "z", "y", "x"] * 9, "b": [2, 1, 1, 2, 1] * 9, "u": range(45)})
-    chosen = select_groups(content, ["a", "b"], ApproxDP(ratio=2**60, delta="0.9"), unit="u", max_groups=3)
+    chosen = select_groups(content, ["a", "b"], ApproxDP(exp_epsilon=2**60, delta="0.9"), unit="u", max_groups=3)
     assert list(chosen.answers) == [("x", 1), ("y", 1), ("y", 2), ("z", 1), ("z", 2)]
-    assert chosen.share == ApproxDP(ratio=2**20, delta="0.3")
+    assert chosen.share == ApproxDP(exp_epsilon=2**20, delta="0.3")
     assert select_groups(content.slice(0, 0), ["a"], SURE).answers == {}
 
 
@@ -96,11 +96,13 @@ def test_columns_may_be_called_anything() -> None:
     names = ["unit", "k0", "order_", "rank_", "m0s", "people", "value", "one", "k0_", "a b", 'q"x', "ü"]
     content = pa.table({name: [0, 0, 1] * 30 for name in names} | {"who": list(range(30)) * 3})
     for name in names:
-        chosen = select_groups(content, [name], ApproxDP(ratio=2**60, delta="0.9"), unit="who", max_groups=2)
+        chosen = select_groups(content, [name], ApproxDP(exp_epsilon=2**60, delta="0.9"), unit="who", max_groups=2)
         assert list(chosen.answers) == [(0,), (1,)]
         quoted = '"' + name.replace('"', '""') + '"'
         question = f"select {quoted}, avg({quoted}) > 1/2 from t group by {quoted}"
-        reply = ask(content, question, ApproxDP(ratio=2**60, delta="0.9"), unit="who", max_groups=2, bounds={name: (0, 1)})
+        reply = ask(
+            content, question, ApproxDP(exp_epsilon=2**60, delta="0.9"), unit="who", max_groups=2, bounds={name: (0, 1)}
+        )
         assert reply.answers == {(0,): False, (1,): True}
 
 

@@ -141,7 +141,7 @@ def reset_clock(
 
 def written(account: Statement) -> dict[str, Any]:
     """A statement as JSON."""
-    from duotone.ledger.privacy_filters import definition_text
+    from duotone.privacy.text import definition_text
 
     registered, (epsilon, delta) = account.registered, account.spent
     charges = [
@@ -211,7 +211,7 @@ def _open(place: str) -> Ledger:
 def _budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
     from duotone.privacy.approx_dp import ApproxDP
 
-    return ApproxDP(epsilon, delta, ratio=ratio)
+    return ApproxDP(epsilon, delta, exp_epsilon=ratio)
 
 
 def _definition(text: str) -> ApproxDP:

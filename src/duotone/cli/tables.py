@@ -225,7 +225,7 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
     from duotone.privacy.numbers import show
 
     return {
-        "ratio": show(prepared.privacy.ratio),
+        "ratio": show(prepared.privacy.exp_epsilon),
         "epsilon": prepared.privacy.epsilon,
         "delta": show(prepared.privacy.delta),
         "parts": prepared.parts,

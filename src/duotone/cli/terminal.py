@@ -38,7 +38,7 @@ def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
 
     if (epsilon is None) == (ratio is None):
         raise DuotoneError("give --epsilon E or --ratio R (which is e^E), one of the two")
-    return ApproxDP(epsilon, delta, ratio=ratio)
+    return ApproxDP(epsilon, delta, exp_epsilon=ratio)
 
 
 def listed(text: str) -> list[str]:

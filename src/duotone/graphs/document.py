@@ -43,7 +43,7 @@ def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
             datasets[name]["no"] = _written(truth)
     return {
         "privacy": {
-            "ratio": show(privacy.ratio),
+            "ratio": show(privacy.exp_epsilon),
             "epsilon": privacy.epsilon,
             "delta": _written(privacy.delta),
         },
@@ -62,7 +62,7 @@ def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
         datasets: Mapping[str, Any] = data["datasets"]
         graph = ColouredGraph([(a, b) for a, b in data["edges"]], {d: entry["colour"] for d, entry in datasets.items()})
         truth = [_truth(d, entry) for d, entry in datasets.items()]
-        privacy = ApproxDP.from_ratio(data["privacy"]["ratio"], data["privacy"]["delta"])
+        privacy = ApproxDP.from_exp_epsilon(data["privacy"]["ratio"], data["privacy"]["delta"])
     except DuotoneError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -43,7 +43,7 @@ class Mechanism:
     >>> second = Mechanism.from_yes(edge, {1: "0.64", 2: "0.27"})
     >>> first.dominates(second), second.dominates(first)
     (False, False)
-    >>> first.check(ApproxDP(ratio=2, delta="1/10")).slack
+    >>> first.check(ApproxDP(exp_epsilon=2, delta="1/10")).slack
     Fraction(0, 1)
     """
 
@@ -121,19 +121,21 @@ class Mechanism:
         i, j = first_pair(self.graph, rank, above, below)
         return Check(bool(worst >= 0), (self.graph.names[i], self.graph.names[j]), worst)
 
-    def tightest(self, *, epsilon: Given | None = None, ratio: Given | None = None, delta: Given | None = None) -> ApproxDP:
+    def tightest(
+        self, *, epsilon: Given | None = None, exp_epsilon: Given | None = None, delta: Given | None = None
+    ) -> ApproxDP:
         """The strongest (ε, δ) the mechanism satisfies: give ε (or e^ε) for the least δ, or δ for the least ε.
 
         >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
         >>> Mechanism.from_yes(edge, {1: "3/4", 2: "1/4"}).tightest(delta=0)
-        ApproxDP(ratio=3, delta=0)
+        ApproxDP(exp_epsilon=3, delta=0)
         """
         yes, rank = self._ranked()
         everyone = np.ones(len(self.graph), dtype=bool)
         above, _ = extremes(self.graph, rank, len(yes), everyone)
         _, below = extremes(self.graph, rank, len(yes), ~everyone)
         pairs = [(yes[c], yes[other]) for side in (above, below) for c, other in enumerate(side) if 0 <= other < len(yes)]
-        return ApproxDP.tightest(pairs, epsilon=epsilon, ratio=ratio, delta=delta)
+        return ApproxDP.tightest(pairs, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
     def dominates(self, other: Mechanism) -> bool:
         """Definition 2. At least as truthful on every dataset: a partial order. The graphs must be equal."""

@@ -41,7 +41,7 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
 
     >>> from duotone import ApproxDP
     >>> from duotone.graphs import families
-    >>> M = design(families.figure_2(), ApproxDP(ratio=2, delta="0.1"), {"h": "0.6", "l": "0.7"})
+    >>> M = design(families.figure_2(), ApproxDP(exp_epsilon=2, delta="0.1"), {"h": "0.6", "l": "0.7"})
     >>> [str(M.yes[d]) for d in "abgkc"], [str(M.no[d]) for d in "qinmdo"]
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
@@ -64,7 +64,7 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
 
     >>> from duotone import ApproxDP
     >>> g = ColouredGraph([("a", "r"), ("r", "b")], {"a": "blue", "r": "red", "b": "blue"})
-    >>> improvable(g, ApproxDP(ratio=2, delta="1/10"), {"a": "3/10", "b": "7/10"})
+    >>> improvable(g, ApproxDP(exp_epsilon=2, delta="1/10"), {"a": "3/10", "b": "7/10"})
     {'a': Fraction(7, 10)}
     """
     if isinstance(boundary, str) and boundary == "balanced":

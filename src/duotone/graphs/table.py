@@ -76,7 +76,7 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
 
     >>> from duotone import ApproxDP
     >>> from duotone.graphs import families
-    >>> table = graph_table(families.votes(3).graph(), ApproxDP(ratio=2, delta="1/10"))
+    >>> table = graph_table(families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10"))
     >>> round(table.yes("111") / 2**table.bits, 12)
     0.9
     """

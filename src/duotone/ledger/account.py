@@ -10,11 +10,12 @@ from typing import Any
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
 from duotone.ledger.planned_composition import filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter, read
+from duotone.ledger.privacy_filters import PrivacyFilter
 from duotone.ledger.stores import Pages, Row, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import read_definition
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def load(entries: Pages, dataset: str) -> tuple[Registered, State]:
         known = f"it has {', '.join(others)}: name one of these, or register a new one" if others else "register it first"
         raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {known}")
     body = intact(entries, first)
-    budget = read(body["budget"])
+    budget = read_definition(body["budget"])
     registered = Registered(dataset, budget, body["unit"], body["neighbours"], filter_of(budget, body))
     return registered, State.of(intact(entries, last))
 
@@ -150,7 +151,7 @@ def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRe
         at=at(body),
         by=body.get("by"),
         question=body["question"],
-        privacy=read(body["notion"]),
+        privacy=read_definition(body["notion"]),
         answers=body["answers"],
         again=bool(body["again"]),
         answered=answer is not None,

@@ -16,9 +16,9 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.privacy_filters import read
 from duotone.ledger.stores import Row
 from duotone.ledger.sums import Spent, exactly
+from duotone.privacy.text import read_definition
 
 VERSION = 2
 LONGEST_LABEL = 200
@@ -56,7 +56,9 @@ class State:
     @cached_property
     def spent(self) -> Spent:
         """What was charged."""
-        return self.sums if isinstance(self.sums, Spent) else exactly((read(text), n) for text, n in self.sums.items())
+        return (
+            self.sums if isinstance(self.sums, Spent) else exactly((read_definition(text), n) for text, n in self.sums.items())
+        )
 
     @property
     def unanswered(self) -> int:
@@ -78,7 +80,7 @@ class State:
     def _sums(self, body: Body) -> Spent | Mapping[str, int]:
         charged = body["kind"] == "charge"
         if body["v"] == VERSION:
-            return self.spent.plus(read(body["notion"]), body["answers"]) if charged else self.spent.bounded()
+            return self.spent.plus(read_definition(body["notion"]), body["answers"]) if charged else self.spent.bounded()
         if isinstance(self.sums, Spent):
             raise DuotoneError("an entry of version 1 does not follow one of version 2")
         if not charged:

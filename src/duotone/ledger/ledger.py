@@ -15,7 +15,7 @@ from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Receipt, Registered, Statement, intact, load, names, statement
 from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
 from duotone.ledger.planned_composition import choose
-from duotone.ledger.privacy_filters import Charge, RuleName, boundary_text, read, short, write
+from duotone.ledger.privacy_filters import Charge, RuleName, boundary_text, short, write
 from duotone.ledger.question_lock import Turns
 from duotone.ledger.stores import Pages, Store, open_store
 from duotone.ledger.stores.backup import new_file
@@ -23,6 +23,7 @@ from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import read_definition
 
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
@@ -80,7 +81,7 @@ class Ledger:
         labels = {"dataset": dataset, "unit": unit, "version": version}
         if not isinstance(budget, ApproxDP):
             raise DuotoneError("a budget is an ApproxDP")
-        budget = read(write(budget))
+        budget = read_definition(write(budget))
         short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
         chosen = choose(budget, rule, answers_at, boundaries)
         body = {name: _label(value, name) for name, value in labels.items()}

@@ -80,7 +80,7 @@ def pair_of(*tables: LineTable) -> DominatingPair:
 
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
-    >>> table = line_table(balanced(ApproxDP(ratio=2, delta="1/10")))
+    >>> table = line_table(balanced(ApproxDP(exp_epsilon=2, delta="1/10")))
     >>> round(float(pair_of(table).delta(2)), 12), pair_of_definition(table.privacy).covers(pair_of(table))
     (0.1, True)
     """
@@ -97,7 +97,7 @@ def pair_of(*tables: LineTable) -> DominatingPair:
 def pair_of_definition(privacy: ApproxDP) -> DominatingPair:
     """The least pair above every mechanism that satisfies a privacy definition: φ itself, whatever the boundary.
 
-    >>> [tuple(map(str, corner)) for corner in pair_of_definition(ApproxDP(ratio=2, delta="1/10")).corners]
+    >>> [tuple(map(str, corner)) for corner in pair_of_definition(ApproxDP(exp_epsilon=2, delta="1/10")).corners]
     [('0', '0'), ('0', '1/10'), ('3/10', '7/10'), ('9/10', '1'), ('1', '1')]
     """
     exact = privacy.exactly()

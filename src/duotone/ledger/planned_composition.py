@@ -31,8 +31,6 @@ from duotone.ledger.privacy_filters import (
     PrivacyFilter,
     RuleName,
     boundary_text,
-    definition_text,
-    read,
     write,
 )
 from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
@@ -40,6 +38,7 @@ from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import float_above, float_below, number
+from duotone.privacy.text import definition_text, read_definition
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class PlannedComposition:
         """
         if not (
             Fraction(self.budget.delta) >= LEAST
-            and (self.answers_at.ratio == 1 or SHORTEST <= self.answers_at.epsilon <= LONGEST)
+            and (self.answers_at.exp_epsilon == 1 or SHORTEST <= self.answers_at.epsilon <= LONGEST)
         ):
             return ()
         any_boundary = losses(pair_of_definition(self.answers_at), self.answers_at.epsilon, fine=1)
@@ -143,7 +142,7 @@ def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, bounda
     if name == "plan":
         if answers_at is None:
             raise DuotoneError("a plan needs the privacy definition of each of its answers: give answers_at")
-        return PlannedComposition.most(budget, read(write(answers_at)), tuple(map(boundary_text, boundaries)))
+        return PlannedComposition.most(budget, read_definition(write(answers_at)), tuple(map(boundary_text, boundaries)))
     if answers_at is not None or boundaries:
         raise DuotoneError("answers_at and boundaries are for the rule plan: leave them out, or choose that rule")
     return filter_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
@@ -159,5 +158,5 @@ def filter_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:
         count, boundaries = written["count"], written["boundaries"]
         if not (type(count) is int and 1 <= count <= MOST and all(isinstance(each, str) for each in boundaries)):
             raise DuotoneError(f"a plan has from 1 to {MOST} answers, and boundaries as text")
-        return PlannedComposition(budget, read(written["answers_at"]), tuple(boundaries), count)
+        return PlannedComposition(budget, read_definition(written["answers_at"]), tuple(boundaries), count)
     raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']!s:.60}")

@@ -7,7 +7,6 @@ filter that is proved for that; which one a dataset has is fixed when it is regi
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,13 +18,12 @@ from duotone.ledger.loss_distributions import MOST
 from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.line.table import LineTable, line_table
-from duotone.privacy.approx_dp import LARGEST_EPSILON, ApproxDP
-from duotone.privacy.numbers import exp_below, number, probability, show
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import exp_below, probability, show
+from duotone.privacy.text import definition_text, read_definition
 
 LONGEST = 3000
 """The characters of a definition, and of a boundary, that a ledger writes down."""
-LONGEST_READ = 2**20
-"""The characters of a definition that a ledger reads: the first version wrote long ones, too."""
 
 RuleName = Literal["sum", "advanced", "plan"]
 
@@ -122,8 +120,8 @@ class BasicComposition:
         room = epsilon_above(self.budget) - sums.epsilon
         if not (room >= 0 and sums.delta <= Fraction(self.budget.delta)):
             return False
-        if self.budget.exponent is None:
-            return sums.exp_epsilon * exp_above(sums.epsilon) <= self.budget.ratio
+        if self.budget.epsilon_exact is None:
+            return sums.exp_epsilon * exp_above(sums.epsilon) <= self.budget.exp_epsilon
         return sums.exp_epsilon == 1 or sums.exp_epsilon <= exp_below(room, PRECISION)
 
     def spent(self, sums: Spent) -> tuple[float, float]:
@@ -197,10 +195,10 @@ def _rest(epsilon: Fraction, delta: Fraction) -> str:
 def write(privacy: ApproxDP) -> str:
     """A definition as a ledger records it: what was given, exactly, in at most 3,000 characters.
 
-    >>> write(ApproxDP("0.1", "1e-6")), read(write(ApproxDP(ratio=2))) == ApproxDP(ratio=2)
-    ('epsilon=1/10 delta=1/1000000', True)
+    >>> write(ApproxDP("0.1", "1e-6"))
+    'epsilon=1/10 delta=1/1000000'
     """
-    return short(definition_text(privacy), "a definition, epsilon (or ratio) and delta together,")
+    return short(definition_text(privacy), "a definition, epsilon (or e^epsilon) and delta together,")
 
 
 def short(text: str, name: str) -> str:
@@ -208,12 +206,6 @@ def short(text: str, name: str) -> str:
     if not len(text) <= LONGEST:
         raise DuotoneError(f"{name} has too many digits for a ledger: {len(text)} characters, and at most {LONGEST} are kept")
     return text
-
-
-def definition_text(privacy: ApproxDP) -> str:
-    """A definition in the same words, however long it is: entries of the first version may hold long ones."""
-    first = f"ratio={show(privacy.ratio)}" if privacy.exponent is None else f"epsilon={show(privacy.exponent)}"
-    return f"{first} delta={show(Fraction(privacy.delta))}"
 
 
 def boundary_text(boundary: Boundary) -> str:
@@ -224,22 +216,6 @@ def boundary_text(boundary: Boundary) -> str:
 @lru_cache(maxsize=256)
 def charge_of(definition: str, boundary: str, answers: int) -> Charge:
     """What a charge was for, from its texts."""
-    privacy = read(definition)
+    privacy = read_definition(definition)
     first, *others = (on_line(privacy, fixed) for fixed in boundary.split("+"))
     return Charge(first, answers, tuple(others))
-
-
-_NUMBER = "[0-9]+(?:/[0-9]*[1-9][0-9]*)?"
-_DEFINITION = re.compile(f"(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})")
-
-
-@lru_cache(maxsize=1024)
-def read(text: str) -> ApproxDP:
-    """What `definition_text` wrote, however many digits it has."""
-    parts = _DEFINITION.fullmatch(text) if len(text) <= LONGEST_READ else None
-    if parts is None:
-        raise DuotoneError("this is not a definition as a ledger writes it")
-    name, first, delta = parts[1], Fraction(number(parts[2])), Fraction(number(parts[3]))
-    if not (delta < 1 and (first <= LARGEST_EPSILON if name == "epsilon" else first >= 1)):
-        raise DuotoneError("this is not a definition as a ledger writes it")
-    return ApproxDP._computed(first, delta) if name == "ratio" else ApproxDP._computed(exp_below(first), delta, first)

@@ -56,9 +56,9 @@ class Spent:
     def plus(self, privacy: ApproxDP, answers: int = 1) -> Spent:
         """The sums with so many answers more, each under this definition."""
         epsilon, product, each = self.epsilon, self.exp_epsilon, epsilon_above(privacy)
-        if privacy.exponent is not None:
+        if privacy.epsilon_exact is not None:
             epsilon += answers * each
-        elif (power := _power(privacy.ratio, answers)) is not None:
+        elif (power := _power(privacy.exp_epsilon, answers)) is not None:
             product *= power
         else:
             epsilon += answers * each
@@ -95,8 +95,8 @@ def exactly(charges: Iterable[tuple[ApproxDP, int]]) -> Spent:
     for privacy, n in charges:
         answers, delta, each = answers + n, delta + n * Fraction(privacy.delta), epsilon_above(privacy)
         squares += n * each**2
-        if privacy.exponent is None and n * privacy.ratio.numerator.bit_length() <= WRITTEN_OUT:
-            product *= privacy.ratio**n
+        if privacy.epsilon_exact is None and n * privacy.exp_epsilon.numerator.bit_length() <= WRITTEN_OUT:
+            product *= privacy.exp_epsilon**n
         else:
             epsilon += n * each
     return Spent(answers, epsilon, product, delta, squares)
@@ -167,12 +167,12 @@ def exp_above(x: Fraction) -> Fraction:
 
 def epsilon_above(privacy: ApproxDP) -> Fraction:
     """A rational at least ε."""
-    return log_above(privacy.ratio) if privacy.exponent is None else privacy.exponent
+    return log_above(privacy.exp_epsilon) if privacy.epsilon_exact is None else privacy.epsilon_exact
 
 
 def epsilon_below(privacy: ApproxDP) -> Fraction:
     """A rational at most ε."""
-    return log_below(privacy.ratio) if privacy.exponent is None else privacy.exponent
+    return log_below(privacy.exp_epsilon) if privacy.epsilon_exact is None else privacy.epsilon_exact
 
 
 def _directed(function: Callable[[Any], Any], x: Fraction, direction: int) -> Fraction:

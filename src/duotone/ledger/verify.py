@@ -9,8 +9,9 @@ from datetime import datetime
 from duotone.errors import DuotoneError
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
 from duotone.ledger.planned_composition import filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, read
+from duotone.ledger.privacy_filters import PrivacyFilter, charge_of
 from duotone.ledger.stores import Row
+from duotone.privacy.text import read_definition
 
 MOST_PROBLEMS = 100
 
@@ -107,7 +108,9 @@ class _Replay:
         if body["kind"] == "register":
             if row.dataset in self.accounts:
                 return f"registers {row.dataset} a second time"
-            self.accounts[row.dataset] = _Account(filter_of(read(body["budget"]), body), (body["unit"], body["neighbours"]))
+            self.accounts[row.dataset] = _Account(
+                filter_of(read_definition(body["budget"]), body), (body["unit"], body["neighbours"])
+            )
         account = self.accounts[row.dataset]
         if not _belongs(row, body, account):
             return "does not make sense where it stands"

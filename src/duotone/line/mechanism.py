@@ -43,7 +43,7 @@ class LineMechanism:
     level 0, `red` at level −1, and `boundary` what was asked for.
 
     >>> from duotone import ApproxDP
-    >>> voting = balanced(ApproxDP(ratio=2, delta="1/10"))
+    >>> voting = balanced(ApproxDP(exp_epsilon=2, delta="1/10"))
     >>> [str(voting.yes(level)) for level in (1, 0, -1, -2)]
     ['9/10', '7/10', '3/10', '1/10']
     """
@@ -114,7 +114,7 @@ def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
     """Definition 7. The answer is true with probability `blue` at the blue boundary; the red side follows.
 
     >>> from duotone import ApproxDP
-    >>> with_boundary(ApproxDP(ratio="1.3", delta="1/10"), "1/5").truth(3)
+    >>> with_boundary(ApproxDP(exp_epsilon="1.3", delta="1/10"), "1/5").truth(3)
     Fraction(242, 325)
     """
     return on_line(privacy, probability(blue, "the probability at the blue boundary"))
@@ -127,7 +127,7 @@ def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
     whose red boundary, the empty group, is pinned at no.
 
     >>> from duotone import ApproxDP
-    >>> [str(partition_selection(ApproxDP(ratio=2, delta="1/10")).yes(n - 1)) for n in range(6)]
+    >>> [str(partition_selection(ApproxDP(exp_epsilon=2, delta="1/10")).yes(n - 1)) for n in range(6)]
     ['0', '1/10', '3/10', '7/10', '9/10', '1']
     """
     return on_line(privacy, "selection")

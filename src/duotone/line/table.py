@@ -19,6 +19,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import PrivacyDefinition
 from duotone.privacy.numbers import probability, show
 from duotone.privacy.rounded import Rounded
+from duotone.privacy.text import definition_object
 
 LOSS = Fraction(1, 2**60)
 """What rounding may cost at most, in probability, at any level or dataset."""
@@ -144,11 +145,7 @@ def certificate_head(kind: str, privacy: ApproxDP, bits: int) -> dict[str, Any]:
     return {
         "certificate": kind,
         "version": 1,
-        "privacy": {
-            "epsilon": None if privacy.exponent is None else show(privacy.exponent),
-            "ratio": show(privacy.ratio),
-            "delta": show(Fraction(privacy.delta)),
-        },
+        "privacy": definition_object(privacy),
         "bits": bits,
         "claims": {"private": True, "optimal": True, "loss": "2^-60"},
     }

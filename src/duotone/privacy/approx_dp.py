@@ -35,7 +35,7 @@ ROUND_DOWN = 1 - 2.0**-50
 TINY = 2.0**-1000
 LARGEST_EPSILON = 2**13
 """A larger ε is taken for this one: the answers differ by less than e^-8192."""
-LARGEST_RATIO = 2**11820
+LARGEST_EXP_EPSILON = 2**11820
 """Above e^LARGEST_EPSILON."""
 LONGEST = 2**12
 """The bits of a parameter's numerator and denominator, at most."""
@@ -45,96 +45,98 @@ LONGEST = 2**12
 class ApproxDP:
     """(ε, δ)-differential privacy (Definition 1): φ(x) = min(1, e^ε·x + δ, 1 − (1 − x − δ)/e^ε).
 
-    Give ε, or e^ε itself as `ratio`. The definition is exact when the ratio and δ are (text, integers, fractions);
+    Give ε, or e^ε itself as `exp_epsilon`. The definition is exact when e^ε and δ are (text, integers, fractions);
     then exact probabilities stay exact. Otherwise probabilities are float64.
 
-    Guarantee: `ratio` is never above e^ε, and `step` is never above φ, whatever is rounded.
+    Guarantee: `exp_epsilon` is never above e^ε, and `step` is never above φ, whatever is rounded.
 
-    >>> ApproxDP(ratio=2, delta="1/10").step(Fraction(6, 10))
+    >>> ApproxDP(exp_epsilon=2, delta="1/10").step(Fraction(6, 10))
     Fraction(17, 20)
     >>> round(ApproxDP(0.5, 1e-6).step(0.25), 12)
     0.412181317675
     """
 
-    ratio: Fraction
+    exp_epsilon: Fraction
     delta: Number
     exact: bool
     epsilon: float = field(compare=False)
-    exponent: Fraction | None
-    """The exact ε that `ratio` was rounded down from; None where the ratio itself was given. Two definitions are equal only
-    if this is, too: ratios that were rounded down from different ε may be the same."""
+    epsilon_exact: Fraction | None
+    """The exact ε that `exp_epsilon` was rounded down from; None where e^ε itself was given. Two definitions are equal only
+    if this is, too: powers that were rounded down from different ε may be the same."""
 
-    def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, ratio: Given | None = None) -> None:
-        if (epsilon is None) == (ratio is None):
-            raise DuotoneError("give epsilon or ratio (which is e^epsilon), one of the two")
+    def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, exp_epsilon: Given | None = None) -> None:
+        if (epsilon is None) == (exp_epsilon is None):
+            raise DuotoneError("give epsilon or exp_epsilon (which is e^epsilon), one of the two")
         d = _parameter(delta, "delta")
         if not 0 <= d < 1:
             raise DuotoneError(f"delta must be in [0, 1), got {show(d)}")
-        if ratio is not None:
-            y = _parameter(ratio, "ratio")
+        if exp_epsilon is not None:
+            y = _parameter(exp_epsilon, "e^epsilon")
             if not 1 <= y < math.inf:
-                raise DuotoneError(f"ratio must be finite and at least 1, got {show(y)}")
-            exact, e, exponent = isinstance(y, Fraction), _log(Fraction(y)), None
+                raise DuotoneError(f"e^epsilon must be finite and at least 1, got {show(y)}")
+            exact, e, epsilon_exact = isinstance(y, Fraction), _log(Fraction(y)), None
         else:
             parameter = _parameter(epsilon, "epsilon")
             if not 0 <= parameter < math.inf:
                 raise DuotoneError(f"epsilon must be finite and at least 0, got {show(parameter)}")
             exact, e = parameter == 0, float_below(parameter) if parameter > 2**1000 else float(parameter)
-            exponent = min(Fraction(parameter), Fraction(LARGEST_EPSILON))
-            y = exp_below(exponent)
-        self._set(ratio=Fraction(y), delta=d, exact=exact and isinstance(d, Fraction), epsilon=e, exponent=exponent)
+            epsilon_exact = min(Fraction(parameter), Fraction(LARGEST_EPSILON))
+            y = exp_below(epsilon_exact)
+        self._set(
+            exp_epsilon=Fraction(y), delta=d, exact=exact and isinstance(d, Fraction), epsilon=e, epsilon_exact=epsilon_exact
+        )
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _computed(cls, ratio: Fraction, delta: Number, exponent: Fraction | None = None) -> ApproxDP:
+    def _computed(cls, exp_epsilon: Fraction, delta: Number, epsilon_exact: Fraction | None = None) -> ApproxDP:
         """A definition whose numbers come from a computation, and may be longer than anyone would write."""
-        made, exact = cls.__new__(cls), exponent in (None, 0) and isinstance(delta, Fraction)
-        epsilon = _log(ratio) if exponent is None else float(exponent)
-        made._set(ratio=ratio, delta=delta, exact=exact, epsilon=epsilon, exponent=exponent)
+        made, exact = cls.__new__(cls), epsilon_exact in (None, 0) and isinstance(delta, Fraction)
+        epsilon = _log(exp_epsilon) if epsilon_exact is None else float(epsilon_exact)
+        made._set(exp_epsilon=exp_epsilon, delta=delta, exact=exact, epsilon=epsilon, epsilon_exact=epsilon_exact)
         return made
 
     @classmethod
-    def from_ratio(cls, ratio: Given, delta: Given) -> ApproxDP:
-        """A definition as it was written down: its ratio may be that of any ε, and longer than one that a caller may give."""
-        y = number(ratio, "ratio")
-        if isinstance(y, float) or not 1 <= y <= LARGEST_RATIO:
-            return cls(ratio=ratio, delta=delta)
+    def from_exp_epsilon(cls, exp_epsilon: Given, delta: Given) -> ApproxDP:
+        """A definition as it was written down: its e^ε may be that of any ε, and longer than one that a caller may give."""
+        y = number(exp_epsilon, "e^epsilon")
+        if isinstance(y, float) or not 1 <= y <= LARGEST_EXP_EPSILON:
+            return cls(exp_epsilon=exp_epsilon, delta=delta)
         return cls._computed(y, cls(0, delta).delta)
 
     def __repr__(self) -> str:
-        short = self.exact and self.ratio.numerator < 10**18
-        first = f"ratio={show(self.ratio)}" if short else f"epsilon={self.epsilon!r}"
+        short = self.exact and self.exp_epsilon.numerator < 10**18
+        first = f"exp_epsilon={show(self.exp_epsilon)}" if short else f"epsilon={self.epsilon!r}"
         return f"ApproxDP({first}, delta={show(self.delta)})"
 
     def exactly(self) -> ApproxDP:
         """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin uses."""
-        return ApproxDP._computed(self.ratio, Fraction(self.delta))
+        return ApproxDP._computed(self.exp_epsilon, Fraction(self.delta))
 
     def above(self) -> ApproxDP:
         """An exact definition that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
-        room = 0 if self.exponent is None else (self.ratio - 1) / 2**120
-        return ApproxDP._computed(self.ratio + room, Fraction(self.delta))
+        room = 0 if self.epsilon_exact is None else (self.exp_epsilon - 1) / 2**120
+        return ApproxDP._computed(self.exp_epsilon + room, Fraction(self.delta))
 
     def split(self, parts: int) -> ApproxDP:
         """An even share of the budget: `parts` answers, each under it, are together under all of it.
 
-        Guarantee: `parts` times its ε and its δ are this ε and this δ, exactly. Where the ratio was given, its `parts`-th
+        Guarantee: `parts` times its ε and its δ are this ε and this δ, exactly. Where e^ε was given, its `parts`-th
         root is rounded down instead.
 
-        >>> ApproxDP(ratio=4, delta="1/10").split(2), ApproxDP("0.3").split(3).exponent
-        (ApproxDP(ratio=2, delta=1/20), Fraction(1, 10))
+        >>> ApproxDP(exp_epsilon=4, delta="1/10").split(2), ApproxDP("0.3").split(3).epsilon_exact
+        (ApproxDP(exp_epsilon=2, delta=1/20), Fraction(1, 10))
         """
         if type(parts) is not int or not 1 <= parts < 2**63:
             raise DuotoneError(f"a budget is divided among a whole number of answers, at least 1, got {parts}")
         if parts == 1:
             return self
         delta = Fraction(self.delta) / parts
-        if self.exponent is None:
-            return ApproxDP._computed(root_below(self.ratio, parts), delta)
-        share = self.exponent / parts
+        if self.epsilon_exact is None:
+            return ApproxDP._computed(root_below(self.exp_epsilon, parts), delta)
+        share = self.epsilon_exact / parts
         return ApproxDP._computed(exp_below(share), delta, share)
 
     def represent(self, x: Number) -> Number:
@@ -159,7 +161,7 @@ class ApproxDP:
             return self._step_floats(np.asarray(x, dtype=np.float64))
         x = probability(x)
         if self.exact and isinstance(x, Fraction):
-            return min(Fraction(1), self.ratio * x + self.delta, 1 - (1 - x - self.delta) / self.ratio)
+            return min(Fraction(1), self.exp_epsilon * x + self.delta, 1 - (1 - x - self.delta) / self.exp_epsilon)
         bound = Fraction(self._exactly.step(Fraction(x)))
         below = float_below(bound)
         return below if below >= x else x
@@ -171,7 +173,7 @@ class ApproxDP:
     @cached_property
     def _floats(self) -> tuple[float, float, float]:
         """e^ε − 1, 1 − e^−ε and δ, each rounded down: both pieces of φ are then sums of positive terms."""
-        return float_below(self.ratio - 1), float_below(1 - 1 / self.ratio), float_below(self.delta)
+        return float_below(self.exp_epsilon - 1), float_below(1 - 1 / self.exp_epsilon), float_below(self.delta)
 
     def _step_floats(self, x: Array) -> Array:
         gain, shrink, delta = self._floats
@@ -187,10 +189,10 @@ class ApproxDP:
 
         φ^i(x) takes the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0.
 
-        >>> ApproxDP(ratio="1.3", delta="0.1").transition("0.2")
+        >>> ApproxDP(exp_epsilon="1.3", delta="0.1").transition("0.2")
         1.0
         """
-        y, d, b = self.ratio, Fraction(self.delta), Fraction(probability(x))
+        y, d, b = self.exp_epsilon, Fraction(self.delta), Fraction(probability(x))
         if y == 1:
             return -1.0
         if b == d == 0:
@@ -208,7 +210,7 @@ class ApproxDP:
         Exact for exact inputs. Otherwise float64, each right to its last bits however close to 0 it is; that is for
         reading, since roundings to the nearest float are not private to the last bit. Designs use `step`.
 
-        >>> ApproxDP(ratio="1.3", delta="0.1").iterate("0.2", 3)
+        >>> ApproxDP(exp_epsilon="1.3", delta="0.1").iterate("0.2", 3)
         (Fraction(242, 325), Fraction(83, 325))
         """
         start = probability(x)
@@ -229,7 +231,7 @@ class ApproxDP:
         return values[..., 0].reshape(steps.shape), values[..., 1].reshape(steps.shape)
 
     def _iterate_exact(self, b: Fraction, n: int) -> Fraction:
-        y, d = self.ratio, Fraction(self.delta)
+        y, d = self.exp_epsilon, Fraction(self.delta)
         if n >= self.certain_after(b):
             return Fraction(1)
         if y == 1 or b == d == 0:
@@ -242,7 +244,7 @@ class ApproxDP:
         return 1 - ((1 - b) / second - d * (second - 1) / (second * (y - 1)))
 
     def _iterate_floats(self, b: Fraction) -> Callable[[int], tuple[float, float]]:
-        return iterates(self.ratio, Fraction(self.delta), b, self.transition(b) + 1, self.certain_after(b))
+        return iterates(self.exp_epsilon, Fraction(self.delta), b, self.transition(b) + 1, self.certain_after(b))
 
     def certain_after(self, x: Given) -> float:
         """The least n with φ^n(x) = 1 exactly; infinite if there is none.
@@ -250,7 +252,7 @@ class ApproxDP:
         >>> ApproxDP(1, 1e-6).certain_after(ApproxDP(1, 1e-6).balance())
         14.0
         """
-        y, d, b = self.ratio, Fraction(self.delta), Fraction(probability(x))
+        y, d, b = self.exp_epsilon, Fraction(self.delta), Fraction(probability(x))
         if b == 1:
             return 0.0
         if d == 0:
@@ -269,10 +271,10 @@ class ApproxDP:
     def balance(self) -> Number:
         """Corollary 2. The largest m with m ≤ φ(1 − m): (e^ε + δ)/(1 + e^ε).
 
-        >>> ApproxDP(ratio=2, delta="1/10").balance()
+        >>> ApproxDP(exp_epsilon=2, delta="1/10").balance()
         Fraction(7, 10)
         """
-        m = (self.ratio + Fraction(self.delta)) / (1 + self.ratio)
+        m = (self.exp_epsilon + Fraction(self.delta)) / (1 + self.exp_epsilon)
         return m if self.exact else float_below(m)
 
     @classmethod
@@ -281,23 +283,23 @@ class ApproxDP:
         pairs: Sequence[tuple[Number, Number]],
         *,
         epsilon: Given | None = None,
-        ratio: Given | None = None,
+        exp_epsilon: Given | None = None,
         delta: Given | None = None,
     ) -> ApproxDP:
         """The strongest definition under which every pair of neighbouring probabilities is indistinguishable.
 
-        Give ε (or e^ε as `ratio`) for the least δ, or δ for the least ε. Exact for exact inputs.
+        Give ε (or e^ε as `exp_epsilon`) for the least δ, or δ for the least ε. Exact for exact inputs.
         """
         exact = [tuple(Fraction(probability(x)) for x in pair) for pair in _pairs(pairs)]
         sides = [side for p, q in exact for side in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]
         if delta is None:
-            definition = cls(epsilon, ratio=ratio)
-            least = max([Fraction(0), *(a - definition.ratio * b for a, b in sides)])
+            definition = cls(epsilon, exp_epsilon=exp_epsilon)
+            least = max([Fraction(0), *(a - definition.exp_epsilon * b for a, b in sides)])
             if least == 1:
                 raise DuotoneError("two neighbours never give the same answer: no delta below 1 will do")
-            return cls._computed(definition.ratio, least, definition.exponent)
-        if not (epsilon is None and ratio is None):
-            raise DuotoneError("give epsilon (or ratio) to find delta, or delta to find epsilon, not both")
+            return cls._computed(definition.exp_epsilon, least, definition.epsilon_exact)
+        if not (epsilon is None and exp_epsilon is None):
+            raise DuotoneError("give epsilon (or exp_epsilon) to find delta, or delta to find epsilon, not both")
         d = Fraction(cls(0, delta).delta)
         if any(b == 0 and a > d for a, b in sides):
             raise DuotoneError("an answer is possible at one dataset and impossible at a neighbour: no finite epsilon will do")

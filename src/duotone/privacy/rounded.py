@@ -50,7 +50,7 @@ class Rounded:
         Below x = (1 − δ)/(e^ε + 1), where the two pieces of φ meet, the first one is the smaller; beyond it the second,
         written for 1 − x. One division each, and no greatest common divisor.
         """
-        ratio, delta = self._bound.ratio, Fraction(self._bound.delta)
+        ratio, delta = self._bound.exp_epsilon, Fraction(self._bound.delta)
         one, a, b, c, d = map(gmpy2.mpz, (1 << self.bits, *ratio.as_integer_ratio(), *delta.as_integer_ratio()))
         left, right, room, meet = b * d, a * d, b * c * one, (d - c) * b * one // (d * (a + b))
         divided = (gmpy2.c_div, gmpy2.f_div) if self.up else (gmpy2.f_div, gmpy2.c_div)

@@ -45,7 +45,7 @@ def prove(certificate: Any) -> str:
 
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
-    >>> prove(line_table(balanced(ApproxDP(ratio=2, delta="1/10"))).certificate())
+    >>> prove(line_table(balanced(ApproxDP(exp_epsilon=2, delta="1/10"))).certificate())
     'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
     try:
