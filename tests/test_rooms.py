@@ -6,8 +6,13 @@ import ast
 import re
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
+
+from walk import walk
 
 import duotone
+from duotone import ApproxDP, Charge, ask, balanced, design, open_ledger
+from duotone.graphs import families
 
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
@@ -68,3 +73,24 @@ def test_theory_names_real_tests() -> None:
     named = set(re.findall(r"`(test_\w+)`", (DOCS / "theory.md").read_text()))
     assert len(named) > 20
     assert {name for name in named if f"def {name}(" not in tests} == set()
+
+
+def test_the_way_of_a_question_is_short(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("vote\n" + "Y\n" * 60 + "N\n" * 40)
+    question, privacy = "count(*) filter (where vote = 'Y') > 50", ApproxDP(1, "1e-6")
+    assert len(files := walk(lambda: ask(votes, question, privacy), "tables/ask.py", "tables/prepared.py")) <= 15, files
+
+
+def test_the_way_of_a_design_is_short() -> None:
+    graph, privacy = families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10")
+    assert len(files := walk(lambda: design(graph, privacy), "graphs/optimum.py")) <= 8, files
+
+
+def test_the_way_of_a_charge_is_short(tmp_path: Path) -> None:
+    about: dict[str, Any] = {"unit": "row", "neighbours": "add-remove"}
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        ledger.register("votes", ApproxDP(1, "1e-6"), version="1", **about)
+        charge = Charge(balanced(ApproxDP("0.1")))
+        files = walk(lambda: ledger.ask("votes", "a question", charge, lambda: True, **about), "ledger/ledger.py")
+    assert len(files) <= 7, files
