@@ -17,7 +17,7 @@ from comparing import Array
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from duotone.questions.difference import Side, difference_level
+from duotone.questions.difference import Compared, Side, difference_level
 from duotone.questions.threshold import Scores, levels
 
 CHILE = Path(__file__).parents[1] / "examples" / "chile" / "chile.csv"
@@ -164,7 +164,8 @@ def versus(name: str, first: Sequence[int], second: Sequence[int], low: int, hig
 
     @cache
     def level(limit: Fraction) -> int:
-        return difference_level(sides[0], sides[1], (low, high), limit, REACH, neither)
+        compared = Compared(((low, high), (low, high)), (Fraction(1), Fraction(1)), limit)
+        return difference_level(sides[0], sides[1], compared, REACH, neither)
 
     found = _apart(name, first, second, low, high, level)
     if neither is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_pluralities(neighbours: Neighbours, domain: Sequence[str | None]) -> No
     check(Plurality("A", neighbours=neighbours), domain, people=5 if len(domain) == 2 else 4)
 
 
+Value = Callable[[Any], int | None]
+
+
+def by_group() -> tuple[Value, Value]:
+    """The value of who is in group 1, and of who is in group 2."""
+    return lambda p: p[1] if p and p[0] == 1 else None, lambda p: p[1] if p and p[0] == 2 else None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("strict", [True, False])
@@ -78,10 +87,8 @@ def test_pluralities(neighbours: Neighbours, domain: Sequence[str | None]) -> No
 def test_differences(neighbours: Neighbours, more_than: Any, strict: bool, domain: Sequence[Any]) -> None:
     values = [p[1] for p in domain if p]
     question = Difference(
-        group=lambda p: p and p[0],
-        value=lambda p: p[1],
-        lowest=min(values),
-        highest=max(values),
+        *by_group(),
+        bounds=((min(values), max(values)),) * 2,
         more_than=more_than,
         neighbours=neighbours,
         reach=5,
@@ -91,16 +98,49 @@ def test_differences(neighbours: Neighbours, more_than: Any, strict: bool, domai
     assert found == Verdict(True, True, found.checked, None), found.counterexample
 
 
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("weights", [(1, 1), (1, "6/5"), ("1/3", 2)])
+@pytest.mark.parametrize(("more_than", "strict"), [(0, True), (0, False), ("1/3", True), (-1, False)])
+def test_differences_with_weights_and_bounds_of_their_own(
+    neighbours: Neighbours, weights: Any, more_than: Any, strict: bool
+) -> None:
+    bounds = (0, 2), (-1, 1)
+    question = Difference(*by_group(), bounds, more_than, weights, False, neighbours, 5, strict)
+    found = verify(question, [(1, 0), (1, 2), (2, -1), (2, 1), None], people=3, reach=3)
+    assert found == Verdict(True, True, found.checked, None), found.counterexample
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("weights", [(1, 1), (1, "6/5")])
+@pytest.mark.parametrize(("more_than", "strict"), [(0, True), (0, False), ("1/3", True), (-1, False)])
+def test_sides_that_share_people_have_a_safe_bound(neighbours: Neighbours, weights: Any, more_than: Any, strict: bool) -> None:
+    """Each person has a value on the first side, on the second, on both or on neither."""
+    first, second = (lambda p: p[0]), (lambda p: p[1])
+    question = Difference(first, second, ((0, 1), (0, 1)), more_than, weights, True, neighbours, 5, strict)
+    domain = [*itertools.product((None, 0, 1), repeat=2)]
+    found = verify(question, domain, people=3, reach=2)
+    assert found.private, found.counterexample
+    if neighbours == "replace":
+        return
+    alone = replace(question, shared=False)  # whoever is on one side only: at most twice as far
+    for people in itertools.combinations_with_replacement([p for p in domain if None in p], 3):
+        assert steps(question.level(people)) <= steps(alone.level(people)) <= 2 * steps(question.level(people))
+
+
+def steps(level: float) -> float:
+    return level + 1 if level >= 0 else -level
+
+
 def test_equal_averages_are_at_least_as_large_and_not_larger() -> None:
     for more_than, strict, yes in ((0, True, False), (0, False, True), ("1e-200", False, False), ("-1e-200", True, True)):
-        question = Difference(lambda p: p[0], lambda p: p[1], 0, 3, more_than, strict=strict)
+        question = Difference(*by_group(), ((0, 3), (0, 3)), more_than, strict=strict)
         for people in ([(1, 1), (2, 1)], [(1, 0), (1, 1), (1, 3), (2, 1), (2, 3), (2, 0)]):
             assert question.truth(people) is yes
             assert (question.level(people) >= 0) is yes
 
 
 def test_a_difference_beyond_its_reach_stops_there() -> None:
-    question = Difference(lambda p: p[0], lambda p: p[1], 0, 1, 0, reach=2)
+    question = Difference(*by_group(), ((0, 1), (0, 1)), 0, reach=2)
     assert question.level([(1, 1)] * 50 + [(2, 0)] * 50) == 2
     assert question.level([(1, 0)] * 50 + [(2, 1)] * 50) == -3
 
@@ -185,7 +225,7 @@ def test_values_outside_their_bounds_are_clipped() -> None:
     domain = [-9, -1, 1, 7]
     for neighbours in BOTH:
         check(Threshold(int, -1, 1, 1, neighbours=neighbours), domain, people=3)
-    beaten = Difference(lambda p: p and p[0], lambda p: p[1], 0, 1, 0, reach=5)
+    beaten = Difference(*by_group(), ((0, 1), (0, 1)), 0, reach=5)
     assert verify(beaten, [(1, 0), (1, 9), (2, -4), (2, 1), None], people=3).exact
 
 
@@ -256,7 +296,11 @@ def test_bad_questions() -> None:
     assert Plurality(1.0).level([1.0, 1.0, *(float("nan") for _ in range(5))]) == 1
     assert Threshold(lambda x: x, 0, 1, 1).level([math.nan, 5.0]) == 0
     with pytest.raises(DuotoneError, match="a difference needs"):
-        Difference(int, int, 1, 0, 0)
+        Difference(int, int, ((1, 0), (0, 0)), 0)
+    with pytest.raises(DuotoneError, match="more_than must be finite"):
+        Difference(int, int, ((0, 1), (0, 1)), math.nan)
+    with pytest.raises(DuotoneError, match="weights of a difference are positive"):
+        Difference(int, int, ((0, 1), (0, 1)), 0, (1, -1))
     one, other = Threshold(int, 0, 1, 1), Threshold(int, 0, 1, 1, neighbours="replace")
     for parts in ((), (one, other)):
         with pytest.raises(DuotoneError, match="under the same neighbours"):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
-from duotone.privacy.numbers import Given, number
+from duotone.privacy.numbers import Given, exact
 
 LARGEST = 2**21
 """The number of datasets up to which a family becomes an explicit graph."""
@@ -165,8 +165,8 @@ def weighted(weights: Sequence[Given], threshold: Given) -> Family:
     >>> weighted([5, 3, 1, 1], 6).level("1111")
     0
     """
-    w = [Fraction(number(x, "weight")) for x in weights]
-    t = Fraction(number(threshold, "threshold"))
+    w = [exact(x, "weight") for x in weights]
+    t = exact(threshold, "threshold")
 
     def total(d: str) -> Fraction:
         return sum((x for x, bit in zip(w, d, strict=True) if bit == "1"), Fraction(0))

@@ -40,6 +40,14 @@ def number(value: object, name: str = "number") -> Number:
     raise DuotoneError(f"{name} must be a number, got {type(value).__name__}")
 
 
+def exact(value: object, name: str = "number") -> Fraction:
+    """A finite number, exactly: a float is the number that it stands for."""
+    x = number(value, name)
+    if not -math.inf < x < math.inf:
+        raise DuotoneError(f"{name} must be finite, got {show(x)}")
+    return Fraction(x)
+
+
 def probability(value: object, name: str = "probability") -> Number:
     """A number in [0, 1]; NaN fails too."""
     x = number(value, name)

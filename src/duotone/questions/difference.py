@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,8 +10,8 @@ from itertools import accumulate
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.privacy.numbers import Given, number
-from duotone.questions.protocol import Neighbours
+from duotone.privacy.numbers import Given, exact
+from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.questions.threshold import clipped
 
 
@@ -29,82 +30,123 @@ class Side:
         return Fraction(self.total, self.people) if self.people else None
 
 
+Bounds = tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Difference:
-    """Yes when average(first group) − average(second group) > `more_than`, or equal to it where not `strict`; with a group
-    empty, no.
+    """Yes when w₁·average(first side) − w₂·average(second side) > `more_than`, or equal to it where not `strict`; with
+    nobody on a side, no.
 
-    `group(person)` is 1, 2 or anything else for neither, as a person may be; `value(person)` is an integer, clipped to
-    [lowest, highest]. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
+    `first(person)` and `second(person)` are a person's values on the two sides, whole numbers, None for who is not on it;
+    they are clipped to `bounds`, one pair for each side. `weights` are positive. Where a person may be on both sides, say
+    `shared`. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
 
-    Guarantee: levels are exact distances up to `reach` (docs/questions.md).
+    Guarantee: levels are exact distances up to `reach`; of `shared` sides, a safe bound (docs/questions.md).
 
-    >>> trial = Difference(group=lambda p: p[0], value=lambda p: p[1], lowest=0, highest=1, more_than=0)
-    >>> trial.level([(1, 1)] * 9 + [(1, 0)] * 3 + [(2, 1)] * 5 + [(2, 0)] * 7)
+    >>> arm = {"A": lambda p: p[1] if p[0] == "A" else None, "B": lambda p: p[1] if p[0] == "B" else None}
+    >>> trial = Difference(arm["A"], arm["B"], bounds=((0, 1), (0, 1)), more_than=0)
+    >>> trial.level([("A", 1)] * 9 + [("A", 0)] * 3 + [("B", 1)] * 5 + [("B", 0)] * 7)
     5
     """
 
-    group: Callable[[Any], Any]
-    value: Callable[[Any], int]
-    lowest: int
-    highest: int
+    first: Callable[[Any], int | None]
+    second: Callable[[Any], int | None]
+    bounds: tuple[Bounds, Bounds]
     more_than: Given
+    weights: tuple[Given, Given] = (1, 1)
+    shared: bool = False
     neighbours: Neighbours = "add-remove"
     reach: int = 64
     strict: bool = True
 
     def __post_init__(self) -> None:
-        if not (self.lowest <= self.highest and self.reach >= 1 and self.neighbours in ("add-remove", "replace")):
-            raise DuotoneError(
-                "a difference needs lowest ≤ highest, a reach of 1 or more, and neighbours add-remove or replace"
-            )
-        object.__setattr__(self, "more_than", Fraction(number(self.more_than, "more_than")))
+        check_neighbours(self.neighbours)
+        if not (all(low <= high for low, high in self.bounds) and self.reach >= 1):
+            raise DuotoneError("a difference needs lowest ≤ highest on both sides, and a reach of 1 or more")
+        weights = tuple(exact(weight, "a weight") for weight in self.weights)
+        if not all(weight > 0 for weight in weights):
+            raise DuotoneError("the weights of a difference are positive")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "more_than", exact(self.more_than, "more_than"))
+
+    @property
+    def _compared(self) -> Compared:
+        first, second = self.weights
+        return Compared(self.bounds, (Fraction(first), Fraction(second)), Fraction(self.more_than), self.strict, self.shared)
 
     def truth(self, people: Sequence[Any]) -> bool:
-        """Whether the first group's average is larger by more than the limit."""
-        return exceeds(*self._sides(people), Fraction(self.more_than), self.strict)
+        """Whether the first side's average is larger by more than the limit."""
+        return self._compared.truth(*self._sides(people))
 
     def level(self, people: Sequence[Any]) -> float:
-        """Search over how many join and leave each group, always those who matter most."""
-        first, second = self._sides(people)
-        bounds = (self.lowest, self.highest)
-        neither = None if self.neighbours == "add-remove" else len(people) - first.people - second.people
-        return difference_level(first, second, bounds, Fraction(self.more_than), self.reach, neither, self.strict)
+        """Search over how many join and leave each side, always those who matter most."""
+        sides = self._sides(people)
+        if self.neighbours == "add-remove":
+            return difference_level(*sides, self._compared, self.reach, None)
+        on_a_side = sum(self.first(p) is not None or self.second(p) is not None for p in people)
+        return difference_level(*sides, self._compared, self.reach, len(people) - on_a_side)
 
     def _sides(self, people: Sequence[Any]) -> tuple[Side, Side]:
-        groups = ((self.value(person) for person in people if self.group(person) == number) for number in (1, 2))
-        first, second = (sorted(clipped(values, self.lowest, self.highest)) for values in groups)
-        return tuple(Side(len(v), sum(v), v[::-1], v) for v in (first, second))  # type: ignore[return-value]
+        first, second = (
+            sorted(clipped((v for v in map(value, people) if v is not None), *bounds))
+            for value, bounds in zip((self.first, self.second), self.bounds, strict=True)
+        )
+        return _side(first), _side(second)
 
 
-def exceeds(first: Side, second: Side, limit: Fraction, strict: bool = True) -> bool:
-    """The truth: both groups have somebody, and the first average is larger by more than the limit, or by it."""
-    a, b = first.average, second.average
-    return a is not None and b is not None and (a - b > limit if strict else a - b >= limit)
+def _side(values: Sequence[int]) -> Side:
+    return Side(len(values), sum(values), values[::-1], values)
 
 
-def difference_level(
-    first: Side, second: Side, bounds: tuple[int, int], limit: Fraction, reach: int, neither: int | None, strict: bool = True
-) -> int:
-    """The level, up to `reach` changes; `neither` is how many people are in neither group, or None under add-remove."""
-    yes = exceeds(first, second, limit, strict)
-    low, high = bounds
+@dataclass(frozen=True)
+class Compared:
+    """How two sides are compared: w₁·average₁ − w₂·average₂ against a limit. `shared` tells whether one person may be on
+    both."""
+
+    bounds: tuple[Bounds, Bounds]
+    weights: tuple[Fraction, Fraction]
+    limit: Fraction
+    strict: bool = True
+    shared: bool = False
+
+    def truth(self, first: Side, second: Side) -> bool:
+        """Both sides have somebody, and the first is larger by more than the limit, or by it."""
+        a, b = first.average, second.average
+        if a is None or b is None:
+            return False
+        apart = self.weights[0] * a - self.weights[1] * b
+        return apart > self.limit if self.strict else apart >= self.limit
+
+
+def difference_level(first: Side, second: Side, compared: Compared, reach: int, neither: int | None) -> int:
+    """The level, up to `reach` changes; `neither` is how many people are on neither side, or None under add-remove."""
+    yes = compared.truth(first, second)
+    (low, high), (other_low, other_high) = compared.bounds
     # To turn a yes, lower the first average and raise the second, that is, lower its mirror image; for a no, the reverse.
-    mirror = Side(second.people, -second.total, [-v for v in second.smallest], [-v for v in second.largest])
     if yes:
-        lowering, goal = (_Lowered(first, low), _Lowered(mirror, -high)), Goal(limit, strict, yes)
+        lowering = _Lowered(first, low), _Lowered(_mirrored(second), -other_high)
+        goal = Goal(compared.weights, compared.limit, compared.strict, yes)
     else:
-        up = Side(first.people, -first.total, [-v for v in first.smallest], [-v for v in first.largest])
-        lowering, goal = (_Lowered(up, -high), _Lowered(second, low)), Goal(-limit, not strict, yes)
-    turns = _replacing(*lowering, goal, reach, neither) if neither is not None else _joining(*lowering, goal, reach)
+        lowering = _Lowered(_mirrored(first), -high), _Lowered(second, other_low)
+        goal = Goal(compared.weights, -compared.limit, not compared.strict, yes)
+    if compared.shared:
+        turns = _sharing(*lowering, goal, reach, replaced=neither is not None)
+    else:
+        turns = _joining(*lowering, goal, reach) if neither is None else _replacing(*lowering, goal, reach, neither)
     return turns - 1 if yes else -turns
+
+
+def _mirrored(side: Side) -> Side:
+    return Side(side.people, -side.total, [-v for v in side.smallest], [-v for v in side.largest])
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What two lowered averages must add up to for the answer to turn: at most `most`, or less where not `included`. Of a
-    yes, an empty group turns it too."""
+    """What two lowered averages, with weights, must add up to for the answer to turn: at most `most`, or less where not
+    `included`. Of a yes, an empty side turns it too."""
 
+    weights: tuple[Fraction, Fraction]
     most: Fraction
     included: bool
     yes: bool
@@ -113,7 +155,8 @@ class Goal:
         """Whether these averages turn the answer."""
         if first is None or second is None:
             return False
-        return first + second <= self.most if self.included else first + second < self.most
+        total = self.weights[0] * first + self.weights[1] * second
+        return total <= self.most if self.included else total < self.most
 
 
 class _Lowered:
@@ -129,8 +172,22 @@ class _Lowered:
 
     def best(self, changes: int) -> Fraction | None:
         """The least average of a group with somebody in it, after this many people have left or joined."""
-        options = [self.after(leave, changes - leave) for leave in range(min(changes, len(self.left) - 1) + 1)]
-        return _least([(total, n) for total, n in options if n])
+        return _least([total for total in self._ways(changes, replaced=False) if total[1]])
+
+    def least(self, replaced: bool) -> Iterator[Fraction | None]:
+        """The least average after up to 0, 1, 2, … changes; where people are `replaced`, each may be one leaving and one
+        joining."""
+        least: Fraction | None = None
+        for changes in itertools.count():
+            option = _least([total for total in self._ways(changes, replaced) if total[1]])
+            least = option if least is None or (option is not None and option < least) else least
+            yield least
+
+    def _ways(self, changes: int, replaced: bool) -> list[tuple[int, int]]:
+        most = min(changes, len(self.left) - 1)
+        if replaced:  # the largest leaving and someone joining at the bottom never raise the average
+            return [self.after(most, changes)]
+        return [self.after(leave, changes - leave) for leave in range(most + 1)]
 
 
 def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
@@ -152,6 +209,18 @@ def _joining(first: _Lowered, second: _Lowered, goal: Goal, reach: int) -> int:
         if i >= least:
             break
     return least
+
+
+def _sharing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, *, replaced: bool) -> int:
+    """Where one person may be on both sides, one change may be one on each: a bound, never more than the distance, that
+    changes by at most 1 between neighbours."""
+    emptied = min(first.people, second.people) if goal.yes else reach + 1
+    best = [first.least(replaced), second.least(replaced)]
+    for changes in range(min(emptied, reach + 1)):
+        own, other = (next(side) for side in best)
+        if goal.met(own, other):
+            return changes
+    return min(emptied, reach + 1)
 
 
 def _replacing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, neither: int) -> int:
@@ -185,8 +254,8 @@ def _turned(pair: Pair, goal: Goal) -> bool:
     (a, n), (b, m) = pair
     if not (n and m):
         return goal.yes
-    limit = float(goal.most)
-    apart = a / n + b / m - limit
-    if abs(apart) > 1e-9 * (abs(a / n) + abs(b / m) + abs(limit)):
+    first, second, limit = float(goal.weights[0]) * (a / n), float(goal.weights[1]) * (b / m), float(goal.most)
+    apart = first + second - limit
+    if abs(apart) > 1e-9 * (abs(first) + abs(second) + abs(limit)):
         return apart < 0
     return goal.met(Fraction(a, n), Fraction(b, m))

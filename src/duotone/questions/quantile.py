@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.privacy.numbers import Given, number
+from duotone.privacy.numbers import Given, exact
 from duotone.questions.protocol import Neighbours
 from duotone.questions.threshold import CROWD, Threshold
 
@@ -22,7 +21,7 @@ def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "a
     >>> median.truth([30, 45, 50]), median.level([30, 45, 50])
     (True, 0)
     """
-    share = Fraction(number(q, "q"))
+    share = exact(q, "q")
     if not 0 < share < 1:
         raise DuotoneError("q must be between 0 and 1: for the smallest or largest value, ask for smallest")
     a, b = share.numerator, share.denominator

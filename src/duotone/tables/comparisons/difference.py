@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
-from duotone.questions.difference import Side, difference_level
+from duotone.questions.difference import Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
 from duotone.tables.comparisons.shared import (
     Array,
@@ -50,8 +50,9 @@ def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> Com
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         sides = zip(_sides(results["a"]), _sides(results["b"]), people.tolist(), strict=True)
         bounds = (grid.low, grid.high)
+        compared = Compared((bounds, bounds), (Fraction(1), Fraction(1)), limit, atom.strict)
         neither = ((a, b, n - a.people - b.people if declared.replaced else None) for a, b, n in sides)
-        return np.array([difference_level(a, b, bounds, limit, reach, n, atom.strict) for a, b, n in neither], float)
+        return np.array([difference_level(a, b, compared, reach, n) for a, b, n in neither], float)
 
     both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
     columns, requests = dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach))
