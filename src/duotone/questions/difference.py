@@ -29,6 +29,11 @@ class Side:
         """None for an empty group."""
         return Fraction(self.total, self.people) if self.people else None
 
+    @property
+    def mirrored(self) -> Side:
+        """The same with every value's sign turned."""
+        return Side(self.people, -self.total, [-v for v in self.smallest], [-v for v in self.largest])
+
 
 Bounds = tuple[int, int]
 
@@ -125,20 +130,16 @@ def difference_level(first: Side, second: Side, compared: Compared, reach: int, 
     (low, high), (other_low, other_high) = compared.bounds
     # To turn a yes, lower the first average and raise the second, that is, lower its mirror image; for a no, the reverse.
     if yes:
-        lowering = _Lowered(first, low), _Lowered(_mirrored(second), -other_high)
+        lowering = _Lowered(first, low), _Lowered(second.mirrored, -other_high)
         goal = Goal(compared.weights, compared.limit, compared.strict, yes)
     else:
-        lowering = _Lowered(_mirrored(first), -high), _Lowered(second, other_low)
+        lowering = _Lowered(first.mirrored, -high), _Lowered(second, other_low)
         goal = Goal(compared.weights, -compared.limit, not compared.strict, yes)
     if compared.shared:
         turns = _sharing(*lowering, goal, reach, replaced=neither is not None)
     else:
         turns = _joining(*lowering, goal, reach) if neither is None else _replacing(*lowering, goal, reach, neither)
     return turns - 1 if yes else -turns
-
-
-def _mirrored(side: Side) -> Side:
-    return Side(side.people, -side.total, [-v for v in side.smallest], [-v for v in side.largest])
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,8 @@ from duotone.tables.engines import Source
 from duotone.tables.engines.query import People, gather, kept
 from duotone.tables.engines.results import require_reach
 from duotone.tables.engines.source import UNREADABLE, quietly
-from duotone.tables.engines.stored_values import columns_in
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Condition
+from duotone.tables.sql.condition import Condition, columns_read
 
 Key = tuple[Any, ...]
 LISTED = 1000
@@ -286,7 +285,7 @@ def _narrowed(prepared: Prepared, questions: Sequence[Prepared]) -> Source:
     of a long list, rows that are in no listed group are left out when the groups have come back.
     """
     unit = () if prepared.declared.unit is None else (prepared.declared.unit,)
-    used = {column for question in questions for column in columns_in(question.asked)}
+    used = {column for question in questions for column in columns_read(question.asked)}
     source = prepared.source.only([*sorted(used), *prepared.by, *unit])
     if not prepared.listed or (len(prepared.listed) > LISTED and not unit):
         return source

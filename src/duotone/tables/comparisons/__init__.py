@@ -1,19 +1,31 @@
 """Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
 
 Start with `compile_comparison`, here, which knows the kinds: a file for each, as in `questions`, whose levels they use:
-`threshold`, `quantile`, `difference`, `plurality`. `shared` has what they have in common, `scores` the levels of sums. To add
-a kind: `sql/comparison` and `sql/read_question` (how it is written), `questions` (its level), a file here.
+`threshold`, `quantile`, `difference`, `plurality`, `variance`, `distinct`, `counts`. `shared` has what they have in common,
+`scores` the levels of sums. To add a kind: `sql/comparison` and `sql/build_comparison` (how it is written), `questions` (its
+level), a file here.
 """
 
 from __future__ import annotations
 
+from duotone.tables.comparisons.counts import counts_comparison
 from duotone.tables.comparisons.difference import mean_difference
+from duotone.tables.comparisons.distinct import distinct_threshold
 from duotone.tables.comparisons.plurality import mode_is
 from duotone.tables.comparisons.quantile import quantile_threshold
 from duotone.tables.comparisons.shared import CompiledComparison, Declared, Results
 from duotone.tables.comparisons.threshold import linear_threshold
 from duotone.tables.comparisons.threshold import one_value_each as _average
-from duotone.tables.sql.comparison import Atom, LinearThreshold, MeanDifference, QuantileThreshold
+from duotone.tables.comparisons.variance import variance_threshold
+from duotone.tables.sql.comparison import (
+    Atom,
+    CountsComparison,
+    DistinctThreshold,
+    LinearThreshold,
+    MeanDifference,
+    QuantileThreshold,
+    VarianceThreshold,
+)
 from duotone.tables.sql.condition import ALWAYS, Condition
 
 __all__ = ["CompiledComparison", "Declared", "Results", "compile_comparison", "one_value_each"]
@@ -29,9 +41,15 @@ def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Conditi
             return quantile_threshold(atom, declared)
         case MeanDifference():
             return mean_difference(atom, declared, reach)
+        case VarianceThreshold():
+            return variance_threshold(atom, declared, reach)
+        case DistinctThreshold():
+            return distinct_threshold(atom, declared, reach)
+        case CountsComparison():
+            return counts_comparison(atom, declared, reach)
     return mode_is(atom, declared, reach)
 
 
 def one_value_each(atom: Atom) -> bool:
     """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
-    return _average(atom) if isinstance(atom, LinearThreshold) else True
+    return _average(atom) if isinstance(atom, LinearThreshold) else not isinstance(atom, CountsComparison)

@@ -20,8 +20,8 @@ from duotone.tables.comparisons.shared import (
     possible,
     require_short,
 )
-from duotone.tables.engines.person_columns import dueling
-from duotone.tables.engines.results import Ends, Result
+from duotone.tables.engines.person_columns import two_sided
+from duotone.tables.engines.results import Ends, Request, Result, Tally
 from duotone.tables.sql.comparison import Mean, MeanDifference, Settled
 from duotone.tables.sql.condition import IsNull, Not, Operand
 from duotone.tables.sql.satisfiable import combinations
@@ -29,61 +29,78 @@ from duotone.tables.sql.scoring import LARGEST, Grid, grid_of
 
 MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
 """The levels of a difference of averages are searched for in time that grows with their square: some seconds for so many."""
+WHETHER = Grid(0, 1, Fraction(1))
+"""The values of a share."""
+LARGEST_WEIGHT = Fraction(2) ** 60
 
 
 def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> CompiledComparison:
-    """The average of one side of the people minus that of the other, at least or above a limit."""
-    first, second = atom.first, atom.second
-    values = [side.value for side in (first, second)]
-    _require_comparable(first, second, declared, reach)
-    grids = {}
-    grid = Grid(0, 1, Fraction(1))
-    if isinstance(values[0], Operand):
-        grid = grids[values[0].column] = grid_of(values[0], declared.bounds, "sum or average")
+    """A weighted difference, or sum, of two averages or shares against a limit."""
+    sides = atom.first, atom.second
+    _require_one_value_each(sides, declared, reach)
+    on = [_grid(side, declared) for side in sides]
+    grids = {side.value.column: grid for side, grid in zip(sides, on, strict=True) if isinstance(side.value, Operand)}
     require_short(grids, declared.per_unit)
-    limit = atom.limit / grid.step
-    if not abs(limit) <= LARGEST:
-        raise DuotoneError("the numbers of the question are too large or too fine")
-    conditions = [first.where, second.where, *(v for v in values if not isinstance(v, Operand))]
-    exact = combinations(conditions)[1] and independent(declared, conditions, values) and _shares_are_independent(first, second)
+    shared = declared.unit is not None or any(all(row) for row in combinations([atom.first.where, atom.second.where])[0])
+    compared, mirrored = _compared(atom, on, shared)
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
-        sides = zip(_sides(results["a"]), _sides(results["b"]), people.tolist(), strict=True)
-        bounds = (grid.low, grid.high)
-        compared = Compared((bounds, bounds), (Fraction(1), Fraction(1)), limit, atom.strict)
-        neither = ((a, b, n - a.people - b.people if declared.replaced else None) for a, b, n in sides)
-        return np.array([difference_level(a, b, compared, reach, n) for a, b, n in neither], float)
+        columns = [_sides(results[name], turned) for name, turned in zip("ab", mirrored, strict=True)]
+        neither = (people - results["n"].people).tolist() if declared.replaced else [None] * len(people)
+        groups = zip(*columns, neither, strict=True)
+        return np.array([difference_level(a, b, compared, reach, n) for a, b, n in groups], float)
 
-    both_sides = {"a": (first.value, first.where), "b": (second.value, second.where)}
-    columns, requests = dueling(both_sides, grid, declared.per_unit), dict.fromkeys("ab", Ends(reach))
-    return CompiledComparison(columns, requests, levels_of, exact, grids, _settled(atom, grid, limit))
+    named = {"a": (atom.first.value, atom.first.where, on[0]), "b": (atom.second.value, atom.second.where, on[1])}
+    requests: dict[str, Request] = dict.fromkeys("ab", Ends(reach))
+    if declared.replaced:
+        requests["n"] = Tally((1,))
+    exact = not shared and _exact(sides, declared)
+    settled = _settled(sides, compared, mirrored, on)
+    return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled)
 
 
-def _require_comparable(first: Mean, second: Mean, declared: Declared, reach: int) -> None:
-    """Two averages of one column or two shares, over different people, of which each has one value."""
-    values = [side.value for side in (first, second)]
+def _grid(side: Mean, declared: Declared) -> Grid:
+    return grid_of(side.value, declared.bounds, "sum or average") if isinstance(side.value, Operand) else WHETHER
+
+
+def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[Compared, tuple[bool, bool]]:
+    """As w·first − v·second with positive weights; and which side, counting the other way, is seen in a mirror."""
+    first, second = (weight * grid.step for weight, grid in zip(atom.weights, on, strict=True))
+    if not (abs(atom.limit) <= LARGEST and all(1 / LARGEST_WEIGHT <= abs(w) <= LARGEST_WEIGHT for w in (first, second))):
+        raise DuotoneError("the numbers of the question are too large or too fine")
+    mirrored = first < 0, second > 0
+    low, high = ((-g.high, -g.low) if turned else (g.low, g.high) for g, turned in zip(on, mirrored, strict=True))
+    return Compared((low, high), (abs(first), abs(second)), atom.limit, atom.strict, shared), mirrored
+
+
+def _exact(sides: Sequence[Mean], declared: Declared) -> bool:
+    conditions = [side.where for side in sides] + [side.value for side in sides if not isinstance(side.value, Operand)]
+    known = combinations(conditions)[1] and independent(declared, conditions, [side.value for side in sides])
+    return known and _shares_are_independent(*sides)
+
+
+def _is_value(side: Mean) -> bool:
+    return isinstance(side.value, Operand)
+
+
+def _require_one_value_each(sides: Sequence[Mean], declared: Declared, reach: int) -> None:
+    """With a unit a person has one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
         raise DuotoneError(
             f"with this budget an answer has {reach} levels, and a difference of averages may have at most {most} under "
             f"{declared.neighbours}: raise epsilon or delta"
         )
-    if not all(isinstance(v, Operand) for v in values) and any(isinstance(v, Operand) for v in values):
-        raise DuotoneError("compare two averages of values, or two shares, not one with the other")
-    if isinstance(values[0], Operand) and values[0] != values[1]:
-        raise DuotoneError("the two averages must be of the same column, which has one pair of bounds")
-    if any(all(row) for row in combinations([first.where, second.where])[0]):
-        raise DuotoneError("the two averages must be over different rows: filter one by arm = 'A', the other by arm = 'B'")
     if declared.unit is not None and declared.per_unit is None:
         raise DuotoneError("with a unit, a difference needs one value per person: per_unit avg, sum, min or max")
-    if declared.unit is not None and not isinstance(values[0], Operand) and declared.per_unit == "avg":
+    if declared.unit is not None and declared.per_unit in ("avg", "sum") and not all(map(_is_value, sides)):
         raise DuotoneError("with a unit, a share counts people by any of their rows (per_unit max) or by all (per_unit min)")
 
 
-def _settled(atom: MeanDifference, grid: Grid, limit: Fraction) -> Settled | None:
+def _settled(sides: Sequence[Mean], compared: Compared, mirrored: Sequence[bool], on: Sequence[Grid]) -> Settled | None:
     """Without anybody on a side it is a no; so some difference must be large enough for there to be a yes."""
     ranges = []
-    for side in (atom.first, atom.second):
+    for side, turned, grid in zip(sides, mirrored, on, strict=True):
         if isinstance(side.value, Operand):
             ends = [grid.low, grid.high] if possible(side.where, Not(IsNull(side.value))) else []
         else:
@@ -91,9 +108,9 @@ def _settled(atom: MeanDifference, grid: Grid, limit: Fraction) -> Settled | Non
             ends = [int(met) for there, met in rows if there]
         if not ends:
             return Settled(False, "no row can be on one of its sides")
-        ranges.append(ends)
-    most = max(ranges[0]) - min(ranges[1])
-    enough = most > limit if atom.strict else most >= limit
+        ranges.append([-end for end in ends] if turned else ends)
+    most = compared.weights[0] * max(ranges[0]) - compared.weights[1] * min(ranges[1])
+    enough = most > compared.limit if compared.strict else most >= compared.limit
     return None if enough else Settled(False, "no difference of values within their bounds reaches the limit")
 
 
@@ -107,11 +124,12 @@ def _shares_are_independent(first: Mean, second: Mean) -> bool:
     return True
 
 
-def _sides(result: Result) -> Sequence[Side]:
+def _sides(result: Result, mirrored: bool) -> Sequence[Side]:
     def values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
         return [int(v[group]) for v, n in end if n[group]]
 
     groups = range(len(result.people))
-    return [
+    sides = [
         Side(int(result.people[g]), int(result.total[g]), values(result.largest, g), values(result.smallest, g)) for g in groups
     ]
+    return [side.mirrored for side in sides] if mirrored else sides

@@ -11,7 +11,8 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
+from duotone.tables.engines.formulas import computed
+from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.scoring import Grid
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -24,23 +25,21 @@ EXACT = 2**51
 
 def read(operand: Operand, table: Any) -> Any:
     """A column in the reading that is asked for. What cannot be read so is null, and so is NaN; −0.0 is 0.0."""
+    if operand.made is not None:
+        made = operand.made, operand.kind, lambda part: read(part, table), lambda condition: holds(condition, table)
+        return _real(computed(*made)) if operand.kind == "float" else computed(*made)
     if operand.kind in ("float", "decimal"):
-        column = _number(operand, table)
-        return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
+        return _real(_number(operand, table))
     column = table[operand.column]
     if column.type().is_timestamp() and column.type().scale not in (None, 6):
         column = column.try_cast("timestamp(6)")  # a time out of range is null
-    match operand.reading:
-        case "try":
-            column = column.try_cast("boolean") if operand.kind == "boolean" else _day(column)
-        case "lower" | "upper" | "length":
-            column = getattr(column, operand.reading)()
-        case "trim":
-            column = column.strip()
-        case "year" | "month" | "day":
-            dates = _day(column) if column.type().is_string() else column
-            column = getattr(dates, operand.reading)()
+    if operand.reading == "try":
+        return column.try_cast("boolean") if operand.kind == "boolean" else _day(column)
     return column
+
+
+def _real(column: Any) -> Any:
+    return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
 
 
 def _day(column: Any) -> Any:
@@ -67,16 +66,31 @@ def holds(condition: Condition, table: Any) -> Any:
             return balanced(rule, parts) if parts else ibis.literal(condition.rule == "and")
         case Not():
             return ~holds(condition.part, table)
+        case Known():
+            return holds(condition.part, table).notnull()
         case IsNull():
             return read(condition.operand, table).isnull()
         case OneOf():
             return _among(read(condition.operand, table), condition)
         case Like():
-            return read(condition.operand, table).like(condition.pattern)
+            return _like(read(condition.operand, table), condition)
     left, right = read(condition.operand, table), condition.value
     if isinstance(right, Operand):
         return OPERATORS[condition.sign](left, read(right, table))
     return compared(left, condition.operand.kind, condition.sign, right)
+
+
+def _like(column: Any, condition: Like) -> Any:
+    match condition.how:
+        case "starts":
+            return column.startswith(condition.pattern)
+        case "ends":
+            return column.endswith(condition.pattern)
+        case "contains":
+            return column.contains(condition.pattern)
+        case "matches":
+            return column.re_search(condition.pattern)
+    return column.like(condition.pattern)
 
 
 def compared(left: Any, kind: Kind, sign: str, value: Value) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -115,25 +115,75 @@ def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) ->
     return PersonColumns(alone, rows, lambda table, name: _merged(table, name, "v", how or "min"), person)
 
 
-def dueling(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Grid, how: Reduction | None) -> PersonColumns:
-    """Values on two sides; whoever has rows on both is on neither."""
-    values = _values(sides, grid)
+Sides = Mapping[str, tuple[Operand | Condition, Condition, Grid]]
+"""What is averaged on each side, over which rows, and the grid that it is on."""
 
-    def alone(rows: Any) -> Expressions:
-        by_side, (first, second) = values(rows), sides
-        on_both = holds(both(sides[first][1], sides[second][1]), rows)
-        return {side: ibis.cases((on_both, ibis.null("int64")), else_=by_side[side]) for side in sides}
+
+def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
+    """A person's value on each of two sides, null for none; and, as n, whether there is one on either."""
+
+    def with_either(columns: Mapping[str, Any]) -> Expressions:
+        first, second = columns.values()
+        return {**columns, "n": ibis.cases((first.notnull() | second.notnull(), wide(1)), else_=wide(0))}
+
+    def rows(table: Any) -> Expressions:
+        one = [_values({side: (value, where)}, grid)(table) for side, (value, where, grid) in sides.items()]
+        return {name: column for columns in one for name, column in columns.items()}
 
     def merged(rows: Any, name: str) -> Expressions:
         return {n: e for side in sides for n, e in _merged(rows, name, side, how or "max").items()}
 
     def person(people: Any, name: str) -> Expressions:
-        reduced = {side: _reduced(people, f"{name}{side}", how or "max", grid) for side in sides}
-        a, b = reduced.values()
-        first, second = reduced
-        return {first: ibis.cases((b.isnull(), a)), second: ibis.cases((a.isnull(), b))}
+        return with_either({side: _reduced(people, f"{name}{side}", how or "max", sides[side][2]) for side in sides})
 
-    return PersonColumns(alone, values, merged, person)
+    return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person)
+
+
+def coded(conditions: Sequence[Condition]) -> PersonColumns:
+    """Which of some conditions a person's rows satisfy, as one number: 1 for the first, 2 for the second, 4, …"""
+
+    def rows(table: Any) -> Expressions:
+        return {f"c{i}": indicator(condition, table) for i, condition in enumerate(conditions)}
+
+    def merged(table: Any, name: str) -> Expressions:
+        return {f"c{i}": table[f"{name}c{i}"].max() for i in range(len(conditions))}
+
+    def code(columns: Sequence[Any]) -> Expressions:
+        return {"s": added([_weighted(2**i, column) for i, column in enumerate(columns)])}
+
+    def person(people: Any, name: str) -> Expressions:
+        return code([people[f"{name}c{i}"] for i in range(len(conditions))])
+
+    return PersonColumns(lambda table: code([*rows(table).values()]), rows, merged, person)
+
+
+def squared(value: Operand, where: Condition, grid: Grid, how: Reduction | None) -> PersonColumns:
+    """One value per person, in grid steps, and its square."""
+    values = _values({"s": (value, where)}, grid)
+
+    def both_of(column: Any) -> Expressions:
+        return {"s": column, "q": column * column}
+
+    def person(people: Any, name: str) -> Expressions:
+        return both_of(_reduced(people, f"{name}s", how or "max", grid))
+
+    def alone(rows: Any) -> Expressions:
+        return both_of(values(rows)["s"])
+
+    return PersonColumns(alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person)
+
+
+def labelled(value: Operand, where: Condition, how: Reduction | None) -> PersonColumns:
+    """A value of each person, null for none."""
+
+    def row(rows: Any) -> Expressions:
+        there = both(where, Not(IsNull(value)))
+        return {"v": ibis.cases((holds(there, rows), read(value, rows)))}
+
+    def person(people: Any, name: str) -> Expressions:
+        return {"v": people[f"{name}v"]}
+
+    return PersonColumns(row, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
 
 
 def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> PersonColumns:

@@ -11,7 +11,7 @@ import ibis
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
-from duotone.tables.engines.results import LISTS, Ends, QueryResult, Request, Tally, Votes, counts, result_of, spread
+from duotone.tables.engines.results import LISTS, Ends, QueryResult, Rare, Request, Tally, Votes, counts, result_of, spread
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import ALWAYS, Condition
 
@@ -113,6 +113,8 @@ def _plan(people: Any, keys: list[str], requests: Mapping[str, Request], who: Pe
                 parts.append(_summed(people, keys, name, request.reach, hints))
             case Votes():
                 parts.append(_votes(people, keys, name, request.reach))
+            case Rare():
+                parts.append(_rare(people, keys, name, request.reach))
     alone = len(parts) == len(simple) == 1 and any(isinstance(request, Ends) for request in requests.values())
     main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
     for part in parts:
@@ -145,6 +147,7 @@ def _one_pass(people: Any, keys: list[str], requests: Mapping[str, Request], who
     """
     simple: dict[str, Any] = {"people": people.count()}
     votes = [_votes(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Votes)]
+    votes += [_rare(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Rare)]
     for name, request in requests.items():
         column = people[name]
         if isinstance(request, Tally):
@@ -237,6 +240,20 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     some = ranked.filter(ranked.rank_ < reach + 2)
     collected = some.group_by(keys).agg(**{f"{name}_rivals": _list(some.votes)})
     return _joined(counted.group_by(keys).agg(**own), collected, keys)
+
+
+def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
+    """How many different values there are, and the smallest numbers of people who share one."""
+    labelled = people.filter(people[name].notnull())
+    counted = labelled.group_by([*keys, name]).agg(holders=labelled.count())
+    window = ibis.window(group_by=keys or None, order_by=["holders", name])
+    ordered = counted.mutate(rank_=ibis.row_number().over(window))
+    few = ordered.rank_ <= reach
+    found = {
+        f"{name}_different": ordered.count(),
+        f"{name}_rarest": ordered.holders.cast("string").group_concat(",", where=few),
+    }
+    return ordered.group_by(keys).agg(**found) if keys else ordered.agg(**found)
 
 
 def _read(result: Any, who: People, keys: list[str], requests: Sequence[Mapping[str, Request]]) -> QueryResult:

@@ -37,7 +37,14 @@ class Votes:
     reach: int
 
 
-Request = Tally | Ends | Votes
+@dataclass(frozen=True)
+class Rare:
+    """How many different values people have, and how many people have each of the rarest ones, `reach` and one more."""
+
+    reach: int
+
+
+Request = Tally | Ends | Votes | Rare
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
         )
 
 
-LISTS = ("_sum", "_largest", "_smallest", "_rivals")
+LISTS = ("_sum", "_largest", "_smallest", "_rivals", "_rarest")
 
 
 def counts(column: Any) -> Array:
@@ -101,6 +108,9 @@ def result_of(columns: Mapping[str, Any], name: str, request: Request, size: int
                 _complete(values, columns[f"{name}_n"], request.reach)
             largest, smallest = _ends(lists[0]), _ends(lists[1])
             return Result({}, total, columns[f"{name}_n"], largest, smallest, request.reach)
+    if isinstance(request, Rare):
+        rarest = _ends([spread(v, request.reach + 1, False) for v in columns[f"{name}_rarest"]])
+        return Result({}, columns[f"{name}_different"], columns["people"], (), rarest)
     rivals = _ends([spread(v, request.reach + 2, True) for v in columns[f"{name}_rivals"]])
     return Result({}, columns[f"{name}_own"], columns["people"], rivals)
 

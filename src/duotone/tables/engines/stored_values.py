@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from duotone.tables.sql.condition import Kind, Operand
+from duotone.tables.sql.condition import Kind
 
 DAYS = -719_162, 2_932_896
 """The first and the last day of the years 1 to 9999, counted from 1970."""
@@ -112,12 +112,3 @@ def moment(column: str, unit: str) -> Reading:
 def day(column: str) -> Reading:
     """A date that is stored as a number of milliseconds since 1970: rounded down to days."""
     return Reading("date", "date", f"cast({moment(column, 'ms').sql} as date)")
-
-
-def columns_in(part: Any) -> set[str]:
-    """The columns that a question, or a part of it, asks about."""
-    if isinstance(part, Operand):
-        return {part.column}
-    if isinstance(part, tuple):
-        return {column for inner in part for column in columns_in(inner)}
-    return {column for inner in vars(part).values() for column in columns_in(inner)} if is_dataclass(part) else set()

@@ -1,59 +1,278 @@
-"""Building: from one aggregate, or several with weights, and a limit to a comparison."""
+"""Building: from two expressions of aggregates and a sign to a comparison that has levels."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.comparison import BoolOp, LinearThreshold, QuantileThreshold, Settled, Term, Tree
-from duotone.tables.sql.condition import Condition, IsNull, Joined, Not, Operand, Value, both
-from duotone.tables.sql.read_condition import compare
+from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, aggregates, linear
+from duotone.tables.sql.comparison import (
+    BoolOp,
+    CountsComparison,
+    DistinctThreshold,
+    LinearThreshold,
+    Mean,
+    MeanDifference,
+    Negation,
+    QuantileThreshold,
+    Settled,
+    Term,
+    Tree,
+    VarianceThreshold,
+)
+from duotone.tables.sql.condition import Condition, IsNull, Joined, Known, Not, Operand, Value, both
+from duotone.tables.sql.read_condition import MIRRORED, compare
+from duotone.tables.sql.satisfiable import combinations
 
 ONE = Fraction(1)
+NONE = Fraction(0)
+UPWARD = (">", ">=")
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """One aggregate of the question, as text and as what it is. A ratio is of the rows that satisfy its condition `value` to
-    those that satisfy `where`."""
-
-    text: str
-    kind: Literal["count", "people", "sum", "mean", "ratio", "quantile", "min", "max", "mode"]
-    where: Condition
-    value: Operand | Condition | None = None
-    q: Fraction = Fraction(1, 2)
-
-    @property
-    def averaged(self) -> Operand | Condition:
-        """What a mean or a ratio is of."""
-        if self.value is None:
-            raise DuotoneError(f"{self.text} is not an average of anything")
-        return self.value
-
-    @property
-    def ordered(self) -> Operand:
-        """What a quantile, min or max is of."""
-        if not isinstance(self.value, Operand):
-            raise DuotoneError(f"{self.text} is not of a column")
-        return self.value
+def compared(left: Expression, sign: str, right: Expression, text: str) -> Tree:
+    """One expression of aggregates against another."""
+    weights, rest = _shares(*linear(Arithmetic("-", left, right)))
+    if any(not w and not _never_null(part) for part, w in weights.items()):
+        raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
+    weights, limit = {part: w for part, w in weights.items() if w}, -rest
+    if not weights:
+        raise DuotoneError(f"{text} has no aggregate in it: compare a count, sum, avg, median, quantile, min, max or mode")
+    if sign not in ("=", "<>"):
+        return _ordered(weights, sign, limit, text)
+    if not all(isinstance(part, Aggregate) and part.kind in ("count", "people", "distinct") for part in weights):
+        raise DuotoneError(f"{text}: only counts can be asked for equality; ask with >= or <= instead")
+    equal = _equal(weights, limit, text)
+    return equal if sign == "=" else Negation(equal)
 
 
-def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction, *, people: bool) -> LinearThreshold:
+def _never_null(part: Part) -> bool:
+    return isinstance(part, Aggregate) and part.kind in ("count", "people", "sum", "distinct")
+
+
+def _equal(weights: Mapping[Part, Fraction], limit: Fraction, text: str) -> Tree:
+    """Σ weights · counts = limit: both at least and at most."""
+    scale = math.lcm(*(w.denominator for w in weights.values()))
+    if (limit * scale / math.gcd(*(int(w * scale) for w in weights.values()))).denominator != 1:
+        return Settled(False, f"whole numbers of people never make {text} true")
+    steps = len(weights) == 1 and set(map(abs, weights.values())) == {1}
+    return BoolOp("and", tuple(_ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
+
+
+def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
+    """Σ weights · parts, compared with a limit by <, <=, > or >=."""
+    if (sums := _counts_and_sums(weights)) is not None:
+        return total(sums, sign, limit)
+    if len(weights) == 1:
+        ((part, weight),) = weights.items()
+        sign, limit = sign if weight > 0 else MIRRORED[sign], limit / weight
+        return _single(part, sign, limit, text) if isinstance(part, Aggregate) else _quotient(part, sign, limit, text)
+    if len(weights) == 2 and all(isinstance(part, Aggregate) and part.kind == "mean" for part in weights):
+        return _averages(weights, sign, limit)
+    return _of_counts(weights, sign, limit, text)
+
+
+def _counts_and_sums(weights: Mapping[Part, Fraction]) -> dict[Aggregate, Fraction] | None:
+    """The weights, if they are of counts and sums of rows, or of people, alone."""
+    sums = {part: w for part, w in weights.items() if isinstance(part, Aggregate)}
+    kinds = {part.kind for part in sums}
+    return sums if len(sums) == len(weights) and (kinds <= {"count", "sum"} or kinds == {"people"}) else None
+
+
+def _single(aggregate: Aggregate, sign: str, limit: Fraction, text: str) -> Tree:
+    match aggregate.kind:
+        case "mean":
+            return mean(aggregate, sign, limit)
+        case "variance":
+            return VarianceThreshold(aggregate.ordered, aggregate.where, sign, limit, aggregate.less)
+        case "stddev":
+            return _deviation(aggregate, sign, limit)
+        case "distinct":
+            return _different(aggregate, sign, limit)
+    return ranked(aggregate, sign, limit, text)
+
+
+def _deviation(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
+    """A standard deviation, which is never below 0, against a limit is a variance against its square."""
+    if limit >= 0:
+        return VarianceThreshold(aggregate.ordered, aggregate.where, sign, limit * limit, aggregate.less)
+    if sign in UPWARD:
+        return VarianceThreshold(aggregate.ordered, aggregate.where, ">=", NONE, aggregate.less)
+    return Settled(False, "a standard deviation is never below 0")
+
+
+def _different(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
+    """At least so many different values; or not that many."""
+    least = math.floor(limit) + 1 if sign in (">", "<=") else math.ceil(limit)
+    if least <= 0:
+        return Settled(sign in UPWARD, "there are never fewer than 0 different values")
+    enough = DistinctThreshold(aggregate.ordered, aggregate.where, least)
+    return enough if sign in UPWARD else Negation(enough)
+
+
+def _shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
+    """One count by another is a share, a mean, where no row is in the first without being in the second."""
+    merged: dict[Part, Fraction] = {}
+    for part, weight in weights.items():
+        if (counts := _one_by_one(part)) is not None and {a.kind for a, _ in counts} == {"count"}:
+            (upper, by), (lower, over) = counts
+            if (True, False) not in combinations([upper.where, lower.where])[0]:
+                text = f"{upper.text} / {lower.text}"
+                part, weight = Aggregate(text, "mean", lower.where, upper.where), weight * by / over
+        merged[part] = merged.get(part, NONE) + weight
+    return merged, rest
+
+
+def _one_by_one(part: Part) -> tuple[tuple[Aggregate, Fraction], tuple[Aggregate, Fraction]] | None:
+    """One aggregate by another, each with its factor; None for anything else."""
+    if not isinstance(part, Arithmetic) or part.rule != "/":
+        return None
+    sides = []
+    for weights, rest in map(linear, (part.left, part.right)):
+        ((only, weight), *others) = weights.items() if weights else [(None, NONE)]
+        if rest or others or not weight or not isinstance(only, Aggregate):
+            return None
+        sides.append((only, weight))
+    return sides[0], sides[1]
+
+
+def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str) -> Tree:
+    """A quotient of aggregates against a number: with nothing to divide by, no."""
+    if (pair := _one_by_one(part)) is not None:
+        (upper, by), (lower, over) = pair
+        factor = by / over
+        scaled = sign if factor > 0 else MIRRORED[sign], limit / factor
+        match upper.kind, lower.kind:
+            case "count", "count":
+                return ratio(upper.where, lower.where, *scaled)
+            case "sum", "count" if isinstance(upper.value, Operand):
+                there = both(upper.where, Not(IsNull(upper.value)))
+                if lower.where == there:
+                    return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled)
+                if lower.where == upper.where:  # who has no value counts as one with 0
+                    return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=lower.where)
+            case "mean", "mean" if not (upper.is_share and lower.is_share):
+                return _by_mean(upper, lower, *scaled)
+    if part.rule == "/":
+        (upper_weights, a), (lower_weights, b) = linear(part.left), linear(part.right)
+        first, second = _counts_and_sums(upper_weights), _counts_and_sums(lower_weights)
+        if first and second and {x.kind for x in (*first, *second)} & {"sum"}:
+            return _by_sum(first, a, second, b, sign, limit)
+    return _of_counts({part: ONE}, sign, limit, text)
+
+
+def _by_sum(
+    upper: Mapping[Aggregate, Fraction],
+    a: Fraction,
+    lower: Mapping[Aggregate, Fraction],
+    b: Fraction,
+    sign: str,
+    limit: Fraction,
+) -> Tree:
+    """(upper + a) / (lower + b) > t is upper − t·lower > t·b − a where lower + b > 0, and the opposite where it is < 0."""
+    apart = {x: upper.get(x, NONE) - limit * lower.get(x, NONE) for x in dict.fromkeys((*upper, *lower))}
+    apart = {x: w for x, w in apart.items() if w}
+    rest = limit * b - a
+    if not apart:
+        raise DuotoneError("the two sides of a quotient are the same but for a factor: compare the numbers instead")
+    above = BoolOp("and", (total(apart, sign, rest), total(lower, ">", -b)))
+    return BoolOp("or", (above, BoolOp("and", (total(apart, MIRRORED[sign], rest), total(lower, "<", -b)))))
+
+
+def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction) -> Tree:
+    """One average by another: as above."""
+
+    def apart(sign: str) -> Tree:
+        return _averages({upper: ONE, lower: -limit}, sign, NONE) if limit else mean(upper, sign, NONE)
+
+    return BoolOp(
+        "or",
+        (
+            BoolOp("and", (apart(sign), mean(lower, ">", NONE))),
+            BoolOp("and", (apart(MIRRORED[sign]), mean(lower, "<", NONE))),
+        ),
+    )
+
+
+def _averages(weights: Mapping[Part, Fraction], sign: str, limit: Fraction) -> Tree:
+    """Two averages or shares, each with a weight."""
+    way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
+    (first, weight), (second, other) = [
+        (Mean(part.averaged, part.where), way * w) for part, w in weights.items() if isinstance(part, Aggregate)
+    ]
+    if limit == 0 and weight == -other and first.value == second.value:
+        for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):
+            if _within(part.where, every.where):
+                return _against_everybody(part, every, ways, strict)
+    return MeanDifference(first, second, (weight, other), way * limit, strict)
+
+
+def _within(part: Condition, every: Condition) -> bool:
+    """Whether a condition is another one and more."""
+    parts = [set(c.parts) if isinstance(c, Joined) and c.rule == "and" else {c} for c in (part, every)]
+    return parts[1] < parts[0]
+
+
+def _against_everybody(part: Mean, every: Mean, weights: tuple[Fraction, Fraction], strict: bool) -> Tree:
+    """A group against everybody, the group included, is the group against all others; where there are no others, they are
+    equal."""
+    others = Mean(every.value, both(every.where, Joined("or", (Not(part.where), Not(Known(part.where))))))
+    apart = MeanDifference(part, others, weights, NONE, strict)
+    if strict:
+        return apart
+    alone = Term(ONE, None, _there(part)), Term(Fraction(-CROWD), None, _there(others))
+    return BoolOp("or", (apart, LinearThreshold(alone, NONE, strict=True)))
+
+
+def _there(mean: Mean) -> Condition:
+    return both(mean.where, Not(IsNull(mean.value)) if isinstance(mean.value, Operand) else Known(mean.value))
+
+
+def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
+    """Any arithmetic of counts and shares."""
+    used = [aggregate for part in weights for aggregate in aggregates(part)]
+    kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
+    if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
+        raise DuotoneError(
+            f"{text} mixes aggregates: compare counts and sums with each other, one average with another or with a number, or "
+            "any arithmetic of counts and shares"
+        )
+    terms = [Arithmetic("*", weight, part) for part, weight in weights.items()]
+    whole: Expression = terms[0]
+    for term in terms[1:]:
+        whole = Arithmetic("+", whole, term)
+    expression = _counted(whole)
+    counts = tuple(dict.fromkeys(aggregate.where for aggregate in aggregates(expression)))
+    if not isinstance(expression, Arithmetic):
+        raise DuotoneError(f"{text} has no arithmetic in it")
+    return CountsComparison(counts, expression, sign, limit, people=kinds == {"people"})
+
+
+def _counted(expression: Expression) -> Expression:
+    """Shares as one count by another."""
+    if isinstance(expression, Arithmetic):
+        return Arithmetic(expression.rule, _counted(expression.left), _counted(expression.right))
+    if isinstance(expression, Aggregate) and expression.is_share and not isinstance(expression.averaged, Operand):
+        upper = Aggregate(expression.text, "count", both(expression.where, expression.averaged))
+        return Arithmetic("/", upper, Aggregate(expression.text, "count", expression.where))
+    return expression
+
+
+def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction) -> LinearThreshold:
     """Counts and sums with weights."""
-    way = 1 if sign in (">", ">=") else -1
+    way, people = (1 if sign in UPWARD else -1), any(aggregate.kind == "people" for aggregate in weights)
     terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
     return LinearThreshold(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
 
 
-def mean(aggregate: Aggregate, sign: str, limit: Fraction) -> LinearThreshold:
-    """An average against a limit is a sum against 0: each row counts by how far it is above the limit."""
-    way, where, value = (1 if sign in (">", ">=") else -1), aggregate.where, aggregate.averaged
+def mean(aggregate: Aggregate, sign: str, limit: Fraction, over: Condition | None = None) -> LinearThreshold:
+    """An average against a limit is a sum against 0: each row counts by how far it is above the limit. It is of those who
+    have a value, or of all that satisfy `over`, where one without a value counts as one with 0."""
+    way, where, value = (1 if sign in UPWARD else -1), aggregate.where, aggregate.averaged
     if isinstance(value, Operand):
-        there = both(where, Not(IsNull(value)))
+        there = both(where, Not(IsNull(value))) if over is None else over
         terms = (Term(Fraction(way), value, where), Term(-way * limit, None, there))
     else:
         there = where
@@ -61,15 +280,12 @@ def mean(aggregate: Aggregate, sign: str, limit: Fraction) -> LinearThreshold:
     return LinearThreshold(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
 
 
-def ratio(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
+def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree:
     """count(A) / count(B) against a limit, divided as real numbers: with nobody in B, no.
 
     It is above t where count(A) − t·count(B) > 0 and somebody is in B. Where it is to be below, the second part follows from
     the first, except that nobody in A or B at all must be a no.
     """
-    some, every = aggregate.averaged, aggregate.where
-    if isinstance(some, Operand):
-        raise DuotoneError(f"{aggregate.text} is not a ratio of counts")
     of_some, of_every = Term(ONE, None, some), Term(ONE, None, every)
     somebody = LinearThreshold((of_every,), Fraction(0), strict=True)
     if sign in (">", ">="):

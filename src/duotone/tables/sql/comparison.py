@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from duotone.tables.sql.arithmetic import Arithmetic
 from duotone.tables.sql.condition import Condition, Operand, Value
 
 
@@ -58,12 +59,45 @@ class Mean:
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """first − second > limit, or ≥ where not `strict`."""
+    """weight · first + other weight · second > limit, or ≥ where not `strict`."""
 
     first: Mean
     second: Mean
+    weights: tuple[Fraction, Fraction]
     limit: Fraction
     strict: bool
+
+
+@dataclass(frozen=True)
+class VarianceThreshold:
+    """The variance of a value against a limit; the squares are divided by the number of people less `less`."""
+
+    value: Operand
+    where: Condition
+    sign: str
+    limit: Fraction
+    less: int
+
+
+@dataclass(frozen=True)
+class DistinctThreshold:
+    """Whether a value has at least so many different ones."""
+
+    value: Operand
+    where: Condition
+    at_least: int
+
+
+@dataclass(frozen=True)
+class CountsComparison:
+    """Any arithmetic of counts against a number, as `sign` says: `expression` has a place in `counts` for each. Where it
+    divides by zero, no. `people` counts people, not rows."""
+
+    counts: tuple[Condition, ...]
+    expression: Arithmetic
+    sign: str
+    limit: Fraction
+    people: bool
 
 
 @dataclass(frozen=True)
@@ -75,7 +109,7 @@ class ModeIs:
     winner: Value
 
 
-Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs
+Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs | VarianceThreshold | DistinctThreshold | CountsComparison
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -12,16 +12,29 @@ from duotone.errors import DuotoneError
 
 Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time", "untyped", "other"]
 """What a column holds; `untyped` is text that may be read as something else, as in a CSV file."""
+Pattern = Literal["like", "starts", "ends", "contains", "matches"]
 Value = Fraction | str | bool | datetime.date
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A column, or one reading of it: lower, upper, trim, length, year, month, day."""
+    """A column, or a value that is computed from a row's columns: then `column` is how the question writes it.
+
+    `reading` is "try" where a text is read as a value of this kind, and is null where it is none.
+    """
 
     column: str
     kind: Kind
     reading: str | None = None
+    made: Formula | None = None
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A function that has a value, or null, whatever its parts are: operands, constants, and conditions to choose by."""
+
+    function: str
+    parts: tuple[Part | None, ...]
 
 
 @dataclass(frozen=True)
@@ -49,10 +62,12 @@ class IsNull:
 
 @dataclass(frozen=True)
 class Like:
-    """Whether a text matches a pattern with % and _."""
+    """Whether a text matches a pattern with % and _; or begins with, ends with or contains a text, or matches a regular
+    expression."""
 
     operand: Operand
     pattern: str
+    how: Pattern = "like"
 
 
 @dataclass(frozen=True)
@@ -78,8 +93,16 @@ class Not:
     part: Condition
 
 
+@dataclass(frozen=True)
+class Known:
+    """Whether a condition is true or false, and not unknown."""
+
+    part: Condition
+
+
 Leaf = Compare | OneOf | IsNull | Like
-Condition = Leaf | Joined | Not
+Condition = Leaf | Joined | Not | Known
+Part = Operand | Value | Condition
 ALWAYS = Joined("and", ())
 
 
@@ -92,14 +115,23 @@ def both(first: Condition, second: Condition) -> Condition:
 
 def columns_of(condition: Condition) -> set[str]:
     """The columns whose values a condition compares; whether one is null at all is not counted."""
-    columns = set()
+    columns: set[str] = set()
     for leaf in leaves(condition):
         if isinstance(leaf, IsNull):
             continue
-        columns.add(leaf.operand.column)
+        columns |= columns_read(leaf.operand)
         if isinstance(leaf, Compare) and isinstance(leaf.value, Operand):
-            columns.add(leaf.value.column)
+            columns |= columns_read(leaf.value)
     return columns
+
+
+def columns_read(part: Any) -> set[str]:
+    """The columns that a question, or a part of it, reads; what is computed reads those it is computed from."""
+    if isinstance(part, Operand) and part.made is None:
+        return {part.column}
+    if isinstance(part, tuple):
+        return {column for inner in part for column in columns_read(inner)}
+    return {column for inner in vars(part).values() for column in columns_read(inner)} if is_dataclass(part) else set()
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:
@@ -107,7 +139,7 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
     if isinstance(condition, Joined):
         for part in condition.parts:
             yield from leaves(part)
-    elif isinstance(condition, Not):
+    elif isinstance(condition, Not | Known):
         yield from leaves(condition.part)
     else:
         yield condition

@@ -1,7 +1,7 @@
 """Row conditions from SQL.
 
-Everything that could end in an error on one row (casts, division), or that looks beyond the row (windows, subqueries,
-chance, the clock), is refused before anything is read.
+What could end in an error on one row (division by zero, an overflow, a cast) is null there instead; what looks beyond the row
+(windows, subqueries, chance, the clock) is refused before anything is read.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import datetime
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -17,14 +18,29 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import number
-from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Kind, Like, Not, OneOf, Operand, Value
+from duotone.tables.sql.condition import (
+    Compare,
+    Condition,
+    IsNull,
+    Joined,
+    Kind,
+    Like,
+    Not,
+    OneOf,
+    Operand,
+    Part,
+    Pattern,
+    Value,
+)
+from duotone.tables.sql.formula import CASTS, cast, choice, folded, read_formula
+from duotone.tables.sql.interval import span
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
 SIGNS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 MIRRORED = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
-READINGS: dict[type[exp.Expression], tuple[str, Kind]] = {
-    exp.Lower: ("lower", "text"), exp.Upper: ("upper", "text"), exp.Trim: ("trim", "text"), exp.Length: ("length", "integer"),
-    exp.Year: ("year", "integer"), exp.Month: ("month", "integer"), exp.Day: ("day", "integer"),
+OF_TEXT: dict[type[exp.Expression], Pattern] = {
+    exp.Like: "like", exp.ILike: "like", exp.StartsWith: "starts", exp.EndsWith: "ends", exp.Contains: "contains",
+    exp.RegexpLike: "matches", exp.RegexpFullMatch: "matches",
 }  # fmt: skip
 
 
@@ -50,22 +66,59 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
         case exp.Between():
             low = _compared(node.this, ">=", node.args["low"], columns, node)
             return Joined("and", (low, _compared(node.this, "<=", node.args["high"], columns, node)))
-        case exp.Like() if isinstance(node.expression, exp.Literal) and node.expression.is_string:
-            operand = read_operand(node.this, columns)
-            if operand.kind not in ("text", "untyped"):
-                raise DuotoneError(f"{node.sql()}: like is for text, and {operand.column} holds none")
-            if "\\" in node.expression.this:
-                raise DuotoneError(f"{node.sql()}: engines read a backslash in a pattern differently; compare with = instead")
-            like = Like(_as(operand, "text"), node.expression.this)
-            return Not(like) if node.args.get("negate") else like
-        case exp.Column():
-            operand = read_operand(node, columns)
-            if operand.kind != "boolean":
-                raise DuotoneError(f"{node.sql()} is not a condition: compare it with something")
-            return Compare(operand, "=", True)
+        case exp.NullSafeEQ() | exp.NullSafeNEQ():
+            same = _same(node, columns)
+            return same if isinstance(node, exp.NullSafeEQ) else Not(same)
     if type(node) in SIGNS:
         return _compared(node.this, SIGNS[type(node)], node.expression, columns, node)
-    raise DuotoneError(_refusal(node))
+    if type(node) in OF_TEXT:
+        return _like(node, columns)
+    operand = read_operand(node, columns)
+    if operand.kind != "boolean":
+        raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a condition: compare it with something")
+    return Compare(operand, "=", True)
+
+
+def is_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> bool:
+    """Whether an expression is yes or no for each row, and not another value."""
+    match node:
+        case exp.Paren():
+            return is_condition(node.this, columns)
+        case exp.Column():
+            return columns[column_name(node, columns)] == "boolean"
+        case exp.Connector() | exp.Not() | exp.Boolean() | exp.Is() | exp.In() | exp.Between():
+            return True
+    return type(node) in SIGNS or type(node) in OF_TEXT or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)
+
+
+def _like(node: exp.Expression, columns: Mapping[str, Kind]) -> Condition:
+    """A text against a pattern: with % and _, its beginning, its end, a part, or a regular expression."""
+    text, how = node.sql(dialect="duckdb"), OF_TEXT[type(node)]
+    pattern = constant(node.expression)
+    if not isinstance(pattern, str):
+        raise DuotoneError(f"{text}: a pattern is a text that is written out")
+    operand = read_operand(node.this, columns)
+    if operand.kind not in ("text", "untyped"):
+        raise DuotoneError(f"{text}: patterns are for text, and {operand.column} holds none")
+    if how == "like" and "\\" in pattern:
+        raise DuotoneError(f"{text}: engines read a backslash in a pattern differently; compare with = instead")
+    if isinstance(node, exp.ILike):
+        operand = read_operand(exp.Lower(this=node.this), columns)
+        pattern = pattern.lower()
+    if isinstance(node, exp.RegexpFullMatch):
+        pattern = f"^(?:{pattern})$"
+    like = Like(_as(operand, "text"), pattern, how)
+    return Not(like) if node.args.get("negate") else like
+
+
+def _same(node: exp.Expression, columns: Mapping[str, Kind]) -> Condition:
+    """Equal, or both null; never unknown."""
+    if isinstance(node.expression, exp.Null):
+        return IsNull(read_operand(node.this, columns))
+    equal = _compared(node.this, "=", node.expression, columns, node)
+    sides = [equal.operand, *([equal.value] if isinstance(equal.value, Operand) else [])]
+    there = Joined("and", (equal, *(Not(IsNull(side)) for side in sides)))
+    return Joined("or", (there, Joined("and", tuple(map(IsNull, sides))))) if len(sides) > 1 else there
 
 
 def joined_parts(node: exp.Connector) -> Iterator[exp.Expression]:
@@ -82,12 +135,6 @@ def _refusal(node: exp.Expression) -> str:
         ((exp.Subquery, exp.Select, exp.Exists), "asks a query of its own: a condition is about one row"),
         ((exp.Rand, exp.Randn), "is random: a condition must say the same each time"),
         ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "depends on the clock: write the date itself"),
-        ((exp.Cast, exp.TryCast), "is a cast, which may fail on one row: leave it out"),
-        ((exp.Div, exp.Mod, exp.IntDiv), "divides, which may fail on one row: multiply the other side instead"),
-        (
-            (exp.Add, exp.Sub, exp.Mul, exp.Neg),
-            "is arithmetic on a row's values, which may overflow: compare columns and constants",
-        ),
         ((exp.AggFunc,), "is an aggregate, and stands inside a condition: compare it outside"),
     ):
         if isinstance(node, kinds):
@@ -101,8 +148,8 @@ def _refusal(node: exp.Expression) -> str:
     ):
         return f"{text} changes from call to call: write the value itself"
     return (
-        f"{text} is not understood in a condition: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, "
-        "and, or, not"
+        f"{text} is not understood here: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, and, or, "
+        "not, and the functions of docs/questions.md"
     )
 
 
@@ -118,29 +165,78 @@ def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
 
 
 def read_operand(node: exp.Expression, columns: Mapping[str, Kind]) -> Operand:
-    """A column, or one of the readings that never fail."""
-    if isinstance(node, exp.Paren):
-        return read_operand(node.this, columns)
-    if isinstance(node, exp.Column):
-        name = column_name(node, columns)
-        if columns[name] == "other":
-            raise DuotoneError(
-                f"column {name} holds neither numbers, text, Booleans nor dates, and cannot be asked about: convert it"
-            )
-        return Operand(name, columns[name])
-    reading: tuple[str, Kind] | None = READINGS.get(type(node))
-    inner = node.this
-    if isinstance(node, exp.Extract) and node.name.lower() in ("year", "month", "day"):
-        reading, inner = (node.name.lower(), "integer"), node.expression
-    if isinstance(node, exp.Trim) and node.expression is not None:
-        reading = None
-    if reading is None or not isinstance(inner, exp.Column | exp.Paren):
+    """A column, or a value computed from a row's columns, which never fails."""
+    part = read_part(node, columns)
+    if not isinstance(part, Operand):
+        raise DuotoneError(f"{node.sql(dialect='duckdb')} is the same on every row: name a column")
+    return part
+
+
+def read_part(node: exp.Expression, columns: Mapping[str, Kind]) -> Part:
+    """A value of each row, or a constant."""
+    fixed = constant(node)
+    if fixed is not None:
+        return fixed
+    match node:
+        case exp.Paren():
+            return read_part(node.this, columns)
+        case exp.Column():
+            return _column(node, columns)
+        case exp.Case() | exp.If():
+            return _chosen(node, columns)
+        case exp.Cast() | exp.TryCast():
+            return _cast(node, columns)
+    made = read_formula(node, written(node, columns), lambda part: read_part(part, columns))
+    if made is None:
         raise DuotoneError(_refusal(node))
-    of = read_operand(inner, columns)
-    needed: tuple[Kind, ...] = ("date", "time", "untyped") if reading[0] in ("year", "month", "day") else ("text", "untyped")
-    if of.kind not in needed or of.reading:
-        raise DuotoneError(f"{node.sql(dialect='duckdb')}: {reading[0]} does not fit what {of.column} holds")
-    return Operand(of.column, reading[1], reading[0])
+    return made
+
+
+def _column(node: exp.Column, columns: Mapping[str, Kind]) -> Operand:
+    name = column_name(node, columns)
+    if columns[name] == "other":
+        raise DuotoneError(
+            f"column {name} holds neither numbers, text, Booleans nor dates, and cannot be asked about: convert it"
+        )
+    return Operand(name, columns[name])
+
+
+def written(node: exp.Expression, columns: Mapping[str, Kind]) -> str:
+    """An expression as text, in which two ways to write it look the same: what its bounds are declared for."""
+
+    def named(part: exp.Expression) -> exp.Expression:
+        return exp.column(column_name(part, columns)) if isinstance(part, exp.Column) else part
+
+    return node.transform(named).sql(dialect="duckdb")
+
+
+def _chosen(node: exp.Case | exp.If, columns: Mapping[str, Kind]) -> Operand:
+    """case when … then … else … end, case x when … then … end, and if(…, …, …)."""
+    text = written(node, columns)
+    branches = [node] if isinstance(node, exp.If) else node.args["ifs"]
+    default = node.args.get("false") if isinstance(node, exp.If) else node.args.get("default")
+    conditions: list[Condition]
+    if isinstance(node, exp.Case) and node.this is not None:
+        conditions = [_compared(node.this, "=", branch.this, columns, node) for branch in branches]
+    else:
+        conditions = [read_condition(branch.this, columns) for branch in branches]
+    values = [_branch(branch.args.get("true"), columns) for branch in branches]
+    return choice(text, conditions, [*values, _branch(default, columns)])
+
+
+def _branch(node: exp.Expression | None, columns: Mapping[str, Kind]) -> Part | None:
+    return None if node is None or isinstance(node, exp.Null) else read_part(node, columns)
+
+
+def _cast(node: exp.Cast, columns: Mapping[str, Kind]) -> Part:
+    """A cast that is null where it would fail."""
+    target, text = CASTS.get(node.to.this.name), written(node, columns)
+    if target is None:
+        raise DuotoneError(f"{text}: casts are to integer, double, text, date, timestamp or Boolean")
+    if is_condition(node.this, columns) and target in ("integer", "float"):
+        condition = read_condition(node.this, columns)
+        return choice(text, [condition, Not(condition)], [Fraction(1), Fraction(0), None])
+    return cast(read_operand(node.this, columns), target, text)
 
 
 def column_name(node: exp.Column, columns: Mapping[str, Kind]) -> str:
@@ -208,7 +304,8 @@ def _double(value: Fraction, text: str) -> Fraction:
 
 
 def _as(operand: Operand, kind: Kind) -> Operand:
-    return Operand(operand.column, kind, operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None))
+    reading = operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None)
+    return replace(operand, kind=kind, reading=reading)
 
 
 def constant(node: exp.Expression) -> Value | None:
@@ -224,11 +321,21 @@ def constant(node: exp.Expression) -> Value | None:
             inner = constant(node.this)
             return -inner if isinstance(inner, Fraction) and not isinstance(inner, bool) else None
         case exp.Div() | exp.Mul() | exp.Add() | exp.Sub():
-            return _arithmetic(node)
+            return _moved(node) if span(node.expression) is not None else _arithmetic(node)
         case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
-            if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"):
-                return _instant(node.this.this, node.sql(dialect="duckdb"))
+            if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME"):
+                return _instant(node.this.this, node.sql(dialect="duckdb"), zone=node.to.this.name == "TIMESTAMPTZ")
     return None
+
+
+def _moved(node: exp.Expression) -> datetime.date | None:
+    """A date that is written out, and a span of time after or before it."""
+    start, by, text = constant(node.this), span(node.expression), node.sql(dialect="duckdb")
+    if start is None or by is None:
+        return None
+    if not isinstance(node, exp.Add | exp.Sub):
+        raise DuotoneError(f"{text}: a span of time is added or subtracted")
+    return folded(start, by if isinstance(node, exp.Add) else -by, text)
 
 
 def _arithmetic(node: exp.Binary) -> Fraction | None:
@@ -247,11 +354,14 @@ def _arithmetic(node: exp.Binary) -> Fraction | None:
     return left - right
 
 
-def _instant(text: str, expression: str) -> datetime.date:
+def _instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
+    """A date or a time; one with a zone, where that is meant, in UTC."""
     try:
         moment = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
     except ValueError:
         moment = None
+    if zone and isinstance(moment, datetime.datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
     if moment is None or re.search(r"[.,][0-9]{7}", text) or getattr(moment, "tzinfo", None) is not None:
         raise DuotoneError(f"{expression}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59, with at most 6 decimals")
     return moment

@@ -14,16 +14,20 @@ from duotone.tables.sql.condition import (
     IsNull,
     Joined,
     Kind,
+    Known,
     Leaf,
     Like,
     Not,
     OneOf,
     Operand,
+    columns_read,
     holds,
 )
 
 BELOW, ABOVE = -(2**63) - 1, 2**63
 """Whole numbers in a table lie strictly between these."""
+ANY_VALUE = ("lower", "upper", "trim", "length", "year", "month", "day")
+"""Functions of a column that are taken to have every value that they are compared with."""
 MOST_CASES, MOST_TRUTHS = 20_000, 1_000_000
 """How many kinds of rows are looked through for the combinations of conditions that can occur, and how many comparisons."""
 
@@ -74,21 +78,22 @@ def _independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
     """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
     leaf_by_leaf = list(zip(every, opaque, strict=True))
     times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
-    columns = [operand.column for operand in times]
-    columns += [leaf.value.column for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
+    others = [leaf.value for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
+    columns = [column for operand in (*times, *others) for column in columns_read(operand)]
     alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
-    return alone and len(columns) == len(set(columns))
+    known = all(operand.made is None or operand.made.function in ANY_VALUE for operand in (*times, *others))
+    return alone and known and len(columns) == len(set(columns))
 
 
 Numbered = int | tuple[str, list[Any]]
-"""A condition with its comparisons as numbers; else a rule, `and`, `or` or `not`, and its parts."""
+"""A condition with its comparisons as numbers; else a rule, `and`, `or`, `not` or `known`, and its parts."""
 
 
 def _numbered(condition: Condition, number: dict[Leaf, int]) -> Numbered:
     if isinstance(condition, Joined):
         return condition.rule, [_numbered(part, number) for part in condition.parts]
-    if isinstance(condition, Not):
-        return "not", [_numbered(condition.part, number)]
+    if isinstance(condition, Not | Known):
+        return "not" if isinstance(condition, Not) else "known", [_numbered(condition.part, number)]
     return number.setdefault(condition, len(number))
 
 
@@ -144,6 +149,8 @@ def _truth(condition: Numbered, row: Mapping[int, bool | None]) -> bool | None:
         return row[condition]
     rule, own = condition
     parts = [_truth(part, row) for part in own]
+    if rule == "known":
+        return parts[0] is not None
     if rule == "not":
         return None if parts[0] is None else not parts[0]
     decisive = rule == "or"

@@ -142,7 +142,7 @@ def _cases(
     known = known_combinations(asked) if 2 ** len(asked) > MOST_CASES else combinations(asked)
     rows, exact = known or (set(), False)
     if total.people:
-        rows = _unions(rows)
+        rows = unions(rows)
     if not rows:
         return [_anything(terms, grids)], True, False
     there = [row for row in rows if total.present is None or row[-1]]
@@ -168,7 +168,7 @@ def _anything(terms: Sequence[tuple[int, Term]], grids: Mapping[str, Grid]) -> t
     return sum(min(low, 0) for low, _ in ranges), sum(max(high, 0) for _, high in ranges)
 
 
-def _unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
+def unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
     """What a person with several rows can have: any of its rows' conditions. Nothing where that is too much to look
     through."""
     unions = set(rows)
@@ -179,7 +179,7 @@ def _unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
     return unions
 
 
-def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "reduction"]) -> Grid:
+def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "variance", "reduction"]) -> Grid:
     """The grid of a column that is added up, which needs bounds."""
     if value.column not in bounds:
         raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts")

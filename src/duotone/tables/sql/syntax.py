@@ -14,15 +14,28 @@ from duotone.errors import DuotoneError
 LONGEST = 10_000
 """Characters of a question, at most."""
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
-_THIS = ("this",)
+_THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Select: ("expressions", "from_", "where", "group"), exp.Table: ("this", "alias", "db", "catalog"),
-    exp.TableAlias: _THIS,
-    exp.Count: ("this", "big_int"), exp.Sum: _THIS, exp.Avg: _THIS, exp.Median: _THIS, exp.Mode: _THIS, exp.Min: _THIS,
-    exp.Max: _THIS, exp.Quantile: ("this", "quantile"), exp.PercentileDisc: ("this", "expression"), exp.LogicalOr: _THIS,
-    exp.LogicalAnd: _THIS, exp.Trim: _THIS, exp.Lower: _THIS, exp.Upper: _THIS, exp.Length: _THIS, exp.Year: _THIS,
-    exp.Month: _THIS, exp.Day: _THIS, exp.Between: ("this", "low", "high"), exp.In: ("this", "expressions", "query"),
-    exp.Like: ("this", "expression", "negate"), exp.Star: (), exp.Distinct: ("expressions",),
+    exp.TableAlias: _THIS, exp.Star: (), exp.Distinct: ("expressions",),
+    exp.Count: ("this", "big_int"), exp.Quantile: ("this", "quantile"), exp.PercentileDisc: _TWO,
+    **dict.fromkeys((exp.Sum, exp.Avg, exp.Median, exp.Mode, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd, exp.CountIf,
+                     exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop), _THIS),
+    exp.Between: ("this", "low", "high"), exp.In: ("this", "expressions", "query"), exp.Like: ("this", "expression", "negate"),
+    exp.ILike: ("this", "expression", "negate"),
+    **dict.fromkeys((exp.StartsWith, exp.EndsWith, exp.Contains, exp.RegexpLike, exp.RegexpFullMatch, exp.NullSafeEQ,
+                     exp.NullSafeNEQ), _TWO),
+    **dict.fromkeys((exp.Abs, exp.Floor, exp.Ceil, exp.Sqrt, exp.Exp, exp.Ln, exp.Sign, exp.Trim, exp.Lower, exp.Upper,
+                     exp.Length, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.DayOfYear,
+                     exp.DayOfWeek, exp.DayOfWeekIso, exp.Hour, exp.Minute, exp.Second), _THIS),
+    **dict.fromkeys((exp.Mod, exp.Pow, exp.Log, exp.Nullif, exp.Left, exp.Right, exp.Extract, exp.DateAdd, exp.DateSub), _TWO),
+    exp.Round: ("this", "decimals"), exp.Coalesce: ("this", "expressions"),
+    exp.Greatest: ("this", "expressions", "ignore_nulls"), exp.Least: ("this", "expressions", "ignore_nulls"),
+    exp.Substring: ("this", "start", "length"), exp.DPipe: ("this", "expression", "safe"),
+    exp.Concat: ("expressions", "safe", "coalesce"), exp.If: ("this", "true", "false"), exp.Case: ("this", "ifs", "default"),
+    exp.Cast: ("this", "to"), exp.TryCast: ("this", "to", "safe"), exp.Interval: ("this", "unit"),
+    exp.TimestampTrunc: ("this", "unit"), exp.DateTrunc: ("this", "unit"),
+    exp.DateDiff: ("this", "expression", "unit", "date_part_boundary"),
 }  # fmt: skip
 """The parts of SQL's expressions that are read."""
 CLAUSES = {"joins": "join", "having": "having", "order": "order by", "limit": "limit", "distinct": "distinct", "with_": "with",
@@ -58,7 +71,7 @@ def _strict(select: exp.Select, bare: bool) -> None:
             known = UNDERSTOOD.get(type(node), node.args)
             if value and name not in known and not (isinstance(node, exp.Select) and name in CLAUSES):
                 raise DuotoneError(f"{node.sql(dialect='duckdb')} has a part that is not understood ({name.rstrip('_')})")
-        if isinstance(node, exp.Func) and node.args.get("this") is None and not isinstance(node, exp.Case):
+        if isinstance(node, exp.Func) and node.args.get("this") is None and not isinstance(node, exp.Case | exp.Concat):
             raise DuotoneError(f"{node.sql(dialect='duckdb')} has no argument: name a column")
     for name, clause in CLAUSES.items():
         if select.args.get(name):

@@ -1,0 +1,112 @@
+"""Any arithmetic of counts: people are counted by which of the conditions they satisfy."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duotone.errors import DuotoneError
+from duotone.questions.cells import Counts, cells_level, require_few
+from duotone.tables.comparisons.shared import Array, CompiledComparison, Declared, Results, independent
+from duotone.tables.engines.person_columns import coded
+from duotone.tables.engines.results import Tally
+from duotone.tables.sql.arithmetic import Aggregate, Expression
+from duotone.tables.sql.comparison import CountsComparison
+from duotone.tables.sql.condition import Condition, holds
+from duotone.tables.sql.satisfiable import combinations
+from duotone.tables.sql.scoring import unions
+
+MOST_CELLS = 6
+ROUNDING = 2.0**-50
+"""More than the relative error of one operation on floats."""
+Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def counts_comparison(atom: CountsComparison, declared: Declared, reach: int) -> CompiledComparison:
+    """Counts with any arithmetic against a number."""
+    if declared.unit is not None and not atom.people:
+        raise DuotoneError(
+            f"with a unit, arithmetic of counts is of people: write count(distinct {declared.unit}) filter (where …)"
+        )
+    rows, known = combinations(atom.counts)
+    patterns = sorted(unions(rows) if atom.people else rows)
+    cells = [pattern for pattern in patterns if any(pattern)]
+    if not 1 <= len(cells) <= MOST_CELLS:
+        raise DuotoneError(
+            f"the conditions of its counts make {len(cells)} different groups of people, and at most {MOST_CELLS} can be told "
+            "apart"
+        )
+    require_few(len(cells), reach)
+    within = {condition: [i for i, cell in enumerate(cells) if cell[c]] for c, condition in enumerate(atom.counts)}
+
+    def asked(counts: Counts) -> NDArray[np.bool_]:
+        return holding(atom, {condition: counts[:, inside].sum(axis=1) for condition, inside in within.items()})
+
+    codes = [sum(2**i for i, true in enumerate(cell) if true) for cell in cells]
+
+    def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
+        counts = np.stack([results["s"].counts[code] for code in codes], axis=1)
+        outside = (people - counts.sum(axis=1)).tolist() if declared.replaced else [None] * len(people)
+        return np.array([cells_level(n, asked, reach, out) for n, out in zip(counts.tolist(), outside, strict=True)], float)
+
+    exact = known and independent(declared, atom.counts, [])
+    return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact)
+
+
+def holding(atom: CountsComparison, counts: Mapping[Condition, Counts]) -> NDArray[np.bool_]:
+    """Whether the comparison is true of each table; where it divides by zero it is not.
+
+    Floats decide where their errors cannot matter, and fractions elsewhere.
+    """
+    with np.errstate(all="ignore"):
+        value, error = _float(atom.expression, counts)
+        limit = float(atom.limit)
+        apart = value - limit
+        clear = np.isfinite(apart) & (np.abs(apart) > error + ROUNDING * (abs(limit) + np.abs(value)))
+    answers = np.where(clear, _compared(apart, atom.sign), False)
+    for i in np.flatnonzero(~clear).tolist():
+        exact = _fraction(atom.expression, {condition: int(n[i]) for condition, n in counts.items()})
+        answers[i] = exact is not None and holds(exact, atom.sign, atom.limit)
+    return np.asarray(answers, dtype=np.bool_)
+
+
+def _compared(apart: NDArray[np.float64], sign: str) -> NDArray[np.bool_]:
+    return apart > 0 if sign in (">", ">=") else apart < 0
+
+
+def _float(expression: Expression, counts: Mapping[Condition, Counts]) -> Pair:
+    """A value and a bound on its error."""
+    size = next(iter(counts.values())).shape
+    if isinstance(expression, Fraction):
+        value = np.full(size, float(expression))
+        return value, np.abs(value) * ROUNDING
+    if isinstance(expression, Aggregate):
+        return counts[expression.where].astype(np.float64), np.zeros(size)
+    (a, da), (b, db) = _float(expression.left, counts), _float(expression.right, counts)
+    match expression.rule:
+        case "+" | "-":
+            value = a + b if expression.rule == "+" else a - b
+            return value, da + db + ROUNDING * (np.abs(a) + np.abs(b))
+        case "*":
+            return a * b, np.abs(a) * db + np.abs(b) * da + da * db + ROUNDING * np.abs(a * b)
+    value = a / b  # by what may be zero: then the error is no number, and fractions decide
+    room = np.where(np.abs(b) > 2 * db, np.abs(b) - db, 0.0)
+    return value, (da + np.abs(value) * db) / room + ROUNDING * np.abs(value)
+
+
+RULES = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def _fraction(expression: Expression, counts: Mapping[Condition, int]) -> Fraction | None:
+    if isinstance(expression, Fraction):
+        return expression
+    if isinstance(expression, Aggregate):
+        return Fraction(counts[expression.where])
+    left, right = _fraction(expression.left, counts), _fraction(expression.right, counts)
+    if left is None or right is None or (expression.rule == "/" and right == 0):
+        return None
+    return left / right if expression.rule == "/" else RULES[expression.rule](left, right)

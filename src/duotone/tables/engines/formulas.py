@@ -1,0 +1,266 @@
+"""Formulas as Ibis expressions: each has a value or null for whatever its parts are, the same on every engine.
+
+Guarantee: no formula can fail on a row, and none looks at another row. Numbers are floats, and what could overflow or underflow
+is null: only numbers up to 8·10^307 from zero are added, and only zero and those from 10^-150 to 10^150 from it multiplied.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import ibis
+
+from duotone.tables.sql.condition import Formula, Kind, Operand, Part
+from duotone.tables.sql.interval import Span, moved
+
+LEAST, MOST, MOST_ADDED = 1e-150, 1e150, 8e307
+WHOLE = 2.0**53
+"""Above it every float is a whole number."""
+LONGEST_TEXT = 1_000_000
+"""The characters of texts that are joined, at most."""
+UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
+SECONDS = {"hour": 3600, "minute": 60, "second": 1}
+
+Value = Callable[[Any], Any]
+"""The Ibis expression of an operand or of a condition."""
+
+
+def computed(formula: Formula, kind: Kind, value: Value, holds: Value) -> Any:
+    """A formula's value, of this kind, from those of its parts."""
+    function, parts = formula.function, formula.parts
+    if function in NUMBERS:
+        return NUMBERS[function](*(_as(part, "float", value) for part in parts))
+    if function == "round":
+        return _rounded(_as(parts[0], "float", value), int(parts[1]))  # type: ignore[arg-type]
+    if function == "modulo":
+        return _modulo(*(_as(part, "integer", value) for part in parts))
+    if function == "case":
+        middle = len(parts) // 2
+        return _case([holds(part) for part in parts[:middle]], [_as(part, kind, value) for part in parts[middle:]])
+    if function in ALIKE:
+        return ALIKE[function](*(_as(part, kind, value) for part in parts))
+    if function in TEXTS:
+        return TEXTS[function](*(_as(part, "text", value) for part in parts))
+    return _of_time(function, [_as(part, "time", value) for part in parts])
+
+
+def _as(part: Part | None, kind: Kind, value: Value) -> Any:
+    """A part as a value of this kind; None, and the constants of functions of text and time, as they are."""
+    if isinstance(part, Operand):
+        return value(part).cast({"float": "float64", "integer": "int64"}[kind]) if kind in ("float", "integer") else value(part)
+    if isinstance(part, Fraction) and kind == "float":
+        return ibis.literal(float(part), type="float64")
+    if isinstance(part, Fraction) and kind == "integer":
+        return ibis.literal(int(part), type="int64")
+    if isinstance(part, datetime.datetime):
+        return ibis.literal(part, type="timestamp(6)")
+    plain = part is None or isinstance(part, Fraction) or (isinstance(part, str) and kind == "time")
+    return part if plain else ibis.literal(part)
+
+
+def _added(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def of(a: Any, b: Any) -> Any:
+        return rule(*(ibis.cases((x.between(-MOST_ADDED, MOST_ADDED), x)) for x in (a, b)))
+
+    return of
+
+
+def _within(column: Any) -> Any:
+    """The number, if it may be multiplied."""
+    return ibis.cases((column.abs().between(LEAST, MOST), column), (column == 0, ibis.literal(0.0)))
+
+
+def _divided(a: Any, b: Any) -> Any:
+    safe = ibis.cases((b.abs().between(LEAST, MOST), b), else_=ibis.literal(1.0))
+    return ibis.cases((b.abs().between(LEAST, MOST), _within(a) / safe))
+
+
+def _where(condition: Any, function: Callable[[Any], Any], column: Any, instead: float) -> Any:
+    """A function's value where it has one; elsewhere it sees a number for which it has one."""
+    return ibis.cases((condition, function(ibis.cases((condition, column), else_=ibis.literal(instead)))))
+
+
+def _floor(column: Any) -> Any:
+    """From 2^53 on every float is a whole number."""
+    small = ibis.cases((column.between(-WHOLE, WHOLE), column), else_=ibis.literal(0.0))
+    return ibis.cases((column.between(-WHOLE, WHOLE), small.floor().cast("float64")), else_=column)
+
+
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "add": _added(operator.add),
+    "subtract": _added(operator.sub),
+    "multiply": lambda a, b: _within(a) * _within(b),
+    "divide": _divided,
+    "abs": lambda x: x.abs(),
+    "floor": _floor,
+    "ceil": lambda x: -_floor(-x) + 0.0,
+    "sign": lambda x: ibis.cases((x > 0, 1.0), (x < 0, -1.0), (x == 0, 0.0)),
+    "sqrt": lambda x: _where(x >= 0, lambda y: y.sqrt(), x, 0.0),
+    "exp": lambda x: _where(x.between(-300.0, 300.0), lambda y: y.exp(), x, 0.0),
+    "ln": lambda x: _where(x > 0, lambda y: y.ln(), x, 1.0),
+    "log10": lambda x: _where(x > 0, lambda y: y.log10(), x, 1.0),
+    "integer": lambda x: _even(x),
+}
+"""Functions of numbers."""
+
+
+def _rounded(column: Any, decimals: int) -> Any:
+    """Halves away from zero."""
+    scale = float(10 ** abs(decimals))
+    size = _within(column.abs()) if decimals else column.abs()
+    scaled = size * scale if decimals > 0 else size / scale
+    down = _floor(scaled)
+    nearest = ibis.cases((scaled - down >= 0.5, down + 1.0), else_=down)
+    nearest = nearest / scale if decimals > 0 else nearest * scale
+    return ibis.cases((column < 0, -nearest), else_=nearest) + 0.0
+
+
+def _even(column: Any) -> Any:
+    """A number as a whole one, as casts have it: halves to the even one."""
+    down = _floor(column)
+    over = column - down
+    odd = _floor(down / 2.0) * 2.0 < down
+    return ibis.cases(((over > 0.5) | ((over == 0.5) & odd), down + 1.0), else_=down)
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    """The remainder has the sign of what is divided; by -1 it is 0, also of the least number there is."""
+    apart = ibis.cases(((b != 0) & (b != -1), b), else_=ibis.literal(1, type="int64"))
+    return ibis.cases((b == -1, a * 0), (b != 0, a % apart))
+
+
+def _nullif(first: Any, second: Any) -> Any:
+    return ibis.cases(((first == second).fill_null(False), ibis.null(first.type())), else_=first)
+
+
+def _best(better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The best of those that are not null."""
+
+    def best(a: Any, b: Any) -> Any:
+        return ibis.cases((a.isnull(), b), (b.isnull(), a), (better(b, a), b), else_=a)
+
+    return lambda *columns: functools.reduce(best, columns)
+
+
+ALIKE: dict[str, Callable[..., Any]] = {
+    "coalesce": ibis.coalesce,
+    "nullif": _nullif,
+    "greatest": _best(operator.gt),
+    "least": _best(operator.lt),
+}
+"""Functions of values of one kind, which is theirs."""
+
+
+def _case(conditions: Sequence[Any], values: Sequence[Any]) -> Any:
+    """The value of the first condition that holds, and the last where none does."""
+    kind = next(value for value in values if value is not None).type()
+    filled = [ibis.null(kind) if value is None else value for value in values]
+    return ibis.cases(*zip(conditions, filled, strict=False), else_=filled[-1])
+
+
+def _joined(*texts: Any) -> Any:
+    size = functools.reduce(operator.add, (text.length() for text in texts))
+    return ibis.cases((size <= LONGEST_TEXT, functools.reduce(operator.add, texts)))
+
+
+TEXTS: dict[str, Callable[..., Any]] = {
+    "lower": lambda x: x.lower(),
+    "upper": lambda x: x.upper(),
+    "trim": lambda x: x.strip(),
+    "length": lambda x: x.length().cast("int64"),
+    "substring": lambda x, start, length=None: x.substr(int(start) - 1, *(() if length is None else (int(length),))),
+    "right": lambda x, n: x.right(int(n)),
+    "join": _joined,
+    "concat": lambda *texts: _joined(*(text.fill_null("") for text in texts)),
+}
+"""Functions of texts."""
+
+
+def _of_time(function: str, parts: Sequence[Any]) -> Any:
+    column, *rest = parts
+    match function:
+        case "days":
+            return _day_number(rest[0]) - _day_number(column)
+        case "difference":
+            return _difference(column, *rest)
+        case "truncate":
+            return _truncated(column, *rest)
+        case "shift":
+            return _shifted(column, *rest)
+        case "dayofweek":
+            return ((column.day_of_week.index().cast("int64") + 1) % 7).cast("int64")
+        case "isodow":
+            return column.day_of_week.index().cast("int64") + 1
+        case "date" | "time":
+            return column.cast("date" if function == "date" else "timestamp(6)")
+        case "hour" | "minute" | "second":
+            return getattr(column.cast("timestamp(6)"), function)().cast("int64")
+    name = {"week": "week_of_year", "dayofyear": "day_of_year"}.get(function, function)
+    return getattr(column, name)().cast("int64")
+
+
+def _seconds(column: Any) -> Any:
+    """Whole seconds since 1970, rounded down."""
+    return column.cast("timestamp(6)").truncate("s").epoch_seconds().cast("int64")
+
+
+def _floor_by(column: Any, by: int) -> Any:
+    rest = column % by
+    rest = ibis.cases((rest < 0, rest + by), else_=rest)
+    return ((column - rest).cast("float64") / float(by)).round().cast("int64")
+
+
+def _day_number(column: Any) -> Any:
+    return _floor_by(_seconds(column), 86_400)
+
+
+def _difference(first: Any, second: Any, unit: str) -> Any:
+    """How many beginnings of a year, quarter, …, second lie between two times."""
+
+    def place(column: Any) -> Any:
+        match unit:
+            case "year":
+                return column.year().cast("int64")
+            case "quarter":
+                return column.year().cast("int64") * 4 + column.quarter().cast("int64")
+            case "month":
+                return column.year().cast("int64") * 12 + column.month().cast("int64")
+            case "week":
+                return _floor_by(_day_number(column) + 3, 7)
+        return _floor_by(_seconds(column), SECONDS[unit])
+
+    return place(second) - place(first)
+
+
+def _truncated(column: Any, unit: str) -> Any:
+    kind = column.type()
+    return column.cast("timestamp(6)").truncate(UNITS[unit]).cast("date" if kind.is_date() else "timestamp(6)")
+
+
+def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -> Any:
+    """A time so much later; null where that may lie outside the years 1 to 9999."""
+    by = Span(int(months), int(days), seconds)
+    first, last = (moved(end, -by) if _can_move(end, -by) else end for end in (datetime.datetime.min, datetime.datetime.max))
+    time = column.cast("timestamp(6)")
+    later = ibis.cases((time.between(*(ibis.literal(end, type="timestamp(6)") for end in (first, last))), time))
+    if months:
+        later = later + ibis.interval(int(months), unit="M")
+    if days:
+        later = later + ibis.interval(int(days), unit="D")
+    if seconds:
+        later = later + ibis.interval(int(seconds * 1_000_000), unit="us")
+    return later.cast("date" if column.type().is_date() else "timestamp(6)")
+
+
+def _can_move(end: datetime.datetime, by: Span) -> bool:
+    """Whether the end of time, moved inwards, is still a time: moved outwards it stays the end."""
+    try:
+        moved(end, by)
+    except (OverflowError, ValueError):
+        return False
+    return True

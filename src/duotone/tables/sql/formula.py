@@ -1,0 +1,332 @@
+"""Computed values: what may be made of one row's values, each by a function that has a value, or null, whatever they are.
+
+Numbers are computed as floats; what would overflow, divide by zero or have no value is null (docs/reading.md).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from duotone.errors import DuotoneError
+from duotone.tables.sql.condition import Formula, Kind, Operand, Part, Value
+from duotone.tables.sql.interval import Span, moved, span
+
+NUMERIC = ("integer", "float", "decimal", "untyped")
+LARGEST_ROUND = 15
+"""The decimals that a number is rounded to, at most."""
+ARITHMETIC: dict[type[exp.Expression], str] = {exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide"}
+OF_A_NUMBER: dict[type[exp.Expression], str] = {
+    exp.Abs: "abs", exp.Floor: "floor", exp.Ceil: "ceil", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "ln", exp.Sign: "sign",
+}  # fmt: skip
+OF_A_TEXT: dict[type[exp.Expression], tuple[str, Kind]] = {
+    exp.Lower: ("lower", "text"), exp.Upper: ("upper", "text"), exp.Trim: ("trim", "text"), exp.Length: ("length", "integer"),
+}  # fmt: skip
+OF_A_TIME: dict[type[exp.Expression], str] = {
+    exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Week: "week", exp.Day: "day", exp.DayOfMonth: "day",
+    exp.DayOfYear: "dayofyear", exp.DayOfWeek: "dayofweek", exp.DayOfWeekIso: "isodow", exp.Hour: "hour", exp.Minute: "minute",
+    exp.Second: "second",
+}  # fmt: skip
+FIELDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
+"""Other words for parts of a time."""
+TRUNCATED = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+
+Read = Callable[[exp.Expression], Part]
+"""Reads one part of a formula: a value of the row, or a constant."""
+
+
+def read_formula(node: exp.Expression, text: str, read: Read) -> Operand | None:
+    """A value computed from others; None where it is nothing that is known."""
+    kind = type(node)
+    if kind in OF_A_NUMBER:
+        return _made(text, "float", OF_A_NUMBER[kind], _number(read(node.this), text))
+    if kind in OF_A_TIME:
+        return _part_of_time(OF_A_TIME[kind], read(node.this), text)
+    match node:
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+            return _arithmetic(node, text, read)
+        case exp.Neg():
+            return _made(text, "float", "subtract", Fraction(0), _number(read(node.this), text))
+        case exp.Mod():
+            return _made(text, "integer", "modulo", *_whole([read(node.this), read(node.expression)], text))
+        case exp.Pow():
+            return _power(read(node.this), read(node.expression), text)
+        case exp.Log() if node.expression is None or read(node.this) == 10:  # in DuckDB's words log is to base 10
+            return _made(text, "float", "log10", _number(read(node.expression or node.this), text))
+        case exp.Round():
+            return _rounded(node, text, read)
+        case exp.Coalesce():
+            return _alike(text, "coalesce", [read(part) for part in (node.this, *node.expressions)])
+        case exp.Greatest() | exp.Least():
+            function = "greatest" if isinstance(node, exp.Greatest) else "least"
+            return _alike(text, function, [read(part) for part in (node.this, *node.expressions)])
+        case exp.Nullif():
+            return _alike(text, "nullif", [read(node.this), read(node.expression)])
+    return _of_text(node, text, read) or _of_time(node, text, read)
+
+
+def choice(text: str, parts: Sequence[Part], values: Sequence[Part | None]) -> Operand:
+    """The value of the first condition that holds; `values` has one more, for when none does. Null where it is None."""
+    given = [value for value in values if value is not None]
+    if not given:
+        raise DuotoneError(f"{text} is null on every row: name a value")
+    kind, same = _common(given, text)
+    filled = iter(same)
+    return _made(text, kind, "case", *parts, *(None if value is None else next(filled) for value in values))
+
+
+CASTS: dict[str, Kind] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "float"),
+    **dict.fromkeys(("TEXT", "VARCHAR"), "text"),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), "time"),
+    "DATE": "date",
+    "BOOLEAN": "boolean",
+}
+"""What a cast makes of a value, by the name of its type."""
+
+
+def cast(value: Operand, target: Kind, text: str) -> Operand:
+    """A value as one of another kind, null where it cannot be."""
+    match target:
+        case "integer" if value.kind == "integer":
+            return value
+        case "integer" | "float" if value.kind in NUMERIC or value.kind == "text":
+            number = value if value.kind in ("integer", "float", "decimal") else _tried(value, "float", text)
+            return _made(text, "float", "integer", number) if target == "integer" else number
+        case "text" if value.kind in ("text", "untyped"):
+            return replace(value, kind="text")
+        case "date" if value.kind in ("text", "untyped"):
+            return _tried(value, "date", text)
+        case "date" if value.kind == "time":
+            return _made(text, "date", "date", value)
+        case "time" if value.kind == "date":
+            return _made(text, "time", "time", value)
+        case "boolean" if value.kind == "untyped":
+            return _tried(value, "boolean", text)
+    if value.kind != target:
+        raise DuotoneError(f"{text}: {_described(value)} cannot be cast so")
+    return value
+
+
+def _tried(value: Operand, kind: Kind, text: str) -> Operand:
+    if value.made is not None:
+        raise DuotoneError(f"{text}: only a column itself is read as a {'number' if kind == 'float' else kind}")
+    return Operand(value.column, kind, "try")
+
+
+def _made(text: str, kind: Kind, function: str, *parts: Part | None) -> Operand:
+    return Operand(text, kind, made=Formula(function, tuple(parts)))
+
+
+def _number(part: Part, text: str) -> Part:
+    """A number, or a text of a CSV file that is read as one."""
+    if isinstance(part, Fraction):
+        return part
+    if isinstance(part, Operand) and part.kind in NUMERIC:
+        return as_kind(part, "float") if part.kind == "untyped" else part
+    raise DuotoneError(f"{text} computes with {_described(part)}, which is no number")
+
+
+def _whole(parts: Sequence[Part], text: str) -> list[Part]:
+    for part in parts:
+        whole = isinstance(part, Fraction) and part.denominator == 1 and abs(part) < 2**63
+        if not (whole or (isinstance(part, Operand) and part.kind == "integer")):
+            raise DuotoneError(f"{text} needs whole numbers, and {_described(part)} is none")
+    return list(parts)
+
+
+def _described(part: Part) -> str:
+    if isinstance(part, Operand):
+        return f"column {part.column}" if part.made is None else part.column
+    return str(part)
+
+
+def as_kind(operand: Operand, kind: Kind) -> Operand:
+    """A column of a CSV file, read as values of this kind where they are such."""
+    return Operand(operand.column, kind, operand.reading or ("try" if kind != "text" else None))
+
+
+def _arithmetic(node: exp.Expression, text: str, read: Read) -> Operand:
+    """Of numbers; or a date and a span of time, or the days between two dates."""
+    if isinstance(node, exp.Add | exp.Sub):
+        later = span(node.expression)
+        if later is not None:
+            return shifted(read(node.this), later if isinstance(node, exp.Add) else -later, text)
+        sooner = span(node.this)
+        if sooner is not None and isinstance(node, exp.Add):
+            return shifted(read(node.expression), sooner, text)
+    left, right = read(node.this), read(node.expression)
+    if isinstance(node, exp.Sub) and _dated(left) and _dated(right) and "time" not in (_kind(left), _kind(right)):
+        return _made(text, "integer", "days", right, left)
+    return _made(text, "float", ARITHMETIC[type(node)], _number(left, text), _number(right, text))
+
+
+def _power(base: Part, exponent: Part, text: str) -> Operand:
+    if not (isinstance(exponent, Fraction) and exponent in (2, 3, Fraction(1, 2))):
+        raise DuotoneError(f"{text}: a power is to 2, 3 or 1/2")
+    value = _number(base, text)
+    if exponent == Fraction(1, 2):
+        return _made(text, "float", "sqrt", value)
+    square = _made(text, "float", "multiply", value, value)
+    return square if exponent == 2 else _made(text, "float", "multiply", square, value)
+
+
+def _rounded(node: exp.Round, text: str, read: Read) -> Operand:
+    decimals = Fraction(0) if node.args.get("decimals") is None else read(node.args["decimals"])
+    if not (isinstance(decimals, Fraction) and decimals.denominator == 1 and abs(decimals) <= LARGEST_ROUND):
+        raise DuotoneError(f"{text}: round to a whole number of decimals, at most {LARGEST_ROUND}")
+    return _made(text, "float", "round", _number(read(node.this), text), decimals)
+
+
+def _alike(text: str, function: str, parts: Sequence[Part]) -> Operand:
+    kind, same = _common(parts, text)
+    return _made(text, kind, function, *same)
+
+
+def _common(parts: Sequence[Part], text: str) -> tuple[Kind, list[Part]]:
+    """Values of one kind: numbers, texts, Booleans, dates or times. What a CSV file's column holds, the others tell."""
+    kinds = {_kind(part) for part in parts} - {"untyped"}
+    numbers: set[Kind] = {"integer", "float", "decimal"}
+    kind: Kind
+    if not kinds:
+        kind = "text"
+    elif kinds == {"integer"}:
+        kind = "integer"
+    elif kinds <= numbers:
+        kind = "float"
+    elif len(kinds) == 1:
+        (kind,) = kinds
+    else:
+        raise DuotoneError(f"{text} mixes values of different kinds: {', '.join(sorted(kinds))}")
+    untyped: Kind = "float" if kind == "integer" else kind
+    same = [as_kind(part, untyped) if isinstance(part, Operand) and part.kind == "untyped" else part for part in parts]
+    return ("float" if kind == "integer" and same != list(parts) else kind), same
+
+
+def _kind(part: Part) -> Kind:
+    match part:
+        case Operand():
+            return part.kind
+        case bool():
+            return "boolean"
+        case Fraction():
+            return "integer" if part.denominator == 1 and abs(part) < 2**53 else "float"
+        case datetime.datetime():
+            return "time"
+        case datetime.date():
+            return "date"
+        case str():
+            return "text"
+    raise DuotoneError("a condition is no value: write case when … then … end")
+
+
+def _of_text(node: exp.Expression, text: str, read: Read) -> Operand | None:
+    kind = type(node)
+    if kind in OF_A_TEXT and not (kind is exp.Trim and (node.expression is not None or node.args.get("position"))):
+        function, result = OF_A_TEXT[kind]
+        return _made(text, result, function, _text(read(node.this), text))
+    match node:
+        case exp.Substring():
+            length = None if node.args.get("length") is None else _place(read(node.args["length"]), 0, text)
+            return _made(
+                text, "text", "substring", _text(read(node.this), text), _place(read(node.args["start"]), 1, text), length
+            )
+        case exp.Left():
+            many = _place(read(node.expression), 0, text)
+            return _made(text, "text", "substring", _text(read(node.this), text), Fraction(1), many)
+        case exp.Right():
+            return _made(text, "text", "right", _text(read(node.this), text), _place(read(node.expression), 0, text))
+        case exp.DPipe():
+            return _made(text, "text", "join", *(_text(read(part), text) for part in (node.this, node.expression)))
+        case exp.Concat():
+            return _made(text, "text", "concat", *(_text(read(part), text) for part in node.expressions))
+    return None
+
+
+def _text(part: Part, text: str) -> Part:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Operand) and part.kind in ("text", "untyped"):
+        return Operand(part.column, "text", part.reading, part.made)
+    raise DuotoneError(f"{text}: {_described(part)} is no text")
+
+
+def _place(part: Part, least: int, text: str) -> Fraction:
+    if not (isinstance(part, Fraction) and part.denominator == 1 and least <= part < 2**31):
+        raise DuotoneError(f"{text}: places are whole numbers from {least} on")
+    return part
+
+
+def _of_time(node: exp.Expression, text: str, read: Read) -> Operand | None:
+    match node:
+        case exp.Extract():
+            return _part_of_time(node.name.lower(), read(node.expression), text)
+        case exp.Anonymous() if node.name.lower() in ("date_part", "datepart") and len(node.expressions) == 2:
+            field, value = node.expressions
+            return _part_of_time(field.name.lower(), read(value), text)
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            return _truncated(node.args["unit"].name.lower(), _time(read(node.this), text), text)
+        case exp.DateDiff() if node.args.get("unit") is not None:
+            unit = node.args["unit"].name.lower()
+            if unit not in TRUNCATED:
+                raise DuotoneError(f"{text}: times are told apart by {', '.join(TRUNCATED)}")
+            ends = _time(read(node.expression), text), _time(read(node.this), text)
+            return _made(text, "integer", "days" if unit == "day" else "difference", *ends, *([] if unit == "day" else [unit]))
+        case exp.DateAdd() | exp.DateSub() | exp.TsOrDsAdd():
+            later = span(node.expression)
+            if later is not None:
+                return shifted(read(node.this), -later if isinstance(node, exp.DateSub) else later, text)
+    return None
+
+
+def _part_of_time(field: str, value: Part, text: str) -> Operand:
+    field = FIELDS.get(field, field)
+    if field not in OF_A_TIME.values():
+        raise DuotoneError(f"{text}: parts of a time are {', '.join(dict.fromkeys(OF_A_TIME.values()))}")
+    return _made(text, "integer", field, _time(value, text))
+
+
+def _truncated(unit: str, value: Part, text: str) -> Operand:
+    if unit not in TRUNCATED:
+        raise DuotoneError(f"{text}: times are cut off at {', '.join(TRUNCATED)}")
+    if _kind(value) == "date" and unit in ("hour", "minute", "second"):
+        raise DuotoneError(f"{text}: a date has no {unit}")
+    return _made(text, _kind(value), "truncate", value, unit)
+
+
+def shifted(value: Part, by: Span, text: str) -> Operand:
+    """A date or time, so much later."""
+    kind = _kind(_time(value, text))
+    if kind == "date" and by.seconds:
+        raise DuotoneError(f"{text}: a date moves by days, weeks, months and years; cast it to a timestamp first")
+    return _made(text, kind, "shift", _time(value, text), Fraction(by.months), Fraction(by.days), by.seconds)
+
+
+def _dated(part: Part) -> bool:
+    return _kind(part) in ("date", "time", "untyped")
+
+
+def _time(part: Part, text: str) -> Part:
+    """A date or a time; a text of a CSV file is read as a date."""
+    if isinstance(part, datetime.date):
+        return part
+    if isinstance(part, Operand) and part.kind in ("date", "time"):
+        return part
+    if isinstance(part, Operand) and part.kind == "untyped":
+        return as_kind(part, "date")
+    raise DuotoneError(f"{text}: {_described(part)} is no date or time")
+
+
+def folded(value: Value, by: Span, text: str) -> datetime.date:
+    """A constant date or time, so much later."""
+    if not isinstance(value, datetime.date):
+        raise DuotoneError(f"{text}: {value} is no date or time")
+    try:
+        return moved(value, by)
+    except (OverflowError, ValueError):
+        raise DuotoneError(f"{text} lies outside the years 1 to 9999") from None

@@ -1,0 +1,163 @@
+"""Aggregates from SQL: count, sum, avg, median, quantile, min, max, mode, stddev and variance, each within some rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from duotone.errors import DuotoneError
+from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression
+from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Not, Operand, both
+from duotone.tables.sql.formula import CASTS
+from duotone.tables.sql.read_condition import NUMERIC, SIGNS, column_name, constant, is_condition, read_condition, read_operand
+
+KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
+RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
+SPREAD: dict[type[exp.Expression], tuple[AggregateKind, int]] = {
+    exp.Stddev: ("stddev", 1), exp.StddevSamp: ("stddev", 1), exp.StddevPop: ("stddev", 0),
+    exp.Variance: ("variance", 1), exp.VariancePop: ("variance", 0),
+}  # fmt: skip
+RULES: dict[type[exp.Expression], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+
+
+class Aggregates:
+    """Reads aggregates and arithmetic of them, all within the same rows."""
+
+    def __init__(self, columns: Mapping[str, Kind], rows: Condition, unit: str | None) -> None:
+        self.columns, self.rows, self.unit = columns, rows, unit
+
+    def expression(self, node: exp.Expression) -> Expression:
+        """Aggregates and numbers, added, subtracted, multiplied and divided."""
+        fixed = constant(node)
+        if isinstance(fixed, Fraction):
+            return fixed
+        if fixed is not None:
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a number, and only mode is compared with text")
+        match node:
+            case exp.Paren():
+                return self.expression(node.this)
+            case exp.Neg():
+                return Arithmetic("-", Fraction(0), self.expression(node.this))
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+                left, right = self.expression(node.this), self.expression(node.expression)
+                if isinstance(node, exp.Div) and right == 0:
+                    raise DuotoneError(f"{node.sql()} divides by zero")
+                return Arithmetic(RULES[type(node)], left, right)  # type: ignore[arg-type]
+        return self.aggregate(node)
+
+    def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
+        """An aggregate without its filter, and the rows that it is of."""
+        if not isinstance(node, exp.Filter):
+            return node, self.rows
+        return node.this, both(self.rows, read_condition(node.expression.this, self.columns))
+
+    def aggregate(self, node: exp.Expression) -> Aggregate:
+        """One aggregate."""
+        inner, where = self.filtered(node)
+        text = node.sql(dialect="duckdb")
+        match inner:
+            case exp.Count() | exp.CountIf():
+                return self.count(inner, where, text)
+            case exp.Sum() | exp.Avg():
+                return self.added(inner, where, text)
+            case exp.Median():
+                return Aggregate(text, "quantile", where, read_operand(inner.this, self.columns), Fraction(1, 2))
+            case exp.Quantile() | exp.PercentileDisc() if type(inner) in (exp.Quantile, exp.PercentileDisc):
+                return self.quantile(inner, where, text)
+            case exp.Min() | exp.Max() if not inner.expressions:
+                return Aggregate(
+                    text, "min" if isinstance(inner, exp.Min) else "max", where, read_operand(inner.this, self.columns)
+                )
+            case exp.PercentileCont() | exp.WithinGroup():
+                raise DuotoneError(f"{text}: write quantile(x, q), which is a value of the table and not between two")
+            case exp.Window():
+                raise DuotoneError(f"{text} is a window: ask about the whole table, or group by")
+            case exp.Column():
+                raise DuotoneError(f"{text} is a column: ask for {KNOWN} of it")
+        if type(inner) in SPREAD:
+            kind, less = SPREAD[type(inner)]
+            return Aggregate(text, kind, where, self.number(inner, text), less=less)
+        raise DuotoneError(f"{text} is not an aggregate that is known: use {KNOWN}")
+
+    def count(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
+        """Of all rows, of those where a condition holds or a value is there, of people, or of different values."""
+        counted = node.this
+        if isinstance(node, exp.CountIf):
+            return Aggregate(text, "count", both(where, read_condition(counted, self.columns)))
+        if isinstance(counted, exp.Star) or constant(counted) is not None:
+            return Aggregate(text, "count", where)
+        if isinstance(counted, exp.Distinct):
+            return self.different(counted, where, text)
+        if (condition := _one_where(counted, otherwise=None)) is not None:
+            return Aggregate(text, "count", both(where, read_condition(condition, self.columns)))
+        return Aggregate(text, "count", both(where, Not(IsNull(read_operand(counted, self.columns)))))
+
+    def added(self, node: exp.Sum | exp.Avg, where: Condition, text: str) -> Aggregate:
+        """A sum or an average; of conditions, a count or a share."""
+        value, is_sum = node.this, isinstance(node, exp.Sum)
+        chosen = _one_where(value, otherwise=0)
+        tested = value if is_condition(value, self.columns) else _tested(value)
+        if is_sum and (counted := chosen or tested or _one_where(value, otherwise=None)) is not None:
+            return Aggregate(text, "count", both(where, read_condition(counted, self.columns)))
+        if chosen is not None:  # where its condition is unknown it is 0, and counts
+            return Aggregate(text, "mean", where, read_condition(chosen, self.columns))
+        if tested is not None:
+            condition = read_condition(tested, self.columns)
+            return Aggregate(text, "mean", both(where, Joined("or", (condition, Not(condition)))), condition)
+        return Aggregate(text, "sum" if is_sum else "mean", where, self.number(node, text))
+
+    def number(self, node: exp.Expression, text: str) -> Operand:
+        """What is added up."""
+        value = read_operand(node.this, self.columns)
+        if value.kind not in NUMERIC:
+            raise DuotoneError(f"{text}: {value.column} does not hold numbers")
+        return replace(value, kind="float", reading="try") if value.kind == "untyped" else value
+
+    def different(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
+        """People, or values that are different."""
+        if len(node.expressions) != 1:
+            raise DuotoneError(f"{text}: count different values of one column")
+        only = node.expressions[0]
+        if isinstance(only, exp.Column) and column_name(only, self.columns) == self.unit:
+            return Aggregate(text, "people", where)
+        return Aggregate(text, "distinct", where, read_operand(only, self.columns))
+
+    def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
+        """A value such that so many are at or below it."""
+        q = constant(node.args.get("quantile") or node.expression or exp.Null())
+        if not (isinstance(q, Fraction) and 0 < q < 1):
+            raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
+        return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)
+
+
+def bare(node: exp.Expression) -> exp.Expression:
+    """An aggregate without its filter."""
+    return node.this if isinstance(node, exp.Filter) else node
+
+
+def _one_where(node: exp.Expression, otherwise: int | None) -> exp.Expression | None:
+    """The condition of `case when c then 1 [else 0] end` or `if(c, 1, 0)`; None for anything else."""
+    if isinstance(node, exp.Paren):
+        return _one_where(node.this, otherwise)
+    if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
+        only, other = node.args["ifs"][0], node.args.get("default")
+    elif isinstance(node, exp.If):
+        only, other = node, node.args.get("false")
+    else:
+        return None
+    other = None if isinstance(other, exp.Null) else other
+    fits = other is None if otherwise is None else other is not None and constant(other) == otherwise
+    return only.this if fits and constant(only.args["true"]) == 1 else None
+
+
+def _tested(node: exp.Expression) -> exp.Expression | None:
+    """The condition of a cast to a number, as in (c)::int; None for anything else."""
+    if isinstance(node, exp.Paren):
+        return _tested(node.this)
+    if not (isinstance(node, exp.Cast) and CASTS.get(node.to.this.name) in ("integer", "float")):
+        return None
+    inner: exp.Expression = node.this.unnest()
+    return inner if isinstance(inner, (*SIGNS, exp.Connector, exp.Not, exp.Between, exp.In, exp.Is)) else None
