@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
+from duotone.errors import MissingExtra
 from duotone.graphs import families, histograms
 
 RELATIONS = ("add-remove", "replace")
@@ -109,3 +111,9 @@ def test_a_test_of_two_proportions_from_counts_in_the_millions() -> None:
 def test_bad_lattices(build: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         build()
+
+
+def test_a_box_without_its_library_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.ndimage", None)
+    with pytest.raises(MissingExtra, match=r'a box of counts needs .* "duotone\[fast\]"'):
+        histograms.levels(lambda a, b: a > b, [3, 3])

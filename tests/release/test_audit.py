@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, partition_selection, plotting
-from duotone.release.audit import lower_bound, one_by_one
+from duotone.release.audit import _interval, lower_bound, one_by_one
 
 CLAIM = ApproxDP(exp_epsilon=2, delta="1/10")
 SURE = 1 - 1e-9
@@ -67,6 +67,15 @@ def test_the_bound_is_right_as_often_as_it_says() -> None:
     left, right = (np.asarray(binom.pmf(range(n + 1), n, x)) for x in (p, q))
     wrong = sum(left[i] * right[j] for i in range(n + 1) for j in range(n + 1) if lower_bound(i, j, n, 0.0, confidence) > true)
     assert wrong <= 1 - confidence
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 100), (5, 10), (50, 100), (99, 100), (2500, 5000)])
+@pytest.mark.parametrize("alpha", [0.05, 5e-8, 1e-12])
+def test_intervals_are_as_often_wrong_as_they_say_however_rarely(k: int, n: int, alpha: float) -> None:
+    low, high = _interval(k, n, alpha)
+    assert binom.sf(k - 1, n, low) == pytest.approx(alpha / 2, rel=1e-9)
+    if high < 1 - 1e-6:  # closer to 1 it is that float which is next to it
+        assert binom.cdf(k, n, high) == pytest.approx(alpha / 2, rel=1e-9)
 
 
 def test_answers_as_objects_and_numbers() -> None:

@@ -117,12 +117,13 @@ def lower_bound(yes_left: int, yes_right: int, n: int, delta: float, confidence:
 
 def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
     """Clopper and Pearson's interval for a probability, wrong with probability at most alpha."""
+    # binomtest(k, n).proportion_ci("exact") is the same to 2·10^−12 only (0 for 1 of 100 at 5·10^−11), and 60 times as slow.
     try:
-        from scipy.stats import beta
+        from scipy.special import betainccinv, betaincinv
     except ImportError:
         raise MissingExtra("an audit", "audit") from None
-    low = float(beta.ppf(alpha / 2, k, n - k + 1)) if k else 0.0
-    return low, float(beta.ppf(1 - alpha / 2, k + 1, n - k)) if k < n else 1.0
+    low = float(betaincinv(k, n - k + 1, alpha / 2)) if k else 0.0
+    return low, float(betainccinv(k + 1, n - k, alpha / 2)) if k < n else 1.0
 
 
 def _asked(answers: Answers, dataset: Any, n: int) -> Any:
