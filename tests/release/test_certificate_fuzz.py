@@ -21,7 +21,8 @@ from duotone.graphs import families
 from duotone.graphs.document import parsed
 from duotone.graphs.table import GraphTable, graph_table
 from duotone.line.table import LineTable, line_table
-from duotone.release.certificate import Unproved, _brief, exp_bounds
+from duotone.release.certificate import Unproved, exp_bounds
+from duotone.release.certificate_numbers import brief
 
 TOOL = Path(__file__).parents[2] / "tools" / "check_certificate.py"
 SPEC = importlib.util.spec_from_file_location("check_certificate_fuzzed", TOOL)
@@ -296,7 +297,7 @@ def test_a_path_that_lowers_and_comes_back_is_refused() -> None:
 def test_what_is_printed_is_never_less_than_what_is_proved(x: Fraction) -> None:
     text = str(x)
     shown = tool.budget({"privacy": {"epsilon": text, "delta": "0"}}).split(", ")[0].split()[-1]
-    for printed in (_brief(text), shown):
+    for printed in (brief(text), shown):
         assert x <= Fraction(printed) <= x * (1 + Fraction(1, 10**5))
 
 

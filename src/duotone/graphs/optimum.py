@@ -241,13 +241,18 @@ def nearest_first(
                 continue
             if bound < value.get(j, 2):
                 if j in starts and fixed is not None:
-                    path = [j, i]
-                    while path[-1] in came_from:
-                        path.append(came_from[path[-1]])
-                    raise _infeasible(graph, privacy, path, fixed)
+                    raise _infeasible(graph, privacy, [j, *path_back(i, came_from)], fixed)
                 value[j], came_from[j] = bound, i
                 heapq.heappush(queue, (bound, j))
     return value, came_from
+
+
+def path_back(node: int, came_from: Mapping[int, int]) -> list[int]:
+    """The nodes from one to the start that its value came from."""
+    path = [node]
+    while path[-1] in came_from:
+        path.append(came_from[path[-1]])
+    return path
 
 
 def _infeasible(graph: ColouredGraph, privacy: PrivacyDefinition, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
