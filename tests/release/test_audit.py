@@ -25,17 +25,17 @@ def line(claim: ApproxDP, shift: int = 0) -> Any:
 @pytest.mark.false_alarm(1e-9)
 def test_our_mechanism_keeps_its_claim_and_the_bound_comes_close() -> None:
     """10^8 draws in all."""
-    found = audit_answers(line(CLAIM), 0, -1, CLAIM, draws=5 * 10**7, confidence=SURE)
-    assert not found.caught
-    assert found.claim.epsilon - 0.005 < found.epsilon <= found.claim.epsilon
-    legend: Any = plotting.audit_bound(found).axes[0].get_legend()
+    audit = audit_answers(line(CLAIM), 0, -1, CLAIM, draws=5 * 10**7, confidence=SURE)
+    assert not audit.caught
+    assert audit.claim.epsilon - 0.005 < audit.epsilon <= audit.claim.epsilon
+    legend: Any = plotting.audit_bound(audit).axes[0].get_legend()
     assert "claimed" in legend.get_texts()[1].get_text()
 
 
 def test_the_introductions_off_by_one_mechanism_is_caught() -> None:
-    found = audit_answers(line(CLAIM, shift=1), 0, -1, CLAIM, draws=10**5, confidence=SURE)
-    assert found.caught
-    assert found.epsilon > 1.5
+    audit = audit_answers(line(CLAIM, shift=1), 0, -1, CLAIM, draws=10**5, confidence=SURE)
+    assert audit.caught
+    assert audit.epsilon > 1.5
 
 
 @pytest.mark.false_alarm(1e-8)
@@ -51,8 +51,8 @@ def test_a_coin_compared_in_low_precision_is_caught() -> None:
     def careless(people: int, n: int) -> Any:
         return rng.integers(0, 2**11, n) / 2**11 < rule.yes(people - 1) if people else np.zeros(n, dtype=bool)
 
-    found = audit_answers(careless, 1, 0, claim, draws=10**6, confidence=SURE)
-    assert found.caught
+    audit = audit_answers(careless, 1, 0, claim, draws=10**6, confidence=SURE)
+    assert audit.caught
     coin = Coin(rule)
     ours = audit_answers(lambda people, n: coin.answers(np.full(n, people - 1)), 1, 0, claim, draws=10**7, confidence=0.99)
     assert ours.yes == (0, 0)
@@ -85,10 +85,10 @@ def test_answers_as_objects_and_numbers() -> None:
 
 
 def test_one_answer_at_a_time() -> None:
-    found = audit_answers(one_by_one(lambda d: d == "yes"), "yes", "no", ApproxDP(1), draws=2000)
-    assert found.caught
-    assert found.history[-1] == (2000, found.epsilon)
-    assert found.yes == (2000, 0)
+    audit = audit_answers(one_by_one(lambda d: d == "yes"), "yes", "no", ApproxDP(1), draws=2000)
+    assert audit.caught
+    assert audit.history[-1] == (2000, audit.epsilon)
+    assert audit.yes == (2000, 0)
 
 
 @pytest.mark.parametrize(
