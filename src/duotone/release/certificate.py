@@ -35,13 +35,18 @@ LONG, MOST_WORK = 2**14, 2**31
 
 
 def prove(certificate: Any) -> str:
-    """Re-check a certificate and say in a sentence what it proves; `Unproved` says what fails.
+    """Check that a mechanism is private and as often right as can be, by the certificate that comes with its answers.
+
+    Use it on what you received, trusting neither the sender nor the file. `certificate` is the JSON object: what
+    `Answer.certificate()` gave, or a file read by `duotone.graphs.document.read`. The sentence that comes back says what was
+    proved (its ratio is e^ε); a certificate that does not prove its claims raises `Unproved`, which says what fails. That an
+    answer was drawn from this mechanism is not in it: for that, one trusts whoever drew.
 
     Guarantee: integer arithmetic only; nothing that the certificate says is taken for granted.
 
-    >>> from duotone import ApproxDP, balanced
-    >>> from duotone.line.table import line_table
-    >>> prove(line_table(balanced(ApproxDP(exp_epsilon=2, delta="1/10"))).certificate())
+    >>> from duotone import ApproxDP, Coin, balanced
+    >>> answer = Coin(balanced(ApproxDP(exp_epsilon=2, delta="1/10"))).answer(3)
+    >>> prove(answer.certificate())
     'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
     try:
