@@ -71,9 +71,9 @@ def rows_of(texts: list[str]) -> list[Row]:
 
 def stored(path: Path, texts: list[str]) -> Path:
     store = open_store(path)
-    with store.writing(create=True) as pages:
+    with store.writing(create=True) as entries:
         for row in rows_of(texts):
-            pages.append(row)
+            entries.append(row)
     store.close()
     return path
 

@@ -25,7 +25,7 @@ from duotone import ApproxDP, Charge, Coin, DuotoneError, OverBudget, balanced, 
 from duotone.errors import LedgerError
 from duotone.ledger.entries import key_of, row_of
 from duotone.ledger.ledger import Ledger
-from duotone.ledger.stores import Pages, Row, open_store
+from duotone.ledger.stores import Entries, Row, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.stores.sqlite import SqliteStore
 from duotone.ledger.stores.sqlite_connection import copied
@@ -480,9 +480,9 @@ def test_every_single_change_of_any_entry_is_found(path: Path) -> None:
         register(ledger, ApproxDP(8))
         for i in range(3):
             ask(ledger, f"q{i}")
-        with ledger._store.reading() as pages:
-            rows = pages.some()
-            assert pages.head() == (len(rows), rows[-1].hash)
+        with ledger._store.reading() as entries:
+            rows = entries.some()
+            assert entries.head() == (len(rows), rows[-1].hash)
     head = ending(rows)
     assert verify(rows, head).holds
     for i, row in enumerate(rows):
@@ -587,19 +587,19 @@ def test_nothing_private_is_stored(path: Path, ledger: Ledger) -> None:
 
 def test_a_long_ledger_is_read_in_pieces(path: Path) -> None:
     store = open_store(path)
-    with store.writing(create=True) as pages:
+    with store.writing(create=True) as entries:
         previous = ""
         for seq in range(1, 2502):
             row = row_of(previous, seq, {"kind": "version", "dataset": "d", "version": str(seq)})
-            pages.append(row)
+            entries.append(row)
             previous = row.hash
-    rows = Scan(store, Pages.head)
+    rows = Scan(store, Entries.head)
     with pytest.raises(LedgerError, match="has not been read to its end"):
         rows.end()
     assert [row.seq for row in rows] == list(range(1, 2502))
     assert rows.end() == (2501, previous)
-    assert [row.seq for row in Scan(store, Pages.head, "d")] == list(range(1, 2502))
-    assert list(Scan(store, Pages.head, "e")) == []
+    assert [row.seq for row in Scan(store, Entries.head, "d")] == list(range(1, 2502))
+    assert list(Scan(store, Entries.head, "e")) == []
     store.close()
 
 
@@ -662,7 +662,7 @@ def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, m
             for i in range(12):
                 ask(ledger, f"{name}{i}")
     with open_ledger(tmp_path / "a") as ledger:
-        rows = iter(Scan(ledger._store, Pages.head))
+        rows = iter(Scan(ledger._store, Entries.head))
         next(rows)
         os.replace(tmp_path / "b", tmp_path / "a")
         with pytest.raises(LedgerError, match="was changed or replaced while it was read"):
@@ -670,12 +670,12 @@ def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, m
 
 
 def test_failed_creation_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Pages, version: int) -> None:
+    def broken(self: Entries, version: int) -> None:
         self.execute("CREATE TABLE duotone_ledger (name TEXT)", ())
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Pages, "migrate", broken)
+        patched.setattr(Entries, "migrate", broken)
         with pytest.raises(KeyboardInterrupt):
             register(open_ledger(path))
     with open_ledger(path) as ledger:

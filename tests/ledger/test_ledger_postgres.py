@@ -20,7 +20,7 @@ from duotone.cli.app import main
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.postgres import PostgresStore
-from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Pages
+from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Entries
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
 
@@ -231,8 +231,8 @@ def test_a_server_without_fsync_is_refused(url: str, cluster: str) -> None:
 def test_commits_wait_for_the_disk(url: str) -> None:
     execute(url, f"ALTER DATABASE {url.split('/')[3].split('?')[0]} SET synchronous_commit = off")
     store = PostgresStore(url, 5)
-    with store.writing(create=True) as pages:
-        assert pages.execute("SHOW synchronous_commit", ()) == [("on",)]
+    with store.writing(create=True) as entries:
+        assert entries.execute("SHOW synchronous_commit", ()) == [("on",)]
     store.close()
 
 
@@ -276,12 +276,12 @@ def test_the_extra_is_named(tmp_path: Path) -> None:
 
 
 def test_failed_creation_leaves_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Pages, version: int) -> None:
+    def broken(self: Entries, version: int) -> None:
         self.execute("CREATE TABLE duotone_ledger (name TEXT)", ())
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Pages, "migrate", broken)
+        patched.setattr(Entries, "migrate", broken)
         with pytest.raises(KeyboardInterrupt):
             register(open_ledger(url))
     ledger = open_ledger(url)

@@ -328,8 +328,8 @@ def test_a_crash_of_the_server_loses_no_charge(server: Server, url: str, how: st
 
 def test_a_commit_that_waits_for_more_than_the_disk_goes_on_to(shared: str) -> None:
     store = PostgresStore(f"{by(shared, 'asker')}&options=-c%20synchronous_commit%3Dremote_apply", 5)
-    with store.writing() as pages:
-        assert pages.execute("SHOW synchronous_commit", ()) == [("remote_apply",)]
+    with store.writing() as entries:
+        assert entries.execute("SHOW synchronous_commit", ()) == [("remote_apply",)]
     store.close()
 
 
@@ -341,24 +341,24 @@ from duotone.errors import LedgerError
 from duotone.ledger.stores import open_store
 from ledgers import ask
 store = open_store(sys.argv[1])
-with store.writing() as pages:
+with store.writing() as entries:
     for how in ("exit", "collect", "use"):
         child = os.fork()
         if child == 0:
             os.close(2)
             if how == "use":
                 try:
-                    pages.head()
+                    entries.head()
                 except LedgerError:
                     os._exit(0)
                 os._exit(1)
             if how == "collect":
-                store = pages = None
+                store = entries = None
                 gc.collect()
             sys.exit(0)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code == 0 or how != "use", code
-    pages.head()  # the parent's session is alive
+    entries.head()  # the parent's session is alive
 ledger = open_ledger(sys.argv[1])
 ask(ledger, "parent")
 answered = 1

@@ -55,10 +55,10 @@ def test_at_rest_everything_is_in_the_one_file(path: Path) -> None:
 
 def test_a_commit_waits_for_the_disk_and_for_the_journal_to_be_gone(path: Path) -> None:
     store = SqliteStore(path, 1)
-    with store.writing() as pages:
-        assert pages.execute("PRAGMA synchronous", ()) == [(3,)]
-        assert pages.execute("PRAGMA journal_mode", ()) == [("delete",)]
-        assert pages.execute("PRAGMA mmap_size", ()) in ([(0,)], [])
+    with store.writing() as entries:
+        assert entries.execute("PRAGMA synchronous", ()) == [(3,)]
+        assert entries.execute("PRAGMA journal_mode", ()) == [("delete",)]
+        assert entries.execute("PRAGMA mmap_size", ()) in ([(0,)], [])
     store.close()
 
 
@@ -188,8 +188,8 @@ def test_the_program_itself_copies_the_file_during_a_transaction(path: Path, tmp
     """Closing any descriptor of a file drops a process's POSIX locks on it."""
     store = SqliteStore(path, 1)
     with Asker(path, wait=0.3) as other:
-        with store.writing() as pages:
-            pages.execute("UPDATE duotone_ledger SET value = value", ())
+        with store.writing() as entries:
+            entries.execute("UPDATE duotone_ledger SET value = value", ())
             shutil.copy(path, tmp_path / "copy")
             path.read_bytes()
             assert not other.ask()
@@ -611,8 +611,8 @@ def test_without_locks_of_descriptors(path: Path, monkeypatch: pytest.MonkeyPatc
     first, second = SqliteStore(path, 0.1), SqliteStore(path, 0.1)
     with first.writing(), pytest.raises(LedgerBusy), second.writing():
         pass
-    with first.reading() as pages, second.reading() as same:
-        assert pages.head() == same.head()
+    with first.reading() as entries, second.reading() as same:
+        assert entries.head() == same.head()
     with second.writing():
         pass
     first.close()

@@ -11,7 +11,7 @@ from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
 from duotone.ledger.planned_composition import filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter
-from duotone.ledger.stores import Pages, Row, Store
+from duotone.ledger.stores import Entries, Row, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
 from duotone.privacy.approx_dp import ApproxDP
@@ -89,7 +89,7 @@ class Statement:
         return self.registered.privacy_filter.left(self.state.spent)
 
 
-def load(entries: Pages, dataset: str) -> tuple[Registered, State]:
+def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
     first, last = (entries.last(dataset, "register"), entries.last(dataset)) if is_label(dataset) else (None, None)
     if first is None or last is None:
@@ -102,7 +102,7 @@ def load(entries: Pages, dataset: str) -> tuple[Registered, State]:
     return registered, State.of(intact(entries, last))
 
 
-def intact(entries: Pages, row: Row) -> Body:
+def intact(entries: Entries, row: Row) -> Body:
     """An entry that something rests on: its hash must be that of the entry, after the one before it."""
     before = entries.at(row.seq - 1)
     if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
@@ -110,7 +110,7 @@ def intact(entries: Pages, row: Row) -> Body:
     return decoded(row)
 
 
-def names(entries: Pages) -> list[str]:
+def names(entries: Entries) -> list[str]:
     """Every dataset, in the order of registration; looked up by the index, one step for each."""
     datasets: list[str] = []
     name: Any = ""

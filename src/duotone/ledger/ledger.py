@@ -17,7 +17,7 @@ from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, 
 from duotone.ledger.planned_composition import choose
 from duotone.ledger.privacy_filters import Charge, RuleName, boundary_text, short, write
 from duotone.ledger.question_lock import Turns
-from duotone.ledger.stores import Pages, Store, open_store
+from duotone.ledger.stores import Entries, Store, open_store
 from duotone.ledger.stores.backup import new_file
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
@@ -201,7 +201,7 @@ class Ledger:
             body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), "by": _label(by, "name")}
             self._chain(entries, {**body, "v": VERSION, "at": now.isoformat()})
 
-    def _append(self, entries: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
+    def _append(self, entries: Entries, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
         """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
         now, latest = self._now(), self._latest(entries)
         if latest is not None:
@@ -221,14 +221,14 @@ class Ledger:
             raise DuotoneError("the clock of a ledger gives times with a time zone, got one without")
         return now.astimezone(UTC)
 
-    def _latest(self, entries: Pages) -> datetime | None:
+    def _latest(self, entries: Entries) -> datetime | None:
         """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
         row = entries.last()
         while row is not None and (time := dated(row)) is None:
             row = entries.at(row.seq - 1)
         return None if row is None else time
 
-    def _chain(self, entries: Pages, body: Body) -> int:
+    def _chain(self, entries: Entries, body: Body) -> int:
         last, (seq, head) = entries.last(), entries.head()
         if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
             raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
@@ -248,12 +248,12 @@ class Ledger:
     def entries(self) -> list[dict[str, Any]]:
         """Every entry in order, each with its number and hash."""
         with _damage_as_error():
-            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Pages.head)]
+            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Entries.head)]
 
     def verify(self, head: str | None = None) -> Verdict:
         """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if there is one."""
         with _damage_as_error():
-            rows = Scan(self._store, Pages.head)
+            rows = Scan(self._store, Entries.head)
             return verify(rows, rows.end, head)
 
     def backup(self, path: str | Path) -> Verdict:
@@ -265,10 +265,10 @@ class Ledger:
             copy = open_store(place)
             try:
                 with _damage_as_error(), copy.writing(create=True) as empty:
-                    rows = Scan(self._store, Pages.head)
+                    rows = Scan(self._store, Entries.head)
                     empty.fill(rows, rows.end)
                 with _damage_as_error():
-                    rows = Scan(copy, Pages.head)
+                    rows = Scan(copy, Entries.head)
                     verdict = verify(rows, rows.end)
             finally:
                 copy.close()
