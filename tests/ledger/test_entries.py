@@ -490,7 +490,7 @@ def test_what_is_written_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(DuotoneError, match="fixes at the boundary has too many digits"):
             register(ledger, ApproxDP(5), dataset="d", **plan)
         assert ledger.entries() == before
-        monkeypatch.setattr("duotone.ledger.ledger.LONGEST_ANSWER", 100)
+        monkeypatch.setattr("duotone.ledger.entries.LONGEST_ANSWER", 100)
         assert ledger.ask("census", "q", Charge(balanced(ApproxDP(1))), lambda: "x" * 98, **ABOUT).answer == "x" * 98
         with pytest.raises(DuotoneError, match="has at most 100 characters as JSON, got 101; the charge stands"):
             ledger.ask("census", "r", Charge(balanced(ApproxDP(1))), lambda: "x" * 99, **ABOUT)

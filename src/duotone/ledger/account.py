@@ -8,14 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
-from duotone.ledger.planned_composition import filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter
+from duotone.ledger.entries import Body, State, at, damaged, dated, decoded, digest, is_label, label
+from duotone.ledger.planned_composition import choose, filter_of
+from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
 from duotone.ledger.stores import Entries, Row, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
+from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
+
+NEIGHBOURS = ("add-remove", "replace")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class Registered:
     unit: str
     neighbours: str
     privacy_filter: PrivacyFilter
+
+    def written(self) -> dict[str, Any]:
+        """As an entry carries it."""
+        about = {"dataset": self.dataset, "unit": self.unit, "neighbours": self.neighbours}
+        return {**about, "budget": write(self.budget), **self.privacy_filter.written()}
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
@@ -89,6 +97,26 @@ class Statement:
         return self.registered.privacy_filter.left(self.state.spent)
 
 
+def registration(
+    dataset: str,
+    budget: ApproxDP,
+    unit: str,
+    neighbours: str,
+    rule: RuleName,
+    answers_at: ApproxDP | None,
+    boundaries: tuple[Boundary, ...],
+) -> Registered:
+    """A dataset to be registered, with the privacy filter that its rule chooses; anything else is an error."""
+    if neighbours not in NEIGHBOURS:
+        raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
+    if not isinstance(budget, ApproxDP):
+        raise DuotoneError("a budget is an ApproxDP")
+    budget = read_definition(write(budget))
+    short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
+    chosen = choose(budget, rule, answers_at, boundaries)
+    return Registered(label(dataset, "dataset"), budget, label(unit, "unit"), neighbours, chosen)
+
+
 def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
     first, last = (entries.last(dataset, "register"), entries.last(dataset)) if is_label(dataset) else (None, None)
@@ -108,6 +136,14 @@ def intact(entries: Entries, row: Row) -> Body:
     if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
         raise damaged(row)
     return decoded(row)
+
+
+def latest_time(entries: Entries) -> datetime | None:
+    """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
+    row = entries.last()
+    while row is not None and (time := dated(row)) is None:
+        row = entries.at(row.seq - 1)
+    return None if row is None else time
 
 
 def names(entries: Entries) -> list[str]:
