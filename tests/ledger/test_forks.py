@@ -24,14 +24,6 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A budget of two answers."""
-    with open_ledger(tmp_path / "budget.ledger") as ledger:
-        register(ledger)
-    return tmp_path / "budget.ledger"
-
-
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *map(str, arguments), str(HERE)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
