@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: setup demo quick test exhaustive bench clean
+.PHONY: setup demo quick test exhaustive docs bench clean
 
 setup: $(READY)
 
@@ -36,6 +36,9 @@ exhaustive: setup
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 tests/graphs/test_optimum.py -k six_nodes
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
+
+docs: setup
+	$(BIN)/mkdocs build --strict --quiet
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -1,4 +1,4 @@
-"""Everything a reader may copy runs: examples and console blocks. (Python blocks are doctests.)"""
+"""Everything a reader may copy runs: examples and console blocks. (Python blocks are doctests.) The site has every public file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,32 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_reference_has_every_public_file_once() -> None:
+    """A page for each package, its own docstring on top; files by their address."""
+    source = ROOT / "src"
+    files = [file.relative_to(source).with_suffix("") for file in sorted((source / "duotone").rglob("*.py"))]
+    modules = {
+        ".".join(file.parts).removesuffix(".__init__") for file in files if file.name == "__init__" or file.name[0] != "_"
+    }
+    pages = {
+        page.stem: re.findall(r"^::: (\S+)$", page.read_text(), re.M) for page in (ROOT / "docs" / "reference").glob("*.md")
+    }
+    assert sorted(sum(pages.values(), [])) == sorted(modules - {"duotone"})
+    for name in pages.keys() - {"others"}:
+        assert pages[name][0] == f"duotone.{name}"
+        assert all(module.startswith(f"duotone.{name}.") for module in pages[name][1:])
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    if find_spec("mkdocs") is None or find_spec("mkdocstrings") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("MkDocs is not installed, and this test needs it")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    page = (tmp_path / "reference" / "privacy.html").read_text()
+    assert re.search(r"<h1[^>]*>.*?duotone\.privacy", page, re.S)
+    assert page.index("duotone.privacy.approx_dp.ApproxDP.step") < page.index("duotone.privacy.approx_dp.ApproxDP.iterate")
+    assert "duotone.privacy.approx_dp.ApproxDP._computed" not in page
