@@ -130,10 +130,9 @@ def test_the_reference_has_every_public_file_once() -> None:
     """A page for each package, its own docstring on top; files by their address."""
     stubs = (ROOT / "docs" / "reference").glob("*.md")
     pages = {page.stem: re.findall(r"^::: (\S+)$", page.read_text(), re.M) for page in stubs}
-    files = [file.relative_to(ROOT / "src").with_suffix("") for file in (ROOT / "src" / "duotone").rglob("*.py")]
-    public = [
-        file.parent if file.name == "__init__" else file for file in files if file.name == "__init__" or file.name[0] != "_"
-    ]
+    files = [file.relative_to(ROOT / "src") for file in (ROOT / "src" / "duotone").rglob("*.py")]
+    packages = [file.parent for file in files if file.stem == "__init__"]
+    public = [*packages, *(file.with_suffix("") for file in files if not file.stem.startswith("_"))]
     assert sorted(["duotone", *itertools.chain(*pages.values())]) == sorted(".".join(file.parts) for file in public)
     for name in pages.keys() - {"others"}:
         assert pages[name][0] == f"duotone.{name}"
