@@ -126,6 +126,12 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_files_that_pages_name_are_there() -> None:
+    for page in PAGES:
+        for file in re.findall(r"`(?:python )?((?:\w+/)+\w+\.py)", page.read_text()):
+            assert (ROOT / file).exists() or (ROOT / "src" / "duotone" / file).exists(), f"{page.name}: {file}"
+
+
 def test_the_reference_has_every_public_file_once() -> None:
     """A page for each package, its own docstring on top; files by their address."""
     stubs = (ROOT / "docs" / "reference").glob("*.md")
