@@ -14,6 +14,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,8 +51,7 @@ class Metered:
 def beside(source: Source, own: Callable[[str], Any], rounds: int) -> None:
     for name, question, sql in PAIRS:
         meter = Metered(source.connection)
-        metered = Source(source.table, meter, "t", embedded=False)
-        asked = prepare(metered, question, P, bounds={"x": (0, 1_000_003)})
+        asked = prepare(replace(source, connection=meter), question, P, bounds={"x": (0, 1_000_003)})
         theirs, ours = measure.in_turns([partial(own, sql), asked.release], rounds)
         travelled = f"{meter.bytes // rounds:>12,} bytes"
         print(f"  {name:32} {theirs:7.2f} s  {ours:7.2f} s  ×{ours / theirs:5.2f}  {travelled}", flush=True)
