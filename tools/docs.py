@@ -13,7 +13,8 @@ from pygments.formatters import HtmlFormatter
 README = Path(__file__).parents[1] / "README.md"
 STYLE = """
 .wy-nav-content { max-width: 62rem }
-.rst-content .highlight pre { border: 0; margin: 0 }
+.rst-content .highlight pre, .rst-content .highlight code { border: 0; margin: 0 }
+.rst-content table.docutils td, .rst-content table.docutils th, .wy-table-responsive table td { white-space: normal }
 .doc-class > .doc-contents > .doc-children { border-left: 2px solid #e1e4e5; padding-left: 1.2rem }
 h4.doc-heading { font-size: 105% }
 """
@@ -30,8 +31,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(text: str, **_: Any) -> str:
-    """Python blocks are sessions, with their output."""
-    return text.replace("```python\n>>>", "```pycon\n>>>")
+    """Python blocks are sessions, with their output. GitHub wants a bar escaped in a table's code, MkDocs shows the escape."""
+    text = text.replace("```python\n>>>", "```pycon\n>>>")
+    return re.sub(r"`[^`\n]+`", lambda code: code[0].replace("\\|", "|"), text)
 
 
 class Docstrings(griffe.Extension):
