@@ -26,6 +26,8 @@ LOSS = Fraction(1, 2**60)
 FEWEST_BITS, MOST_BITS = 128, 2**13
 LONGEST, LARGEST = 2**20, 2**28
 """The levels up to which a table is written out, and the bits of a side: both are seconds of work."""
+SHORT = 2**15
+"""Tables up to this length have their reach in closed form. They exist, with 128 or 256 bits."""
 LONGEST_NUMBER = 20_000
 """The characters of a number in a certificate, as those who check one allow."""
 
@@ -98,6 +100,25 @@ def line_table(mechanism: LineMechanism) -> LineTable:
         return LineTable(privacy, boundary, bits, first[0], second[0], Fraction(max(first[1], second[1]), 2**bits))
 
     return wide_enough(build)
+
+
+def reach(mechanism: LineMechanism) -> int:
+    """How far levels matter: no side of the mechanism's table is longer. In closed form, but for long tables.
+
+    Guarantee: where the mechanism has no table, this raises what `line_table` does. So does it refuse nothing else: the
+    closed form may be a little more than the table's length, and is used only far below what anybody would refuse.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> reach(balanced(ApproxDP(1, "1e-6")))
+    15
+    """
+    floor = Rounded(require_approx_dp(mechanism.privacy), FEWEST_BITS)
+    low = on_line(floor, mechanism.boundary)
+    steps = max(floor.settles_after(side) for side in (low.blue, low.red))
+    if steps < SHORT:
+        return int(steps) + 1
+    table = line_table(mechanism)
+    return max(len(table.blue), len(table.red))
 
 
 def wide_enough(build: Callable[[int], Table]) -> Table:
