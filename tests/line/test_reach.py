@@ -88,7 +88,7 @@ def test_it_is_closed_unless_the_table_is_long(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     "privacy",
     [ApproxDP("1e-5"), ApproxDP(0, "1e-9"), ApproxDP(5e-324), ApproxDP(2.0**-300, 2.0**-300), ApproxDP("1e-1000", "1e-1000")],
-    ids=str,
+    ids=range(5),
 )
 def test_a_budget_without_a_table_is_refused_as_the_table_refuses_it(privacy: ApproxDP) -> None:
     for mechanism in (balanced(privacy), *([partition_selection(privacy)] if privacy.delta else [])):

@@ -29,7 +29,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unread")
-@pytest.mark.parametrize("privacy", TOO_SMALL, ids=str)
+@pytest.mark.parametrize("privacy", TOO_SMALL, ids=range(len(TOO_SMALL)))
 def test_a_budget_without_a_table_is_refused_before_anything_is_read(privacy: ApproxDP) -> None:
     with pytest.raises(DuotoneError, match="levels: raise epsilon or delta"):
         prepare(VISITS, "count(*) > 3", privacy)
