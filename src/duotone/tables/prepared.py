@@ -84,7 +84,7 @@ class Prepared:
     share: ApproxDP
     """The budget of one answer."""
     reach: int
-    """The last level that one answer tells apart."""
+    """The last level that one answer tells apart, or a little more."""
     compiled: Compiled | None = field(repr=False)
     """What the engine is asked, made when the question was checked."""
 
