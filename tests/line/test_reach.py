@@ -43,7 +43,7 @@ def reached(mechanism: LineMechanism) -> int | str:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(usable, st.sampled_from([0, 1, Fraction(1, 3), Fraction(1, 2), Fraction(9, 10), 1e-30, 0.7]))
 @example(ApproxDP(exp_epsilon=2, delta="1/10"), Fraction(1, 2))  # certain after 2 steps, but for rounding
 @example(ApproxDP(exp_epsilon=1, delta=Fraction(1, 2)), 0)
@@ -52,7 +52,7 @@ def reached(mechanism: LineMechanism) -> int | str:
 def test_the_reach_is_never_below_the_tables_end(privacy: ApproxDP, blue: Any) -> None:
     for mechanism in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, blue)):
         end, closed = length(mechanism), reached(mechanism)
-        if isinstance(end, str) or isinstance(closed, str):
+        if isinstance(end, str) or isinstance(closed, str) or closed > SHORT:
             assert closed == end
         elif privacy.delta > 1e-30 * (1 + float(min(privacy.exp_epsilon, Fraction(10**300)))):
             assert end <= closed <= end + 1  # a step may be lost where the optimum is certain without a remainder
@@ -68,7 +68,7 @@ def test_the_reach_is_the_tables_end_at_usual_budgets(epsilon: str, delta: str) 
         assert reach(mechanism) == length(mechanism)
 
 
-def test_it_is_closed_unless_the_table_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_is_built_only_where_it_is_long_and_rounding_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[LineMechanism] = []
 
     def build(mechanism: LineMechanism) -> Any:
@@ -76,13 +76,12 @@ def test_it_is_closed_unless_the_table_is_long(monkeypatch: pytest.MonkeyPatch) 
         return line_table(mechanism)
 
     monkeypatch.setattr(tables, "line_table", build)
-    for short in (ApproxDP(1, "1e-6"), ApproxDP(1), ApproxDP("0.005"), ApproxDP("0.001", "1e-6"), ApproxDP(8192)):
-        assert reach(balanced(short)) <= SHORT
+    for closed in (ApproxDP(1, "1e-6"), ApproxDP(1), ApproxDP("0.2"), ApproxDP("0.001", "1e-6"), ApproxDP(8192)):
+        assert 0 < reach(balanced(closed)) < 10_000
     assert not built
-    long = balanced(ApproxDP("0.002"))
+    long = balanced(ApproxDP("0.01"))
     assert reach(long) > SHORT
-    assert reach(long) == length(long)
-    assert built == [long, long]
+    assert built == [long]
 
 
 @pytest.mark.parametrize(
@@ -98,12 +97,10 @@ def test_a_budget_without_a_table_is_refused_as_the_table_refuses_it(privacy: Ap
         assert reached(mechanism) == refusal
 
 
-def test_what_is_closed_has_a_table() -> None:
-    """At the longest that is closed, the table is far from the longest that there may be."""
-    delta = Fraction(1, 2 * SHORT - 200)
-    mechanism = balanced(ApproxDP(0, delta))
-    assert SHORT - 200 < reach(mechanism) <= SHORT
-    assert LONGEST >= 16 * SHORT
+@pytest.mark.slow
+def test_the_longest_that_is_closed_has_a_table() -> None:
+    mechanism = balanced(ApproxDP(0, Fraction(1, LONGEST - 3000)))
+    assert LONGEST // 2 - 2000 < reach(mechanism) < LONGEST // 2
     assert length(mechanism) == reach(mechanism)
 
 

@@ -26,8 +26,8 @@ LOSS = Fraction(1, 2**60)
 FEWEST_BITS, MOST_BITS = 128, 2**13
 LONGEST, LARGEST = 2**20, 2**28
 """The levels up to which a table is written out, and the bits of a side: both are seconds of work."""
-SHORT = 2**15
-"""Tables up to this length have their reach in closed form. They exist, with 128 or 256 bits."""
+SHORT = 2**9
+"""Levels that nothing refuses: a reach below it need not be exact."""
 LONGEST_NUMBER = 20_000
 """The characters of a number in a certificate, as those who check one allow."""
 
@@ -103,20 +103,26 @@ def line_table(mechanism: LineMechanism) -> LineTable:
 
 
 def reach(mechanism: LineMechanism) -> int:
-    """How far levels matter: no side of the mechanism's table is longer. In closed form, but for long tables.
+    """How far levels matter: how many entries the longer side of the mechanism's table has; of few, perhaps a few more.
 
-    Guarantee: where the mechanism has no table, this raises what `line_table` does. So does it refuse nothing else: the
-    closed form may be a little more than the table's length, and is used only far below what anybody would refuse.
+    In closed form. Rounding makes a side settle no sooner than the optimum is certain, and no later than φ rounded down does;
+    where these differ, as with delta 0, a long table is built to count.
+
+    Guarantee: never less than the table's length; where there is no table, this raises what `line_table` does.
 
     >>> from duotone import ApproxDP, balanced
     >>> reach(balanced(ApproxDP(1, "1e-6")))
     15
     """
-    floor = Rounded(require_approx_dp(mechanism.privacy), FEWEST_BITS)
+    privacy = require_approx_dp(mechanism.privacy)
+    floor = Rounded(privacy, FEWEST_BITS)
     low = on_line(floor, mechanism.boundary)
-    steps = max(floor.settles_after(side) for side in (low.blue, low.red))
-    if steps < SHORT:
-        return int(steps) + 1
+    latest = max(floor.settles_after(side) for side in (low.blue, low.red))
+    if latest < SHORT:
+        return int(latest) + 1
+    soonest = max(on_line(privacy.exactly(), mechanism.boundary).certain)
+    if soonest == latest < LONGEST // 2:  # so far from the longest there is a table, of 128 or 256 bits
+        return int(latest) + 1
     table = line_table(mechanism)
     return max(len(table.blue), len(table.red))
 
