@@ -14,12 +14,12 @@ from duotone.questions.protocol import Neighbours
 from duotone.tables.comparisons.shared import (
     Array,
     CompiledComparison,
-    Declared,
     Results,
     independent,
     possible,
     require_short,
 )
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import dueling
 from duotone.tables.engines.results import Ends, Result
 from duotone.tables.sql.comparison import Mean, MeanDifference, Settled
