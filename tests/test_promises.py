@@ -18,11 +18,11 @@ from memory import peak
 
 from duotone import ApproxDP, ColouredGraph, TruthTable, balanced, open_ledger
 from duotone.graphs import families, truth_table
-from duotone.ledger import entries, ledger, loss_distributions, privacy_filters, sums
+from duotone.ledger import entries, loss_distributions, privacy_filters, sums
 from duotone.ledger.loss_distributions import pair_of
 from duotone.line.table import line_table
 from duotone.privacy import approx_dp
-from duotone.release import certificate
+from duotone.release import certificate, certificate_numbers
 from duotone.tables.comparisons import difference
 from duotone.tables.engines import csv, query, results
 
@@ -38,9 +38,9 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("limits", "ε above {}", [approx_dp.LARGEST_EPSILON]),
         ("ledger", "at most {:,} characters each", [privacy_filters.LONGEST]),
         ("ledger", "a name or label {}", [entries.LONGEST_LABEL]),
-        ("ledger", "an answer {:,}", [ledger.LONGEST_ANSWER]),
+        ("ledger", "an answer {:,}", [entries.LONGEST_ANSWER]),
         ("ledger", "at most {:,} bits above", [sums.EXACT]),
-        ("certificates", "of at most {:,} characters", [certificate.LONGEST_NUMBER]),
+        ("certificates", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
         ("certificates", "({:,} for `epsilon`)", [certificate.LONGEST_EPSILON]),
         ("reading", "longer than {:,} bytes", [csv.LONGEST]),
         ("reading", "of more than {:,} characters", [query.LONGEST]),
