@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: setup demo quick test exhaustive bench clean
+.PHONY: setup demo quick test exhaustive docs bench bench-quick clean
 
 setup: $(READY)
 
@@ -37,18 +37,24 @@ exhaustive: setup
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 tests/graphs/test_optimum.py -k six_nodes
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
 
-bench: setup
+docs: setup
+	$(BIN)/mkdocs build --strict --quiet
+
+bench bench-quick: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
-	$(BIN)/python benchmarks/design.py
-	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/release.py
-	$(BIN)/python benchmarks/tables.py
-	$(BIN)/python benchmarks/engines.py postgres
-	$(BIN)/python benchmarks/engines.py spark
-	$(BIN)/python benchmarks/engines.py groups
-	$(BIN)/python benchmarks/audits.py $(OUT)/audits
+	$(BIN)/python benchmarks/scale.py $(OUT)/scale $(QUICK)
+	$(BIN)/python benchmarks/release.py $(SMALL)
+	$(BIN)/python benchmarks/tables.py $(SMALL)
+	$(BIN)/python benchmarks/engines.py postgres $(SMALL)
+	$(BIN)/python benchmarks/engines.py spark $(SMALL)
+	$(BIN)/python benchmarks/engines.py groups $(SMALL)
+	$(BIN)/python benchmarks/audits.py $(OUT)/audits $(QUICK)
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
 	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
+
+# each benchmark once, small: whether it still works
+bench-quick: QUICK := --quick
+bench-quick: SMALL := 100000
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -15,9 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import measure
 import numpy as np
-from asked import CHILE, MARGINS, Cases, Groups, questions, salaries, single_mean
-from comparing import (
+from accuracy_cases import CHILE, MARGINS, Cases, Groups, questions, salaries, single_mean
+from noise import (
     Array,
     canonical,
     discrete_laplace,
@@ -294,6 +295,7 @@ def _panel(ax: Any, c: Cases, by: Errors) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    print(measure.machine())
     print("versions:", ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("opendp", "statsmodels", "scipy")), "\n")
     report_bound()
     asked = questions()

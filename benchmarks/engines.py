@@ -9,20 +9,21 @@ Each pair of queries alternates; the figure is the ratio of medians. Rows are ma
 
 from __future__ import annotations
 
+import os
 import resource
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
+
+import measure
+from postgres_server import server
 
 from duotone import ApproxDP, prepare, select_groups
 from duotone.tables.engines import Source, open_source
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 P = ApproxDP(1, "1e-6")
 ROUNDS = 5
 COLUMNS = "id, (id * 7919) % 1000003 as x, (id * 31) % 1000 as k, (id * 104729) % 1000000 as m"
@@ -42,31 +43,22 @@ class Metered:
 
     def to_pyarrow(self, plan: Any) -> Any:
         """Run a plan, and count."""
-        found = self._inner.to_pyarrow(plan)
-        self.bytes += found.nbytes
-        return found
-
-
-def timed(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+        result = self._inner.to_pyarrow(plan)
+        self.bytes += result.nbytes
+        return result
 
 
 def beside(source: Source, own: Callable[[str], Any], rounds: int) -> None:
     for name, question, sql in PAIRS:
         meter = Metered(source.connection)
-        metered = Source(source.table, meter, "t", embedded=False)
-        asked = prepare(metered, question, P, bounds={"x": (0, 1_000_003)})
-        times = [(timed(partial(own, sql)), timed(asked.release)) for _ in range(rounds)]
-        theirs, ours = (statistics.median(column) for column in zip(*times, strict=True))
+        asked = prepare(replace(source, connection=meter), question, P, bounds={"x": (0, 1_000_003)})
+        theirs, ours = measure.in_turns([partial(own, sql), asked.release], rounds)
         travelled = f"{meter.bytes // rounds:>12,} bytes"
         print(f"  {name:32} {theirs:7.2f} s  {ours:7.2f} s  ×{ours / theirs:5.2f}  {travelled}", flush=True)
 
 
 def postgres(rows: int) -> None:
     import psycopg
-    from postgres_server import server
 
     with server() as url, psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"create table t as select {COLUMNS} from generate_series(1::bigint, {rows}) g(id)")
@@ -90,15 +82,12 @@ def groups(keys: int) -> None:
     session = _session(2)
     frame = session.range(keys // 10 * 49).selectExpr(f"if(id < {keys}, id, (id % {keys // 10}) * 10) as key", "id as person")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    kept = len(select_groups(frame.where(f"key < {keys}"), ["key"], P, unit="person").answers)
+    spent, kept = measure.timed(lambda: len(select_groups(frame.where(f"key < {keys}"), ["key"], P, unit="person").answers), 0)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"groups on Spark, {keys:,} keys: {time.perf_counter() - start:.1f} s, {kept:,} kept, driver +{grown:.0f} MiB")
+    print(f"groups on Spark, {keys:,} keys: {spent:.1f} s, {kept:,} kept, driver +{grown:.0f} MiB")
 
 
 def _session(cores: int) -> Any:
-    import os
-
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
@@ -112,11 +101,11 @@ def _session(cores: int) -> Any:
 
 if __name__ == "__main__":
     which, *numbers = sys.argv[1:] or ["postgres"]
-    given = [int(float(number)) for number in numbers]
+    sizes = [int(float(number)) for number in numbers]
     match which:
         case "postgres":
-            postgres(*given or [10**7])
+            postgres(*sizes or [10**7])
         case "spark":
-            spark(*[*given, *[10**7, 2][len(given) :]])
+            spark(*[*sizes, *[10**7, 2][len(sizes) :]])
         case "groups":
-            groups(*given or [10**7])
+            groups(*sizes or [10**7])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -19,6 +18,8 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import measure
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger.ledger import Ledger
@@ -70,8 +71,8 @@ def throughput(folder: Path) -> None:
         line = balanced(ApproxDP("0.000001"))
 
         def asking(answers: int, again: bool = True) -> Callable[[], object]:
-            sale = Charge(line, answers)
-            return lambda: ledger.ask("d", "q", sale, lambda: 1, unit="person", neighbours="replace", again=again)
+            charge = Charge(line, answers)
+            return lambda: ledger.ask("d", "q", charge, lambda: 1, unit="person", neighbours="replace", again=again)
 
         works = {"sync": bare_sync(folder), "free": asking(1, False), **{str(n): asking(n) for n in (1, 10, 100, 1000)}}
         found = rates(works)
@@ -160,7 +161,7 @@ def main() -> None:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     out.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=out))
-    print(f"machine: {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    print(measure.machine())
     try:
         throughput(folder)
         print(sample(folder, out / "ledger-spent.svg"))

@@ -1,34 +1,26 @@
-"""Answers per second, side by side in one run: Duotone, the limits above it, and its peers."""
+"""Answers per second, side by side in one run: Duotone, the limits above it, and its peers. Usage: release.py [ANSWERS]."""
 
 from __future__ import annotations
 
 import os
-import platform
-import time
+import sys
 import warnings
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
+import measure
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numba import njit
 
 from duotone import ApproxDP, Coin, balanced, partition_selection
 
-N = 10**7
 PRIVACY = ApproxDP(1, "1e-6")
 
 
 def rate(work: Callable[[], Any], answers: int, repeats: int = 7) -> float:
     """Median answers per second; the first call, which compiles, does not count."""
-    work()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return answers / median(seconds)
+    return answers / measure.timed(work, repeats)[0]
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -59,25 +51,25 @@ def insecure_numpy(table: Any, lowest: int, levels: Any) -> Any:
     return np.random.default_rng().random(len(levels)) < table[levels - lowest]
 
 
-def main() -> None:
+def main(n: int) -> None:
     warnings.simplefilter("ignore")
     coin = Coin(balanced(PRIVACY))
     bits = coin.table.bits
     table = np.array([t / 2**bits for t in coin._thresholds])
     rng = np.random.default_rng(1)
-    levels = rng.integers(coin._lowest, coin._highest + 1, N)
+    levels = rng.integers(coin._lowest, coin._highest + 1, n)
     narrow = levels.astype(np.int32)
     rates = {
-        "bare loop of key-stream bytes and look-ups (limit)": rate(lambda: bare(coin, levels), N),
-        "the same, 32-bit levels (limit)": rate(lambda: bare(coin, narrow), N),
-        "Duotone, batch": rate(lambda: coin.answers(levels), N),
-        "Duotone, batch, 32-bit levels": rate(lambda: coin.answers(narrow), N),
-        "numpy table and PCG64 (insecure)": rate(lambda: insecure_numpy(table, coin._lowest, levels), N),
+        "bare loop of key-stream bytes and look-ups (limit)": rate(lambda: bare(coin, levels), n),
+        "the same, 32-bit levels (limit)": rate(lambda: bare(coin, narrow), n),
+        "Duotone, batch": rate(lambda: coin.answers(levels), n),
+        "Duotone, batch, 32-bit levels": rate(lambda: coin.answers(narrow), n),
+        "numpy table and PCG64 (insecure)": rate(lambda: insecure_numpy(table, coin._lowest, levels), n),
         "Duotone, one answer a call": rate(lambda: [coin.answer(3) for _ in range(50_000)], 50_000),
     }
     rates |= peers(rng)
     limit, batch = rates["bare loop of key-stream bytes and look-ups (limit)"], rates["Duotone, batch"]
-    print(f"machine: {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; one core, medians of 7")
+    print(f"{measure.machine()}; one core, medians of up to 7")
     for name, value in rates.items():
         print(f"{value:>14.3g} a second  {value / batch:>10.3g} of Duotone's batch   {name}")
     secure = max(value for name, value in rates.items() if name.startswith(("OpenDP", "python-dp")))
@@ -113,4 +105,4 @@ def peers(rng: Any) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**7)

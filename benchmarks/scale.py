@@ -1,5 +1,7 @@
 """How cost grows: designs on large graphs beside graph libraries and the linear program, and levels of truth tables.
 
+    python benchmarks/scale.py [FOLDER for pictures] [--quick]
+
 Every figure is a median in one run on one machine. Rivals get the boundary for nothing and only search; Duotone's time has
 the boundaries of both colours, distances, and the optimal mechanism in it.
 """
@@ -7,32 +9,32 @@ the boundaries of both colours, distances, and the optimal mechanism in it.
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
-import time
-import tracemalloc
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import igraph
+import measure
 import networkx as nx
 import numpy as np
 import rustworkx as rx
-from design import by_linear_program
 from matplotlib.figure import Figure
+from measure import timed
+from memory import peak
 from numba import njit
+from oracles import Problem, linear_programs
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from duotone import ApproxDP, ColouredGraph, TruthTable, design
 from duotone.graphs.values import ValuesByDataset
-from duotone.resources import cores, everywhere
+from duotone.resources import everywhere
 
 PRIVACY = ApproxDP(1, 1e-3)
+VALUE = 0.6
 VALUES = (0.5, 0.52, 0.55, 0.6, 0.58)
 SIZES = [10**3, 10**4, 10**5, 10**6, 10**7]
 LARGEST = {
@@ -76,16 +78,6 @@ def regular(n: int) -> Made:
 
 
 KINDS = {"grid": grid, "hypercube": hypercube, "random": random_graph, "regular": regular}
-
-
-def timed(work: Callable[[], Any], repeats: int = 5) -> tuple[float, Any]:
-    """Median seconds after a first time that does not count, unless it took long; and the last result."""
-    seconds: list[float] = []
-    while len(seconds) <= repeats and sum(seconds) < 5:
-        start = time.perf_counter()
-        result = work()
-        seconds.append(time.perf_counter() - start)
-    return median(seconds[1:] or seconds), result
 
 
 def designed(graph: ColouredGraph, boundary: Any) -> Any:
@@ -163,6 +155,14 @@ def by_graphblas(gb: Any, matrix: Any, sources: Any) -> Any:
     return distance
 
 
+def by_linear_program(graph: ColouredGraph) -> Any:
+    """The same optimum, Definition 1 written out."""
+    fixed = dict.fromkeys(np.flatnonzero(graph.blue & graph.on_boundary).tolist(), VALUE)
+    solved = linear_programs([Problem(graph, PRIVACY.exp_epsilon, Fraction(PRIVACY.delta), fixed)])
+    assert solved is not None
+    return solved[0]
+
+
 def bandwidth() -> float:
     """Bytes read and written a second by a plain copy on every core."""
     a = np.ones(2**25, dtype=np.uint64)
@@ -190,9 +190,8 @@ def on_graphs(sizes: list[int]) -> list[dict[str, Any]]:
             for name, rival in rivals(graph).items():
                 seconds[name], _ = timed(rival, 3)
             if size <= LARGEST["linear program"] * (10 if kind == "grid" else 1):
-                start = time.perf_counter()
-                by_linear_program(graph, PRIVACY, 0.6)
-                seconds["linear program"] = time.perf_counter() - start
+                seconds["linear program"], yes = timed(partial(by_linear_program, graph), 0)
+                assert np.allclose(yes, np.array([*design(graph, PRIVACY, VALUE).yes.values()], dtype=float), atol=1e-6)
             results.append({"kind": kind, "nodes": len(graph), "edges": len(graph.indices) // 2, "build": building} | seconds)
             fastest = {name: f"{work / s:.2g}" for name, s in seconds.items()}
             print(f"{kind:>9} {len(graph):>9} nodes, build {building:.3f} s; nodes + edges a second: {fastest}", flush=True)
@@ -203,33 +202,24 @@ def memory(make: Callable[[int], Made], size: int) -> tuple[float, float]:
     """Peak while building, and while designing, as a multiple of the graph's arrays."""
     pairs, blue = make(size)
     design(ColouredGraph.from_arrays(pairs, blue), PRIVACY)  # compiled and imported
-    tracemalloc.start()
-    graph = ColouredGraph.from_arrays(pairs, blue)
+    built, graph = peak(partial(ColouredGraph.from_arrays, pairs, blue))
     arrays = graph.indptr.nbytes + graph.indices.nbytes + graph.blue.nbytes
-    built = tracemalloc.get_traced_memory()[1] + blue.nbytes
-    tracemalloc.reset_peak()
-    design(graph, PRIVACY)
-    searched = tracemalloc.get_traced_memory()[1] + blue.nbytes
-    tracemalloc.stop()
-    return built / arrays, searched / arrays
+    searched, _ = peak(partial(design, graph, PRIVACY))
+    return (built + blue.nbytes) / arrays, 1 + searched / arrays
 
 
 def on_truth_tables(voters: list[int]) -> dict[int, tuple[float, float]]:
     """Datasets a second, and peak bytes per dataset."""
-    found = {}
+    rates = {}
     TruthTable.from_weights([1, 2], 2).histogram()  # compiled and imported
     for n in voters:
         weights = [2 * i + 1 for i in range(n)]
-        tracemalloc.start()
+        held = peak(lambda: TruthTable.from_weights(weights, n * n // 2).levels())[0] / 2**n  # noqa: B023
         table = TruthTable.from_weights(weights, n * n // 2)
-        levels = table.levels()
-        peak = tracemalloc.get_traced_memory()[1] / 2**n
-        tracemalloc.stop()
-        del levels
         seconds, _ = timed(table.levels, 5 if n <= 30 else 1)
-        found[n] = 2**n / seconds, peak
-        print(f"truth table of {n} voters: {2**n / seconds:.3g} datasets a second, {peak:.3f} bytes each at most", flush=True)
-    return found
+        rates[n] = 2**n / seconds, held
+        print(f"truth table of {n} voters: {2**n / seconds:.3g} datasets a second, {held:.3f} bytes each at most", flush=True)
+    return rates
 
 
 def picture(results: list[dict[str, Any]], tables: dict[int, tuple[float, float]], folder: Path) -> None:
@@ -262,15 +252,16 @@ def picture(results: list[dict[str, Any]], tables: dict[int, tuple[float, float]
 
 def main() -> None:
     quick = "--quick" in sys.argv
-    told = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    print(f"machine: {platform.machine()}, {cores()} cores, {told:.0f} GiB, Python {platform.python_version()}; medians")
+    folders = [Path(word) for word in sys.argv[1:] if word != "--quick"]
+    print(f"{measure.machine()}; medians")
     copied = bandwidth()
     print(f"copying memory, read + write, every core: {copied / 1e9:.1f} GB a second", flush=True)
-    tables = on_truth_tables([20, 22, 24, 26, 28] if quick else [20, 22, 24, 26, 28, 30, 32])
+    tables = on_truth_tables([20, 22] if quick else [20, 22, 24, 26, 28, 30, 32])
+    size = 10**5 if quick else 10**6
     for kind, make in KINDS.items():
-        built, searched = memory(make, 10**6)
-        print(f"memory, {kind} of 10^6 nodes: building {built:.2f}, designing {searched:.2f} times the arrays", flush=True)
-    results = on_graphs(SIZES[:4] if quick else SIZES)
+        built, searched = memory(make, size)
+        print(f"memory, {kind} of {size:,} nodes: building {built:.2f}, designing {searched:.2f} times the arrays", flush=True)
+    results = on_graphs(SIZES[:2] if quick else SIZES)
     if not quick:
         pairs, blue = random_graph(25_000_000)
         seconds, graph = timed(partial(ColouredGraph.from_arrays, pairs, blue), 1)
@@ -282,11 +273,10 @@ def main() -> None:
         )
         rate = work / designing
         print(f"random graph of {work - len(graph)} edges: build {seconds:.1f} s, design {designing:.2f} s, {rate:.3g}")
-    folder = Path(__file__).parents[1] / "docs" / "figures"
-    picture(results, tables, folder)
-    out = Path("out")
-    out.mkdir(exist_ok=True)
-    (out / "scale.json").write_text(json.dumps({"bandwidth": copied, "graphs": results, "tables": tables}))
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        picture(results, tables, folder)
+        (folder / "scale.json").write_text(json.dumps({"bandwidth": copied, "graphs": results, "tables": tables}))
 
 
 if __name__ == "__main__":

@@ -9,16 +9,15 @@ times is the median of interleaved runs in one process; peak memory is that of a
 from __future__ import annotations
 
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import measure
 
 from duotone import ApproxDP, prepare
 
@@ -67,23 +66,16 @@ def peak(file: Path, name: str, kind: str) -> float:
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def main(rows: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "staff.parquet"
         make(file, rows)
+        print(measure.machine())
         print(f"{rows:.0e} rows, {file.stat().st_size / 2**20:.0f} MiB of Parquet\n")
         print("| question | DuckDB, s | Duotone, s | ratio | DuckDB, MiB | Duotone, MiB | ratio |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for name in CASES:
-            pair = plain(file, name), private(file, name)
-            times = [[timed(work) for work in pair] for _ in range(ROUNDS)]
-            ours, theirs = statistics.median(t[1] for t in times), statistics.median(t[0] for t in times)
+            theirs, ours = measure.in_turns([plain(file, name), private(file, name)], ROUNDS)
             memory = peak(file, name, "plain"), peak(file, name, "private")
             cells = f"{theirs:.3f} | {ours:.3f} | {ours / theirs:.2f} | {memory[0]:.0f} | {memory[1]:.0f}"
             print(f"| {name} | {cells} | {memory[1] / memory[0]:.2f} |", flush=True)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "support")]
+pytest_plugins = ["ledger_fixtures"]
 
 settings.register_profile(
     "duotone", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ

@@ -1,12 +1,14 @@
-"""Everything a reader may copy runs: examples and console blocks. (Python blocks are doctests.)"""
+"""Everything a reader may copy runs: examples and console blocks. (Python blocks are doctests.) The site builds."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,35 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_files_that_pages_name_are_there() -> None:
+    for page in PAGES:
+        for file in re.findall(r"`(?:python )?((?:\w+/)+\w+\.py)", page.read_text()):
+            assert (ROOT / file).exists() or (ROOT / "src" / "duotone" / file).exists(), f"{page.name}: {file}"
+
+
+def test_the_reference_has_every_public_file_once() -> None:
+    """A page for each package, its own docstring on top; files by their address."""
+    stubs = (ROOT / "docs" / "reference").glob("*.md")
+    pages = {page.stem: re.findall(r"^::: (\S+)$", page.read_text(), re.M) for page in stubs}
+    files = [file.relative_to(ROOT / "src") for file in (ROOT / "src" / "duotone").rglob("*.py")]
+    packages = [file.parent for file in files if file.stem == "__init__"]
+    public = [*packages, *(file.with_suffix("") for file in files if not file.stem.startswith("_"))]
+    assert sorted(["duotone", *itertools.chain(*pages.values())]) == sorted(".".join(file.parts) for file in public)
+    for name in pages.keys() - {"others"}:
+        assert pages[name][0] == f"duotone.{name}"
+        assert all(module.startswith(f"duotone.{name}.") for module in pages[name][1:])
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    if find_spec("mkdocs") is None or find_spec("mkdocstrings") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("MkDocs is not installed, and this test needs it")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    page = (tmp_path / "reference" / "privacy.html").read_text()
+    assert re.search(r"<h1[^>]*>.*?duotone\.privacy", page, re.S)
+    assert page.index("duotone.privacy.approx_dp.ApproxDP.step") < page.index("duotone.privacy.approx_dp.ApproxDP.iterate")
+    assert "duotone.privacy.approx_dp.ApproxDP._computed" not in page

@@ -44,12 +44,12 @@ def test_every_address_in_the_documents_leads_to_something_with_a_docstring() ->
 
 
 def test_every_file_that_the_architecture_names_is_there() -> None:
-    """In the text with its package; in the ways of a question and of a charge within `tables` and `ledger`."""
+    """In the text with its package or from the root; in the ways of a question and a charge within `tables` and `ledger`."""
     page = (DOCS / "architecture.md").read_text()
     files = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", page) + re.findall(r"^ +((?:\w+/)*\w+\.py) ", page, re.M)
     assert len(files) > 30
     for file in files:
-        assert any((SOURCE / room / file).exists() for room in ("", "tables", "ledger")), file
+        assert any((room / file).exists() for room in (SOURCE, SOURCE / "tables", SOURCE / "ledger", DOCS.parent)), file
 
 
 def test_privacy_parameters_stand_in_formulas_of_one_file_only() -> None:
@@ -79,7 +79,7 @@ def test_the_way_of_a_question_is_short(tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("vote\n" + "Y\n" * 60 + "N\n" * 40)
     question, privacy = "count(*) filter (where vote = 'Y') > 50", ApproxDP(1, "1e-6")
-    assert len(files := walk(lambda: ask(votes, question, privacy), "tables/ask.py", "tables/prepared.py")) <= 15, files
+    assert len(files := walk(lambda: ask(votes, question, privacy), "tables/ask.py", "tables/prepared.py")) <= 12, files
 
 
 def test_the_way_of_a_design_is_short() -> None:
@@ -93,4 +93,4 @@ def test_the_way_of_a_charge_is_short(tmp_path: Path) -> None:
         ledger.register("votes", ApproxDP(1, "1e-6"), version="1", **about)
         charge = Charge(balanced(ApproxDP("0.1")))
         files = walk(lambda: ledger.ask("votes", "a question", charge, lambda: True, **about), "ledger/ledger.py")
-    assert len(files) <= 7, files
+    assert len(files) <= 6, files

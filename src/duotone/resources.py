@@ -81,6 +81,7 @@ os.register_at_fork(after_in_child=_keep)
 
 def free_memory() -> int:
     """The bytes that this process may still take without swapping."""
+    # psutil 7.2 reads /proc/meminfo too and knows nothing of cgroups: in a container it gives what the whole machine has free.
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:

@@ -10,5 +10,5 @@ from golden.record import COMMANDS, kept, record
 def test_every_command_does_what_it_did(tmp_path: Path) -> None:
     before = kept()
     assert [entry["command"] for entry in before] == COMMANDS
-    for expected, found in zip(before, record(tmp_path), strict=True):
-        assert found == expected, expected["command"]
+    for expected, actual in zip(before, record(tmp_path), strict=True):
+        assert actual == expected, expected["command"]

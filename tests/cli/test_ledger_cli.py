@@ -34,9 +34,14 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = ("--answers-at", "0.1,1e-9", "--boundary", "balanced", "--json", "--version", "1")
     code, out, _ = run(capsys, "ledger", "register", place, "trial", "--epsilon", "20", "--delta", "1e-6", *plan)
     assert code == 0
-    told = json.loads(out)["trial"]
-    assert (told["rule"], told["boundaries"], told["unit"], told["neighbours"]) == ("plan", ["balanced"], "row", "add-remove")
-    assert told["count"] > 928
+    account = json.loads(out)["trial"]
+    assert (account["rule"], account["boundaries"], account["unit"], account["neighbours"]) == (
+        "plan",
+        ["balanced"],
+        "row",
+        "add-remove",
+    )
+    assert account["count"] > 928
     code, out, _ = run(capsys, "ledger", "register", place, "trial", "--version", "2")
     assert code == 0
     assert out.startswith("trial, version 2: ")
@@ -64,11 +69,11 @@ def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     assert "1 charged without an answer: wasted by a crash, or still under way" in out
     assert "of 8 answers at ApproxDP(epsilon=0.5, delta=1/1000000000)" in out
     code, out, _ = run(capsys, "ledger", "show", path, "--dataset", "census", "--json")
-    told = json.loads(out)["datasets"]["census"]
-    assert [charge.get("answer") for charge in told["charges"]] == [True, None, True, True]
-    assert [charge.get("wasted") for charge in told["charges"]] == [None, True, None, None]
-    assert told["unanswered"] == 1
-    assert 0 < told["spent"]["epsilon"] <= 2.5
+    account = json.loads(out)["datasets"]["census"]
+    assert [charge.get("answer") for charge in account["charges"]] == [True, None, True, True]
+    assert [charge.get("wasted") for charge in account["charges"]] == [None, True, None, None]
+    assert account["unanswered"] == 1
+    assert 0 < account["spent"]["epsilon"] <= 2.5
     code, _, err = run(capsys, "ledger", "show", path, "--dataset", "none")
     assert code == 2
     assert "there is no dataset none" in err

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
+from duotone.errors import MissingExtra
 from duotone.graphs import families, histograms
 
 RELATIONS = ("add-remove", "replace")
@@ -31,9 +33,9 @@ def explicit(answers: Any, relation: str) -> ColouredGraph:
 def test_boxes_against_the_explicit_graph(most: list[int], share: float, seed: int) -> None:
     answers = np.random.default_rng(seed).random([m + 1 for m in most]) < share
     for relation in RELATIONS:
-        found = histograms.levels(lambda *counts: answers[counts], most, neighbours=relation)  # type: ignore[arg-type]
-        assert found.shape == answers.shape
-        assert (found.ravel() == explicit(answers, relation).levels).all()
+        levels = histograms.levels(lambda *counts: answers[counts], most, neighbours=relation)  # type: ignore[arg-type]
+        assert levels.shape == answers.shape
+        assert (levels.ravel() == explicit(answers, relation).levels).all()
 
 
 @pytest.mark.slow
@@ -50,12 +52,12 @@ def test_one_histogram_against_the_explicit_graph(categories: int, seed: int, da
         return tile[tuple(x % 3 for x in c)]
 
     for relation in RELATIONS:
-        found = histograms.level(question, counts, last=last, neighbours=relation)  # type: ignore[arg-type]
+        level = histograms.level(question, counts, last=last, neighbours=relation)  # type: ignore[arg-type]
         reach = [c + last + 1 for c in counts]
         box = question(*np.indices([r + 1 for r in reach]))
         exact = explicit(box, relation).level(tuple(counts)) if box.size <= 700 else None
         if exact is not None:
-            assert found == max(-1 - last, min(last, exact))
+            assert level == max(-1 - last, min(last, exact))
 
 
 def test_the_family_of_histograms() -> None:
@@ -109,3 +111,9 @@ def test_a_test_of_two_proportions_from_counts_in_the_millions() -> None:
 def test_bad_lattices(build: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         build()
+
+
+def test_a_box_without_its_library_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.ndimage", None)
+    with pytest.raises(MissingExtra, match=r'a box of counts needs .* "duotone\[fast\]"'):
+        histograms.levels(lambda a, b: a > b, [3, 3])

@@ -184,8 +184,8 @@ def test_fully_adaptive_choices_stay_within_the_sum() -> None:
             if cost <= room:
                 up, down = ratio / (1 + ratio), 1 / (1 + ratio)
                 for p, q in ((up, down), (down, up)):
-                    told = p * best(room - cost, odds * q / p) + (1 - p) * best(room - cost, odds * (1 - q) / (1 - p))
-                    value = max(value, told)
+                    gained = p * best(room - cost, odds * q / p) + (1 - p) * best(room - cost, odds * (1 - q) / (1 - p))
+                    value = max(value, gained)
         return value
 
     assert best(3, Fraction(8)) == 0

@@ -24,14 +24,6 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A budget of two answers."""
-    with open_ledger(tmp_path / "budget.ledger") as ledger:
-        register(ledger)
-    return tmp_path / "budget.ledger"
-
-
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *map(str, arguments), str(HERE)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -43,8 +35,8 @@ sys.path.insert(0, sys.argv[-1])
 from duotone.ledger.stores import open_store
 how, path = sys.argv[2], sys.argv[1]
 store = open_store(path)
-with store.writing() as pages:
-    pages.execute("INSERT INTO duotone_ledger VALUES ('note', 'x')", ())
+with store.writing() as entries:
+    entries.execute("INSERT INTO duotone_ledger VALUES ('note', 'x')", ())
     def seen():
         state = os.stat(path + "-journal")
         return state.st_ino, state.st_size, open(path + "-journal", "rb").read()
@@ -56,7 +48,7 @@ with store.writing() as pages:
         if how == "close":
             store.close()
         if how == "collect":
-            store = pages = None
+            store = entries = None
             gc.collect()
         sys.exit(0)
     if how == "killed":
@@ -64,7 +56,7 @@ with store.writing() as pages:
         os.kill(os.getpid(), 9)
     assert os.waitpid(child, 0)[1] != 9
     assert seen() == before
-    pages.execute("DELETE FROM duotone_ledger WHERE name = 'note'", ())
+    entries.execute("DELETE FROM duotone_ledger WHERE name = 'note'", ())
 store.close()
 """
 
@@ -117,12 +109,12 @@ from duotone.ledger.stores import open_store
 store = open_store(sys.argv[1])
 child = None
 try:
-    with store.writing() as pages:
-        head = pages.head()
+    with store.writing() as entries:
+        head = entries.head()
         child = os.fork()
         if child == 0:
             try:
-                pages.head()
+                entries.head()
                 os._exit(2)
             except LedgerError as error:
                 assert "belongs to the process that was forked from" in str(error)
@@ -146,8 +138,8 @@ def test_a_block_that_was_entered_before_a_fork_ends_for_the_child(path: Path) -
 def test_a_child_that_lives_on_does_not_keep_the_lock_of_a_dead_parent(path: Path) -> None:
     code = (
         "import os, sys, time\nfrom duotone.ledger.stores import open_store\nstore = open_store(sys.argv[1])\n"
-        "with store.writing() as pages:\n"
-        "    pages.execute(\"INSERT INTO duotone_ledger VALUES ('note', 'x')\", ())\n"
+        "with store.writing() as entries:\n"
+        "    entries.execute(\"INSERT INTO duotone_ledger VALUES ('note', 'x')\", ())\n"
         "    if os.fork() == 0:\n"
         "        os.close(1); os.close(2)\n"
         "        time.sleep(60)\n"
@@ -307,13 +299,13 @@ def test_a_store_that_is_dropped_lets_go_of_its_file(path: Path) -> None:
 
 def test_a_process_that_is_forked_from_says_so(path: Path) -> None:
     """The message is the same through a ledger: its transaction belongs to the parent."""
-    with open_ledger(path) as ledger, ledger._store.writing() as pages:
+    with open_ledger(path) as ledger, ledger._store.writing() as entries:
         child = os.fork()
         if child == 0:
             try:
-                pages.last()
+                entries.last()
             except LedgerError:
                 os._exit(0)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert pages.last() is not None
+        assert entries.last() is not None

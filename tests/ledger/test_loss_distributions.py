@@ -181,10 +181,10 @@ def test_a_claim_keeps_its_accuracy_where_a_fourier_transform_has_none() -> None
 def test_shortening_the_grid_costs_no_more_than_it_says(answers: int, privacy: ApproxDP, delta: float) -> None:
     one = losses(pair_of_definition(privacy), privacy.epsilon, fine=1)
     tail = delta * 2.0**-30
-    whole, short = composed(one, answers), composed(one, answers, tail)
+    uncut, short = composed(one, answers), composed(one, answers, tail)
     for epsilon in (0.5, 2.0):
-        assert whole.delta(epsilon) * (1 - 1e-9) <= short.delta(epsilon) <= whole.delta(epsilon) * (1 + 1e-9) + 60 * tail
-    assert len(short.chances) <= len(whole.chances)
+        assert uncut.delta(epsilon) * (1 - 1e-9) <= short.delta(epsilon) <= uncut.delta(epsilon) * (1 + 1e-9) + 60 * tail
+    assert len(short.chances) <= len(uncut.chances)
 
 
 @settings(max_examples=30)
@@ -225,12 +225,12 @@ def test_too_many_answers_are_refused() -> None:
 
 
 def test_covers_is_exact() -> None:
-    whole = pair_of_definition(TENTH)
-    assert whole.covers(whole)
-    assert not pair_of_definition(ApproxDP(exp_epsilon=2, delta="1/11")).covers(whole)
-    assert not pair_of_definition(ApproxDP(exp_epsilon="19/10", delta="1/10")).covers(whole)
-    assert whole.covers(pair_of_definition(ApproxDP(exp_epsilon="19/10", delta="1/11")))
-    assert not pair_of_definition(ApproxDP(exp_epsilon=2)).covers(whole)
+    pair = pair_of_definition(TENTH)
+    assert pair.covers(pair)
+    assert not pair_of_definition(ApproxDP(exp_epsilon=2, delta="1/11")).covers(pair)
+    assert not pair_of_definition(ApproxDP(exp_epsilon="19/10", delta="1/10")).covers(pair)
+    assert pair.covers(pair_of_definition(ApproxDP(exp_epsilon="19/10", delta="1/11")))
+    assert not pair_of_definition(ApproxDP(exp_epsilon=2)).covers(pair)
 
 
 def test_the_extra_is_named() -> None:

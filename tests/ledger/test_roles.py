@@ -1,22 +1,19 @@
-"""A ledger in Postgres: who may do what, and what a crash of the server may not undo."""
+"""A ledger in Postgres: who may do what, and which tables and settings are refused."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attacks import HERE, Asker
-from ledgers import ABOUT, HALF, ask, register
-from postgres_server import Server, programs, running
+from ledgers import ABOUT, HALF, ask, execute, register
+from postgres_server import Server
 
-from duotone import ApproxDP, open_ledger
+from duotone import open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import row_of
 from duotone.ledger.stores.postgres import PostgresStore
@@ -26,34 +23,20 @@ psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import
 SQL = re.findall(r"```sql\n(.*?)```", (HERE.parents[1] / "docs" / "ledger.md").read_text(), re.S)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    if programs() is None:
-        if os.environ.get("CI"):
-            pytest.fail("Postgres is not installed, and CI must have it")
-        pytest.skip("Postgres is not installed: its tests are left out")
-    with running() as started:
-        execute(started.url, SQL[0])
-        for name in ("asker", "reader", "member"):
-            execute(started.url, f"CREATE ROLE {name} LOGIN")
-        execute(started.url, "GRANT ledger_asker TO asker; GRANT ledger_reader TO reader; GRANT ledger_owner TO member")
-        yield started
+@pytest.fixture(scope="session")
+def roles(server: Server) -> None:
+    """Those of docs/ledger.md, and a user for each."""
+    execute(server.url, SQL[0])
+    for name in ("asker", "reader", "member"):
+        execute(server.url, f"CREATE ROLE {name} LOGIN")
+    execute(server.url, "GRANT ledger_asker TO asker; GRANT ledger_reader TO reader; GRANT ledger_owner TO member")
 
 
 @pytest.fixture
-def url(server: Server, request: pytest.FixtureRequest) -> str:
+def url(database: str, roles: None) -> str:
     """A database of its own, in which the owner may make tables."""
-    name = f"d{abs(hash(request.node.name))}"
-    execute(server.url, f"CREATE DATABASE {name}")
-    url = server.url.replace("/postgres?", f"/{name}?")
-    execute(url, "GRANT USAGE, CREATE ON SCHEMA public TO ledger_owner")
-    return url
-
-
-def execute(url: str, sql: str, *values: Any) -> list[Any]:
-    with psycopg.connect(url, autocommit=True) as connection:
-        cursor = connection.execute(sql, values or None)
-        return list(cursor.fetchall()) if cursor.description else []
+    execute(database, "GRANT USAGE, CREATE ON SCHEMA public TO ledger_owner")
+    return database
 
 
 def by(url: str, name: str) -> str:
@@ -107,6 +90,8 @@ CHARGE: dict[str, Any] = {
     "kind": "charge", "dataset": "census", "version": "1", "question": "q", "notion": "epsilon=1/2 delta=0",
     "boundary": "balanced", "answers": 1, "key": "k", "again": False, "after": {}, "v": 2, "at": "2026-11-15T00:00:00+00:00",
 }  # fmt: skip
+
+
 ANSWER: dict[str, Any] = {
     "kind": "answer", "dataset": "census", "key": "k", "charge": 2, "answer": None, "after": {}, "v": 2,
     "at": "2026-11-15T00:00:00+00:00",
@@ -293,98 +278,11 @@ def test_a_table_that_may_forget_is_refused(shared: str, table: str) -> None:
         assert flips == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["system", "role", "url"])
-def test_a_crash_of_the_server_loses_no_charge(server: Server, url: str, how: str) -> None:
-    """The setting is changed after connecting; the server writes its log slowly, so that only a commit forces it out."""
-    settings = {
-        "system": "ALTER SYSTEM SET synchronous_commit = off",
-        "role": "ALTER ROLE duotone SET synchronous_commit = off",
-    }
-    place = f"{url}&options=-c%20synchronous_commit%3Doff" if how == "url" else url
-    execute(server.url, "ALTER SYSTEM SET wal_writer_delay = '10s'")
-    with open_ledger(place) as ledger:
-        register(ledger, ApproxDP("1.5"))
-    try:
-        with Asker(place) as asker:
-            assert asker.ask()  # connects, while the setting is still on
-            if how in settings:
-                execute(server.url, settings[how])
-            execute(server.url, "SELECT pg_reload_conf(), pg_sleep(0.3)")
-            with Asker(place) as second:
-                for each in (asker, second) if how == "role" else (second, asker):
-                    assert each.ask()  # the last to commit is whom the setting reaches: nobody forces its charge out
-                server.crash()
-                for each in (asker, second, asker, second):
-                    each.ask()
-                assert asker.answers + second.answers == 3
-        with open_ledger(url) as ledger:
-            assert ledger.statement("census").state.charges == 3
-            assert ledger.verify().holds
-    finally:
-        execute(server.url, "ALTER SYSTEM RESET ALL")
-        execute(server.url, "ALTER ROLE duotone RESET synchronous_commit; SELECT pg_reload_conf()")
-
-
 def test_a_commit_that_waits_for_more_than_the_disk_goes_on_to(shared: str) -> None:
     store = PostgresStore(f"{by(shared, 'asker')}&options=-c%20synchronous_commit%3Dremote_apply", 5)
-    with store.writing() as pages:
-        assert pages.execute("SHOW synchronous_commit", ()) == [("remote_apply",)]
+    with store.writing() as entries:
+        assert entries.execute("SHOW synchronous_commit", ()) == [("remote_apply",)]
     store.close()
-
-
-FORKS = """
-import gc, os, sys
-sys.path.insert(0, sys.argv[2])
-from duotone import OverBudget, open_ledger
-from duotone.errors import LedgerError
-from duotone.ledger.stores import open_store
-from ledgers import ask
-store = open_store(sys.argv[1])
-with store.writing() as pages:
-    for how in ("exit", "collect", "use"):
-        child = os.fork()
-        if child == 0:
-            os.close(2)
-            if how == "use":
-                try:
-                    pages.head()
-                except LedgerError:
-                    os._exit(0)
-                os._exit(1)
-            if how == "collect":
-                store = pages = None
-                gc.collect()
-            sys.exit(0)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        assert code == 0 or how != "use", code
-    pages.head()  # the parent's session is alive
-ledger = open_ledger(sys.argv[1])
-ask(ledger, "parent")
-answered = 1
-for i in range(4):
-    child = os.fork()
-    if child == 0:
-        try:
-            ask(ledger, f"child {i}")
-        except OverBudget:
-            os._exit(20)
-        os._exit(10)
-    answered += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
-assert ask(ledger, "parent").free
-print(answered)
-ledger.close()
-store.close()
-"""
-
-
-@pytest.mark.slow
-def test_forks_leave_the_connection_of_the_parent_alone(url: str) -> None:
-    with open_ledger(url) as ledger:
-        register(ledger, ApproxDP("1.5"))
-    done = subprocess.run([sys.executable, "-c", FORKS, url, str(HERE)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "3"
 
 
 def test_a_backup_of_a_database(shared: str) -> None:

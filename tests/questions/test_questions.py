@@ -32,9 +32,9 @@ BOTH: list[Neighbours] = ["add-remove", "replace"]
 
 
 def check(question: Any, domain: Sequence[Any], people: int = 5) -> None:
-    found = verify(question, domain, people=people, reach=people + 1 if question.neighbours == "replace" else 4)
-    assert found == Verdict(True, True, found.checked, None), (question, found.counterexample)
-    assert found.checked > 5
+    verdict = verify(question, domain, people=people, reach=people + 1 if question.neighbours == "replace" else 4)
+    assert verdict == Verdict(True, True, verdict.checked, None), (question, verdict.counterexample)
+    assert verdict.checked > 5
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
@@ -94,8 +94,8 @@ def test_differences(neighbours: Neighbours, more_than: Any, strict: bool, domai
         reach=5,
         strict=strict,
     )
-    found = verify(question, domain, people=4, reach=4 if neighbours == "replace" else 3)
-    assert found == Verdict(True, True, found.checked, None), found.counterexample
+    verdict = verify(question, domain, people=4, reach=4 if neighbours == "replace" else 3)
+    assert verdict == Verdict(True, True, verdict.checked, None), verdict.counterexample
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
@@ -151,8 +151,8 @@ def test_combinations_are_private_and_negation_exact(neighbours: Neighbours, rul
     many = Threshold(int, -1, 1, 1, neighbours=neighbours)
     median = quantile("1/3", lambda x: x > 0, neighbours)
     check(Negated(many), [-1, 0, 1], people=4)
-    found = verify(Combined(rule, (many, Negated(median))), [-1, 0, 1], people=4)
-    assert found.private
+    verdict = verify(Combined(rule, (many, Negated(median))), [-1, 0, 1], people=4)
+    assert verdict.private
 
 
 def slow_level(question: Threshold, people: list[int], most: int) -> float:
@@ -202,8 +202,8 @@ def test_the_ends_of_many_tables_tell_every_level_within_reach(
     bounds: tuple[int, int], drawn: list[list[int]], at_least: int, reach: int, neighbours: Neighbours
 ) -> None:
     tables = [[min(max(v, bounds[0]), bounds[1]) for v in table] for table in drawn]
-    told = levels(both_ends(tables, reach), *bounds, at_least, neighbours)
-    for people, level in zip(tables, told.tolist(), strict=True):
+    fast = levels(both_ends(tables, reach), *bounds, at_least, neighbours)
+    for people, level in zip(tables, fast.tolist(), strict=True):
         true = slow_level(Threshold(int, *bounds, at_least, neighbours=neighbours), people, 30)
         if -reach <= true < reach:
             assert level == true

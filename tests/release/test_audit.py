@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, partition_selection, plotting
-from duotone.release.audit import lower_bound, one_by_one
+from duotone.release.audit import _interval, lower_bound, one_by_one
 
 CLAIM = ApproxDP(exp_epsilon=2, delta="1/10")
 SURE = 1 - 1e-9
@@ -25,17 +25,17 @@ def line(claim: ApproxDP, shift: int = 0) -> Any:
 @pytest.mark.false_alarm(1e-9)
 def test_our_mechanism_keeps_its_claim_and_the_bound_comes_close() -> None:
     """10^8 draws in all."""
-    found = audit_answers(line(CLAIM), 0, -1, CLAIM, draws=5 * 10**7, confidence=SURE)
-    assert not found.caught
-    assert found.claim.epsilon - 0.005 < found.epsilon <= found.claim.epsilon
-    legend: Any = plotting.audit_bound(found).axes[0].get_legend()
+    audit = audit_answers(line(CLAIM), 0, -1, CLAIM, draws=5 * 10**7, confidence=SURE)
+    assert not audit.caught
+    assert audit.claim.epsilon - 0.005 < audit.epsilon <= audit.claim.epsilon
+    legend: Any = plotting.audit_bound(audit).axes[0].get_legend()
     assert "claimed" in legend.get_texts()[1].get_text()
 
 
 def test_the_introductions_off_by_one_mechanism_is_caught() -> None:
-    found = audit_answers(line(CLAIM, shift=1), 0, -1, CLAIM, draws=10**5, confidence=SURE)
-    assert found.caught
-    assert found.epsilon > 1.5
+    audit = audit_answers(line(CLAIM, shift=1), 0, -1, CLAIM, draws=10**5, confidence=SURE)
+    assert audit.caught
+    assert audit.epsilon > 1.5
 
 
 @pytest.mark.false_alarm(1e-8)
@@ -51,8 +51,8 @@ def test_a_coin_compared_in_low_precision_is_caught() -> None:
     def careless(people: int, n: int) -> Any:
         return rng.integers(0, 2**11, n) / 2**11 < rule.yes(people - 1) if people else np.zeros(n, dtype=bool)
 
-    found = audit_answers(careless, 1, 0, claim, draws=10**6, confidence=SURE)
-    assert found.caught
+    audit = audit_answers(careless, 1, 0, claim, draws=10**6, confidence=SURE)
+    assert audit.caught
     coin = Coin(rule)
     ours = audit_answers(lambda people, n: coin.answers(np.full(n, people - 1)), 1, 0, claim, draws=10**7, confidence=0.99)
     assert ours.yes == (0, 0)
@@ -69,6 +69,15 @@ def test_the_bound_is_right_as_often_as_it_says() -> None:
     assert wrong <= 1 - confidence
 
 
+@pytest.mark.parametrize(("k", "n"), [(1, 100), (5, 10), (50, 100), (99, 100), (2500, 5000)])
+@pytest.mark.parametrize("alpha", [0.05, 5e-8, 1e-12])
+def test_intervals_are_as_often_wrong_as_they_say_however_rarely(k: int, n: int, alpha: float) -> None:
+    low, high = _interval(k, n, alpha)
+    assert binom.sf(k - 1, n, low) == pytest.approx(alpha / 2, rel=1e-9)
+    if high < 1 - 1e-6:  # closer to 1 it is that float which is next to it
+        assert binom.cdf(k, n, high) == pytest.approx(alpha / 2, rel=1e-9)
+
+
 def test_answers_as_objects_and_numbers() -> None:
     coin = Coin(balanced(CLAIM))
     for answers in (lambda d, n: [coin.answer(d) for _ in range(n)], lambda d, n: [int(coin.answer(d).answer)] * n):
@@ -76,10 +85,10 @@ def test_answers_as_objects_and_numbers() -> None:
 
 
 def test_one_answer_at_a_time() -> None:
-    found = audit_answers(one_by_one(lambda d: d == "yes"), "yes", "no", ApproxDP(1), draws=2000)
-    assert found.caught
-    assert found.history[-1] == (2000, found.epsilon)
-    assert found.yes == (2000, 0)
+    audit = audit_answers(one_by_one(lambda d: d == "yes"), "yes", "no", ApproxDP(1), draws=2000)
+    assert audit.caught
+    assert audit.history[-1] == (2000, audit.epsilon)
+    assert audit.yes == (2000, 0)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import os
 import pickle
 import threading
 import traceback
-import tracemalloc
 import warnings
 from fractions import Fraction
 from typing import Any
@@ -15,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from memory import peak
 from scipy.stats import chi2
 
 from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
@@ -94,13 +94,13 @@ def test_a_batch_compares_every_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     for level in (-3, -1, 0, 3):
         threshold = table.yes(level)
         for drawn in (threshold - 1, threshold, threshold + 1):
-            whole = drawn.to_bytes(table.bits // 8, "big")
+            drawn_bytes = drawn.to_bytes(table.bits // 8, "big")
 
             class Stream(Scripted):
                 def fill(self, buffers: Any, n: int) -> None:
-                    buffers.random[:n] = whole[0]  # noqa: B023
+                    buffers.random[:n] = drawn_bytes[0]  # noqa: B023
 
-            script = Stream(whole[8:0:-1], whole[:8:-1])
+            script = Stream(drawn_bytes[8:0:-1], drawn_bytes[:8:-1])
             monkeypatch.setattr("duotone.release.coin.Keystream", lambda _: script)  # noqa: B023
             assert coin.answers(np.array([level])).tolist() == [drawn < threshold]
 
@@ -214,8 +214,10 @@ def test_an_answer_tells_nothing_else() -> None:
 
 
 def _locals_of_duotone(error: BaseException) -> str:
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return "\n".join(str(frame.locals) for frame in told.stack if "duotone" in frame.filename and "tests" not in frame.filename)
+    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return "\n".join(
+        str(frame.locals) for frame in shown.stack if "duotone" in frame.filename and "tests" not in frame.filename
+    )
 
 
 def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,8 +317,5 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_memory_stays_flat() -> None:
     levels = np.zeros(2**23, dtype=np.int64)
     COIN.answers(levels[:10])
-    tracemalloc.start()
-    COIN.answers(levels)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < len(levels) + 4 * 2**20  # a byte an answer, and the buffers of one chunk
+    held, _ = peak(lambda: COIN.answers(levels))
+    assert held < len(levels) + 4 * 2**20  # a byte an answer, and the buffers of one chunk

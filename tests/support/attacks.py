@@ -1,8 +1,10 @@
-"""Askers in processes of their own, long-lived, that can be sent a question at any moment."""
+"""Askers in processes of their own, long-lived, that can be sent a question at any moment; and what else befalls a file."""
 
 from __future__ import annotations
 
 import contextlib
+import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +13,28 @@ from types import TracebackType
 from typing import Any, Self
 
 HERE = Path(__file__).parent
+ENDINGS = ("-wal", "-shm", "-journal")
+"""What SQLite may leave beside a file."""
+STOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=float(sys.argv[3]))
+for statement in sys.argv[2].split(";"):
+    connection.execute(statement)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+INTERRUPTED = """
+import os, resource, signal, sys
+sys.path.insert(0, sys.argv[2])
+from duotone import open_ledger
+from ledgers import ask
+ledger = open_ledger(sys.argv[1])
+ledger.datasets()
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+size = os.stat(sys.argv[1]).st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+ask(ledger, "x" * 90_000, again=True)
+"""
 LOOP = """
 import sys
 sys.path.insert(0, sys.argv[2])
@@ -82,3 +106,22 @@ def stranger(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
+
+def charges(path: Path) -> int:
+    """Counted by another program than the one on trial."""
+    with sqlite3.connect(f"file:{path}?immutable=1", uri=True) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM duotone_entries WHERE kind = 'charge'").fetchone()
+    connection.close()
+    return int(count)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def interrupt(path: Path) -> None:
+    """A writer that dies in the midst of its commit: some pages are written, and the journal lies there."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, path, HERE], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGXFSZ, done.stderr
+    assert path.with_name(path.name + "-journal").stat().st_size > 512

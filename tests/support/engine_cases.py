@@ -106,25 +106,27 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
 
 def everything(source: Source) -> dict[str, Any]:
     """What the engines must agree on, in as few plans as possible."""
-    found: dict[str, Any] = {}
+    by_question: dict[str, Any] = {}
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
         part = [*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]]
-        found[neighbours] = levels(source, part, neighbours=neighbours)
-        found[f"{neighbours}, people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
+        by_question[neighbours] = levels(source, part, neighbours=neighbours)
+        by_question[f"{neighbours}, people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
         for how in ("avg", "sum", "min", "max"):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
-            found[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
-    found["conditions"] = levels(source, CONDITIONAL)
-    found["groups"] = levels(source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2)
-    found["rows by group"] = levels(source, ["sum(big) > 7", "median(x) > 3", "mode(b) = true"], ("g", "day"))
+            by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
+    by_question["conditions"] = levels(source, CONDITIONAL)
+    by_question["groups"] = levels(
+        source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2
+    )
+    by_question["rows by group"] = levels(source, ["sum(big) > 7", "median(x) > 3", "mode(b) = true"], ("g", "day"))
     edges = {"big": (-(2**62 - 1), 2**62 - 1), "x": (0, 1)}
-    found["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)
-    found["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u")
+    by_question["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)
+    by_question["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u")
     grid = {"x": (0, 8), "big": (-(10**15), 10**15, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
     coarse = ["avg(big) >= -1/3", "avg(f) > 1", "avg(i) > 100000"]
-    found["coarse"] = levels(source, coarse, bounds=grid)
-    found["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")
-    found["more"] = levels(source, [*VOTES, *DUELS, "avg(big) >= -1/3"])
-    return found
+    by_question["coarse"] = levels(source, coarse, bounds=grid)
+    by_question["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")
+    by_question["more"] = levels(source, [*VOTES, *DUELS, "avg(big) >= -1/3"])
+    return by_question

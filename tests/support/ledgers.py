@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from hashlib import sha256
 from typing import Any
 
 from duotone import ApproxDP, Charge, balanced
@@ -40,6 +44,16 @@ def ask(
 def ending(rows: Sequence[Row]) -> Callable[[], tuple[int, str]]:
     """The head of a ledger with these entries."""
     return lambda: (rows[-1].seq, rows[-1].hash)
+
+
+def execute(place: object, sql: str, *values: Any) -> list[Any]:
+    """A statement to the database of a ledger, past the ledger."""
+    if "//" not in str(place):
+        with closing(sqlite3.connect(str(place), isolation_level=None)) as file:
+            return file.execute(sql, values).fetchall()
+    with importlib.import_module("psycopg").connect(place, autocommit=True) as connection:
+        cursor = connection.execute(sql, values or None)
+        return list(cursor.fetchall()) if cursor.description else []
 
 
 ASKERS = """
@@ -92,3 +106,12 @@ def tampered(how: str) -> list[str]:
         "refile": ["UPDATE duotone_entries SET question = 'another' WHERE seq = 5"],
         "head": ["UPDATE duotone_ledger SET value = '9 0' WHERE name = 'head'"],
     }[how]
+
+
+def chained_anew(connection: sqlite3.Connection) -> None:
+    """Give every entry the hash that it should have, as somebody would who can write the whole ledger."""
+    previous, seq = "", 0
+    for seq, body in connection.execute("SELECT seq, body FROM duotone_entries ORDER BY seq").fetchall():
+        previous = sha256(f"{previous}\n{seq}\n{body}".encode(errors="replace")).hexdigest()
+        connection.execute("UPDATE duotone_entries SET hash = ? WHERE seq = ?", (previous, seq))
+    connection.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {previous}",))

@@ -4,40 +4,50 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from duotone.ledger.stores import Pages
+from duotone.errors import LedgerError
+from duotone.ledger.stores import Entries, Store
 
 
-class MemoryStore:
-    """One writer, one thread. `statements` and `rows` count what was executed and what came back."""
+class MemoryStore(Store):
+    """`statements` and `rows` count what was executed and what came back. What is in memory stays until `end`."""
 
-    def __init__(self, place: str = "memory") -> None:
-        self.place, self.statements, self.rows = place, 0, 0
+    place = "memory"
+
+    def __init__(self) -> None:
+        super().__init__(wait=1)
+        self.statements, self.rows = 0, 0
         self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        Pages(self.execute).migrate(0)
+        Entries(self.execute).migrate(0)
 
     def execute(self, sql: str, values: Sequence[Any]) -> list[Any]:
         rows = self.connection.execute(sql, values).fetchall()
         self.statements, self.rows = self.statements + 1, self.rows + len(rows)
         return rows
 
+    def end(self) -> None:
+        self.connection.close()
+
     @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Pages]:  # noqa: ARG002
+    def _writing(self, create: bool = False) -> Iterator[Entries]:  # noqa: ARG002
         self.connection.execute("BEGIN")
         try:
-            yield Pages(self.execute)
+            yield Entries(self.execute)
         except BaseException:
             self.connection.rollback()
             raise
         self.connection.execute("COMMIT")
 
-    def reading(self) -> Any:
-        return self.writing()
+    def _reading(self) -> AbstractContextManager[Entries]:
+        return self._writing()
 
-    def close(self) -> None:
-        """What is in memory stays until `end`."""
+    def _forget(self) -> None:
+        """Nothing is opened anew."""
 
-    def end(self) -> None:
-        self.connection.close()
+    def _failure(self) -> type[Exception]:
+        return sqlite3.Error
+
+    def _ledger_error(self, error: Exception) -> LedgerError:
+        return self._refusal(str(error))

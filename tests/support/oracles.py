@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from duotone import ColouredGraph
+from duotone.privacy.numbers import Number
 
 
 def indistinguishable(p: Fraction, q: Fraction, ratio: Fraction, delta: Fraction) -> bool:
@@ -31,7 +32,19 @@ class Problem:
     graph: ColouredGraph
     ratio: Fraction
     delta: Fraction
-    fixed: dict[int, Fraction] | None
+    fixed: Mapping[int, Number] | None
+
+
+def definition_1(pairs: Any, ratio: Any, delta: Any, datasets: int) -> tuple[csr_array, Any]:
+    """Definition 1 as a linear program has it: a matrix whose product with every Pr[yes] is at most some limits.
+
+    `ratio` and `delta` are one for all pairs of neighbours, or one for each.
+    """
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    y, d = (np.tile(np.broadcast_to(np.asarray(x, dtype=float), len(pairs)), 2) for x in (ratio, delta))
+    entries = np.concatenate([np.stack([np.ones(len(both)), -y], 1), np.stack([-np.ones(len(both)), y], 1)])
+    matrix = csr_array((entries.ravel(), np.tile(both.ravel(), 2), 2 * np.arange(len(entries) + 1)), (len(entries), datasets))
+    return matrix, np.concatenate([d, y - 1 + d])  # p ≤ y·q + δ, and 1 − p ≤ y·(1 − q) + δ
 
 
 def linear_programs(problems: Sequence[Problem]) -> list[np.ndarray] | None:
@@ -39,40 +52,30 @@ def linear_programs(problems: Sequence[Problem]) -> list[np.ndarray] | None:
 
     The optimum is attained by every dataset at once (Theorem 2), so the greatest sum finds it.
     """
-    rows: list[tuple[int, int, float]] = []
-    bounds: list[tuple[float, float]] = []
-    limits: list[float] = []
-    costs: list[float] = []
+    widths = [len(p.graph) + (p.fixed is None) for p in problems]  # a balanced one has its boundary value beside its datasets
+    starts = np.cumsum([0, *widths]).tolist()
+    edges = [p.graph.edge_array() for p in problems]
+    costs, bounds = np.zeros(starts[-1]), np.tile([0.0, 1.0], (starts[-1], 1))
     equal: list[tuple[int, int, float]] = []
     totals: list[float] = []
-    starts: list[int] = []
-    for problem in problems:
-        start = len(bounds)
-        starts.append(start)
-        g, y, d = problem.graph, float(problem.ratio), float(problem.delta)
-        for i in range(len(g)):
-            value = None if problem.fixed is None else problem.fixed.get(i)
-            bounds.append((0, 1) if value is None else (float(value), float(value)))
-            costs.append(-1.0 if g.blue[i] else 1.0)
-        for a, b in g.edge_array().tolist():
-            for i, j in ((a, b), (b, a)):
-                rows += [(len(limits), start + i, 1), (len(limits), start + j, -y)]
-                limits.append(d)  # p − y·q ≤ δ
-                rows += [(len(limits), start + i, -1), (len(limits), start + j, y)]
-                limits.append(y - 1 + d)  # (1 − p) − y·(1 − q) ≤ δ
-        if problem.fixed is None:
-            shared = len(bounds)
-            bounds.append((0, 1))
-            costs.append(0)
-            for i in np.flatnonzero(g.on_boundary).tolist():
-                sign = 1.0 if g.blue[i] else -1.0  # B_d = x on the blue boundary, 1 − B_d = x on the red one
-                equal += [(len(totals), start + i, sign), (len(totals), shared, -1)]
-                totals.append(0.0 if g.blue[i] else -1.0)
+    for start, problem in zip(starts, problems, strict=False):
+        g = problem.graph
+        costs[start : start + len(g)] = np.where(g.blue, -1.0, 1.0)
+        for i, value in (problem.fixed or {}).items():
+            bounds[start + i] = float(value)
+        for i in np.flatnonzero(g.on_boundary).tolist() if problem.fixed is None else ():
+            sign = 1.0 if g.blue[i] else -1.0  # B_d = x on the blue boundary, 1 − B_d = x on the red one
+            equal += [(len(totals), start + i, sign), (len(totals), start + len(g), -1)]
+            totals.append(0.0 if g.blue[i] else -1.0)
+    parameters = ([float(getattr(p, name)) for p in problems] for name in ("ratio", "delta"))
+    y, d = (np.repeat(each, [len(some) for some in edges]) for each in parameters)
+    pairs = np.concatenate([some + start for some, start in zip(edges, starts, strict=False)])
+    matrix, limits = definition_1(pairs, y, d, starts[-1])
     result: Any = linprog(  # type: ignore[call-overload]
         costs,
-        A_ub=_matrix(rows, len(limits), len(bounds)) if limits else None,
-        b_ub=limits or None,
-        A_eq=_matrix(equal, len(totals), len(bounds)) if totals else None,
+        A_ub=matrix if len(limits) else None,
+        b_ub=limits if len(limits) else None,
+        A_eq=_matrix(equal, len(totals), starts[-1]) if totals else None,
         b_eq=totals or None,
         bounds=bounds,
         method="highs",
@@ -80,27 +83,19 @@ def linear_programs(problems: Sequence[Problem]) -> list[np.ndarray] | None:
     if result.status == 2:
         return None
     assert result.status == 0, result.message
-    return [result.x[s : s + len(p.graph)] for s, p in zip(starts, problems, strict=True)]
+    return [result.x[s : s + len(p.graph)] for s, p in zip(starts, problems, strict=False)]
 
 
 def most_for_free(problem: Problem, node: int, truth: Sequence[Fraction]) -> float:
     """The largest Pr[yes] of one fixed blue node, by HiGHS: the others fixed, and nobody less truthful than `truth`."""
-    graph, y, d = problem.graph, float(problem.ratio), float(problem.delta)
-    fixed = problem.fixed or {}
-    rows: list[tuple[int, int, float]] = []
-    limits: list[float] = []
-    for a, b in graph.edge_array().tolist():
-        for i, j in ((a, b), (b, a)):
-            rows += [(len(limits), i, 1), (len(limits), j, -y), (len(limits) + 1, i, -1), (len(limits) + 1, j, y)]
-            limits += [d, y - 1 + d]
+    graph, fixed = problem.graph, problem.fixed or {}
+    matrix, limits = definition_1(graph.edge_array(), problem.ratio, problem.delta, len(graph))
     bounds = []
     for i, (blue, t) in enumerate(zip(graph.blue.tolist(), truth, strict=True)):
         least = (float(t), 1.0) if blue else (0.0, 1 - float(t))
         bounds.append((float(fixed[i]), float(fixed[i])) if i in fixed and i != node else least)
     costs = [-1.0 if i == node else 0.0 for i in range(len(graph))]
-    result: Any = linprog(  # type: ignore[call-overload]
-        costs, A_ub=_matrix(rows, len(limits), len(graph)), b_ub=[x + 1e-12 for x in limits], bounds=bounds, method="highs"
-    )
+    result: Any = linprog(costs, A_ub=matrix, b_ub=limits + 1e-12, bounds=bounds, method="highs")  # type: ignore[call-overload]
     assert result.status == 0, result.message
     return float(result.x[node])
 

@@ -65,9 +65,9 @@ def parquet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
     need(spark_cluster.missing())
     os.environ.update(spark_cluster.environment())
-    found = {name: open_source("spark://local[2]", name=str(path)) for name, path in parquet.items()}
-    yield found
-    found["visits"].connection._session.stop()
+    sources = {name: open_source("spark://local[2]", name=str(path)) for name, path in parquet.items()}
+    yield sources
+    sources["visits"].connection._session.stop()
 
 
 @pytest.mark.slow
@@ -107,12 +107,12 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
         cluster.kill_one()
         said, _ = driver.communicate(timeout=150)
     (line,) = said.splitlines()
-    told = json.loads(line)
+    report = json.loads(line)
     own = open_source(parquet["visits"])
-    assert told["levels"] == {str(k): v for k, v in on_cluster.some(own).items()}
-    assert told["answer"] == [True]
-    assert told["ledger"] == [2, 0, True]  # one charge for each answer, whoever died
-    assert len(told["groups"]) == len({tuple(key) for key in told["groups"]}) > 0
+    assert report["levels"] == {str(k): v for k, v in on_cluster.some(own).items()}
+    assert report["answer"] == [True]
+    assert report["ledger"] == [2, 0, True]  # one charge for each answer, whoever died
+    assert len(report["groups"]) == len({tuple(key) for key in report["groups"]}) > 0
 
 
 @pytest.mark.slow
@@ -120,11 +120,11 @@ def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: 
     session = spark["visits"].connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
     monkeypatch.setattr("duotone.tables.prepared.gather", None)  # the counts never come to the driver
-    found = select_groups(keys, ["g"], ApproxDP(1, "1e-3"), unit="u", max_groups=2).answers
-    assert {("many0",), ("many1",), ("many2",)} <= set(found)
+    shown = select_groups(keys, ["g"], ApproxDP(1, "1e-3"), unit="u", max_groups=2).answers
+    assert {("many0",), ("many1",), ("many2",)} <= set(shown)
     share = ApproxDP(1, "1e-3").split(2).delta
-    assert abs(len(found) - 3 - 20_000 * share) < 5 * (20_000 * share) ** 0.5  # false alarm: one in a million
-    assert list(found) == sorted(found)
+    assert abs(len(shown) - 3 - 20_000 * share) < 5 * (20_000 * share) ** 0.5  # false alarm: one in a million
+    assert list(shown) == sorted(shown)
 
 
 @pytest.mark.slow
@@ -187,10 +187,10 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
     with pytest.raises(DuotoneError, match="say which"):
         open_source(postgres)
     with open_source(postgres, name="wide") as wide:
-        found = engine_cases.levels(
+        by_group = engine_cases.levels(
             wide, ["count(n) = 4", "sum(n) > 7", "count(*) filter (where n > 0) = 2"], bounds={"n": (-5, 10)}
         )
-        assert found[()] == [0.0, 0.0, 0.0]
+        assert by_group[()] == [0.0, 0.0, 0.0]
         with pytest.raises(DuotoneError, match="j"):
             prepare(wide, "count(*) filter (where j = 'x') > 1", P)
     assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"

@@ -114,9 +114,9 @@ def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
 def test_quotients_are_exact(drawn: list[tuple[int, int, int]]) -> None:
     """⌊sum / n⌋ of up to 2^31 numbers of up to 2^51, which is what a person's average comes to."""
     pairs = [(min(max(q * n + rest % n, -(2**51) * n), 2**51 * n), n) for q, n, rest in drawn]
-    whole = pa.array([a for a, _ in pairs], pa.decimal128(38, 0))
+    numerators = pa.array([a for a, _ in pairs], pa.decimal128(38, 0))
     with open_source(
-        pa.table({"at": range(len(pairs)), "a": whole, "n": pa.array([n for _, n in pairs], pa.int64())})
+        pa.table({"at": range(len(pairs)), "a": numerators, "n": pa.array([n for _, n in pairs], pa.int64())})
     ) as source:
         table = source.rows
         result = source.run(table.select(at=table["at"], q=quotient(table["a"], table["n"], 2**51)).order_by("at"))
@@ -128,14 +128,14 @@ def truth(sql: str, numbers: list[int | None], step: Fraction, sign: str, limit:
     there = [n * step for n in numbers if n is not None]
     match sql:
         case "sum(x)":
-            told = sum(there, Fraction(0))
+            total = sum(there, Fraction(0))
         case "avg(x)":
             if not there:
                 return False
-            told = sum(there, Fraction(0)) / len(there)
+            total = sum(there, Fraction(0)) / len(there)
         case _:
-            told = 3 * sum(there, Fraction(0)) - 2 * len(numbers)
-    return {">": told > limit, ">=": told >= limit, "<": told < limit, "<=": told <= limit}[sign]
+            total = 3 * sum(there, Fraction(0)) - 2 * len(numbers)
+    return {">": total > limit, ">=": total >= limit, "<": total < limit, "<=": total <= limit}[sign]
 
 
 def distance(
@@ -183,18 +183,18 @@ def test_levels_against_fractions(neighbours: Neighbours, data: Any) -> None:
     rows = [(d, values[i]) for d, chosen in enumerate(subsets) for i in chosen]
     content = pa.table({"d": pa.array([d for d, _ in rows], pa.int64()), "x": column(kind, [x for _, x in rows])})
     placed = [tuple(rule(values[i], grid.low, grid.high, grid.step) for i in chosen) for chosen in subsets]
-    told = [truth(sql, list(p), grid.step, sign, limit) for p in placed]
+    truths = [truth(sql, list(p), grid.step, sign, limit) for p in placed]
     question = f"{sql} {sign} {limit.numerator}/{limit.denominator}"
     prepared = accepted(lambda: prepare(content, question, P, bounds={"x": bounds}, neighbours=neighbours))
     if isinstance(prepared, str):
-        assert "too fine" in prepared or f"would be {'yes' if told[0] else 'no'} on every table" in prepared
-        assert "too fine" in prepared or len(set(told)) == 1
+        assert "too fine" in prepared or f"would be {'yes' if truths[0] else 'no'} on every table" in prepared
+        assert "too fine" in prepared or len(set(truths)) == 1
         return
     with prepared:
         apart = replace(prepared, by=("d",), most=2**31 - 1, listed=tuple((d,) for d in range(len(subsets))))
         levels = dict(zip(subsets, apart._levels()[2].tolist(), strict=True))
         exact = prepared.basis == "exact distance"
-    for chosen, place, yes in zip(subsets, placed, told, strict=True):
+    for chosen, place, yes in zip(subsets, placed, truths, strict=True):
         level = levels[chosen]
         assert (level >= 0) == yes
         apart_by_one = [other for other in subsets if near(set(chosen), set(other), neighbours)]
@@ -213,8 +213,8 @@ def test_the_grid_that_broke_the_rule_is_refused() -> None:
 def test_the_grid_that_broke_the_rule_could_not() -> None:
     grid = Grid(0, 2**51, Fraction(1, HOSTILE))
     with open_source(pa.table({"x": [float(Fraction(2**51, HOSTILE)), 1e300, math.inf]})) as source:
-        found = source.run(source.rows.select(n=steps(Operand("x", "float"), grid, source.rows)))
-    assert found["n"].to_pylist() == [2**51] * 3
+        result = source.run(source.rows.select(n=steps(Operand("x", "float"), grid, source.rows)))
+    assert result["n"].to_pylist() == [2**51] * 3
 
 
 def test_sums_of_extremes_do_not_overflow() -> None:
@@ -238,9 +238,9 @@ def test_no_grid_lets_a_value_out_of_its_bounds(data: Any, factor: int, bounds: 
     with open_source(pa.table({"at": pa.array(range(len(values)), pa.int64()), "x": column("float", values)})) as source:
         table = source.rows
         result = source.run(table.select(at=table["at"], n=steps(Operand("x", "float"), grid, table)).order_by("at"))
-    found = result["n"].to_pylist()
-    assert all(grid.low <= n <= grid.high for n in found)
-    assert found == sorted(found)
+    on_grid = result["n"].to_pylist()
+    assert all(grid.low <= n <= grid.high for n in on_grid)
+    assert on_grid == sorted(on_grid)
 
 
 @pytest.mark.slow

@@ -31,8 +31,8 @@ def table(content: list[tuple[Any, Any]]) -> pa.Table:
 
 
 def people(content: list[tuple[Any, Any]], unit: str | None, most: int) -> dict[str, int]:
-    found = gather(People(open_source(table(content)), None, unit, ("key",), most), [])
-    return {key: n for (key,), n in zip(found.keys, found.people.tolist(), strict=True)}
+    result = gather(People(open_source(table(content)), None, unit, ("key",), most), [])
+    return {key: n for (key,), n in zip(result.keys, result.people.tolist(), strict=True)}
 
 
 @pytest.mark.slow
@@ -40,9 +40,9 @@ def people(content: list[tuple[Any, Any]], unit: str | None, most: int) -> dict[
 @given(rows, st.integers(1, 3), st.integers(1, 4))
 def test_one_person_changes_few_counts_by_one(content: list[tuple[Any, Any]], most: int, person: int) -> None:
     """The ±1 rule, on the engine itself: with and without a person, at most `most` keys differ, each by 1."""
-    whole = people(content, "person", most)
+    everybody = people(content, "person", most)
     without = people([r for r in content if r[0] != person], "person", most)
-    changed = {key: whole.get(key, 0) - without.get(key, 0) for key in whole.keys() | without.keys()}
+    changed = {key: everybody.get(key, 0) - without.get(key, 0) for key in everybody.keys() | without.keys()}
     assert sum(v != 0 for v in changed.values()) <= most
     assert set(changed.values()) <= {0, 1}
     for key, n in people(content, "person", 3).items():
@@ -136,9 +136,9 @@ def test_a_question_by_group_from_a_list_or_selected() -> None:
     ],
 )
 def test_bad_requests(arguments: dict[str, Any], says: str) -> None:
-    given: dict[str, Any] = {"by": ["key"], "privacy": SURE, "unit": "person"} | arguments
+    call: dict[str, Any] = {"by": ["key"], "privacy": SURE, "unit": "person"} | arguments
     with pytest.raises(DuotoneError, match=says):
-        select_groups(table([(1, "a")]), given.pop("by"), given.pop("privacy"), **given)
+        select_groups(table([(1, "a")]), call.pop("by"), call.pop("privacy"), **call)
 
 
 def test_keys_must_be_equal_exactly_when_they_look_so() -> None:

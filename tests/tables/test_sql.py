@@ -56,9 +56,9 @@ def test_exact_combinations_against_every_row() -> None:
     truths = {None: None} | {v: v for v in range(-1, 5)}
     for pair in itertools.product(leaves, repeat=2):
         for conditions in (pair, (Not(pair[0]), pair[1]), (Joined("or", pair), Joined("and", pair))):
-            found, exact = combinations(conditions)
+            possible, exact = combinations(conditions)
             assert exact
-            assert found == {tuple(holds(c, v) is True for c in conditions) for v in truths}
+            assert possible == {tuple(holds(c, v) is True for c in conditions) for v in truths}
 
 
 def holds(condition: Any, value: int | None) -> bool | None:
@@ -81,8 +81,8 @@ def holds(condition: Any, value: int | None) -> bool | None:
 
 def test_what_cannot_be_told_apart_is_thought_possible() -> None:
     text, number = Operand("v", "text"), Operand("x", "float")
-    found, exact = combinations([Like(text, "a%"), Compare(text, "=", "b")])
-    assert found == set(itertools.product((False, True), repeat=2))
+    possible, exact = combinations([Like(text, "a%"), Compare(text, "=", "b")])
+    assert possible == set(itertools.product((False, True), repeat=2))
     assert not exact
     assert combinations([Like(text, "a%")])[1]
     both = combinations([Compare(number, ">", Operand("y", "float")), Compare(number, ">", Fraction(1))])

@@ -90,9 +90,9 @@ def test_nan_beside_statistics(writer: str, tmp_path: Path) -> None:
         with sources.opened(written) as source:
             for shape, exact in zip(questions, true, strict=True):
                 for limit in (int(exact) - 1, int(exact)):
-                    found = levels(source, Question(shape.format(limit), yes, bounds), None)
-                    assert not isinstance(found, str), found
-                    assert (found[None] >= 0) == ((exact <= limit) if "<=" in shape[:20] else exact > limit), (
+                    by_group = levels(source, Question(shape.format(limit), yes, bounds), None)
+                    assert not isinstance(by_group, str), by_group
+                    assert (by_group[None] >= 0) == ((exact <= limit) if "<=" in shape[:20] else exact > limit), (
                         shape,
                         limit,
                         more,
@@ -133,10 +133,12 @@ def test_listed_groups(name: str, tmp_path: Path) -> None:
         for question in pairs.asked(column, list(groups.values()), draw, 4, 1):
             for more in (0, 1200):
                 listed = {**groups, **{key: [] for key in range(len(groups), len(groups) + more)}}
-                found = levels(source, question, "gid", groups=[[key] for key in listed])
-                if not isinstance(found, Refused):
+                by_group = levels(source, question, "gid", groups=[[key] for key in listed])
+                if not isinstance(by_group, Refused):
                     wrong = (
-                        [found] if isinstance(found, str) else wrong_levels(found, listed, question, world.edges, nobody=True)
+                        [by_group]
+                        if isinstance(by_group, str)
+                        else wrong_levels(by_group, listed, question, world.edges, nobody=True)
                     )
                     tally.wrong += [f"{question.text}: {said}" for said in wrong]
                     tally.pairs += len(world.edges)
@@ -229,9 +231,9 @@ def _said(writer: str, table: pa.Table, folder: Path, more: int = 0) -> Any:
                 prepare(source, f"count(*) filter (where {column} is null) > 2", PRIVACY)
             except DuotoneError as error:
                 refused[column] = str(error)
-        found = levels(source, Question("count(*) > 2", yes), None)
-        assert isinstance(found, dict)
-        return dict(source.columns), refused, found[None] - more
+        by_group = levels(source, Question("count(*) > 2", yes), None)
+        assert isinstance(by_group, dict)
+        return dict(source.columns), refused, by_group[None] - more
 
 
 @pytest.mark.slow
@@ -295,7 +297,7 @@ def test_the_command_says_the_same(name: str, tmp_path: Path, capsys: pytest.Cap
 
 
 def _run(path: Path, name: str, question: str, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> Any:
-    told = []
+    outcomes = []
     for more in (["--json"], ["--preview"]):
         asked = [question.replace("{}", name), *(o.replace("{}", name) for o in options)]
         with pytest.raises(SystemExit) as ended:
@@ -304,5 +306,5 @@ def _run(path: Path, name: str, question: str, options: tuple[str, ...], capsys:
         if more == ["--json"] and out:
             document = json.loads(out)
             out = str({key: None if key in ("answer", "answers") else value for key, value in document.items()})
-        told.append((ended.value.code, out, err))
-    return told
+        outcomes.append((ended.value.code, out, err))
+    return outcomes

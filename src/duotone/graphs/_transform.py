@@ -1,7 +1,7 @@
-"""Distance transforms of truth tables and boxes of counts, compiled by numba.
+"""Distance transforms of truth tables, and of boxes of counts under replace, compiled by numba.
 
-Both are products, so one pass per axis is exact: d[x] = min(d[x], d[neighbour along the axis] + 1), axis after axis.
-A truth table is 64 datasets to a word; dataset x is bit x mod 64 of word x div 64.
+A truth table is a product, so one pass per axis is exact: d[x] = min(d[x], d[neighbour along the axis] + 1), axis after axis.
+It is 64 datasets to a word; dataset x is bit x mod 64 of word x div 64.
 """
 
 from __future__ import annotations
@@ -206,56 +206,48 @@ def ask(function: Any, words: Array, start: int, stop: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def axis_pass(distance: Array, length: int, inner: int, start: int, stop: int) -> None:
-    """One axis of a box, there and back: `length` counts, `inner` datasets for each, from `start` to `stop` outside it."""
-    for outer in range(start, stop):
-        base = outer * length * inner
-        for k in range(1, length):
-            here, before = base + k * inner, base + (k - 1) * inner
-            _fall(distance[here : here + inner], distance[before : before + inner])
-        for k in range(length - 2, -1, -1):
-            here, after = base + k * inner, base + (k + 1) * inner
-            _fall(distance[here : here + inner], distance[after : after + inner])
+def _counts(x: int, shape: Array, strides: Array, counts: Array) -> None:
+    """The people in each category of histogram x."""
+    for axis in range(len(shape)):
+        counts[axis] = x // strides[axis] % shape[axis]
 
 
 @njit(cache=True, nogil=True)
-def _fall(here: Array, there: Array) -> None:
-    for j in range(len(here)):
-        if here[j] > there[j] + 1:
-            here[j] = there[j] + 1
+def _on_boundary(yes: Array, x: int, counts: Array, shape: Array, strides: Array) -> bool:
+    """Definition 5. Whether somebody's move from histogram x to another category flips the answer."""
+    for i in range(len(shape)):
+        if counts[i] > 0:
+            for j in range(len(shape)):
+                if counts[j] < shape[j] - 1 and i != j and yes[x - strides[i] + strides[j]] != yes[x]:
+                    return True
+    return False
 
 
 @njit(cache=True, nogil=True)
-def moves(yes: Array, shape: Array, strides: Array, distance: Array, far: int) -> None:
-    """Replace: from each histogram one person may move to another category. Breadth first from both boundaries."""
+def moves(yes: Array, shape: Array, strides: Array, distance: Array) -> None:
+    """Replace: from each histogram one person may move to another category. Breadth first from both boundaries; −1 where
+    none is reached."""
     k, size = len(shape), len(yes)
     queue = np.empty(size, dtype=np.int64)
+    counts = np.empty(k, dtype=np.int64)
     tail = 0
-    count = np.empty(k, dtype=np.int64)
     for x in range(size):
-        for axis in range(k):
-            count[axis] = x // strides[axis] % shape[axis]
-        distance[x] = far
-        for i in range(k):
-            if count[i] > 0:
-                for j in range(k):
-                    if count[j] < shape[j] - 1 and i != j and yes[x - strides[i] + strides[j]] != yes[x]:
-                        distance[x] = 0
-        if distance[x] == 0:
+        _counts(x, shape, strides, counts)
+        distance[x] = -1
+        if _on_boundary(yes, x, counts, shape, strides):
+            distance[x] = 0
             queue[tail] = x
             tail += 1
     head = 0
     while head < tail:
         x = queue[head]
         head += 1
-        for axis in range(k):
-            count[axis] = x // strides[axis] % shape[axis]
+        _counts(x, shape, strides, counts)
         for i in range(k):
-            if count[i] > 0:
+            if counts[i] > 0:
                 for j in range(k):
-                    if count[j] < shape[j] - 1 and i != j:
-                        y = x - strides[i] + strides[j]
-                        if distance[y] == far:
-                            distance[y] = distance[x] + 1
-                            queue[tail] = y
-                            tail += 1
+                    y = x - strides[i] + strides[j]
+                    if counts[j] < shape[j] - 1 and i != j and distance[y] < 0:
+                        distance[y] = distance[x] + 1
+                        queue[tail] = y
+                        tail += 1

@@ -206,22 +206,12 @@ def histograms(
     if not n >= 0:
         raise DuotoneError(f"the number of people must be at least 0, got {n}")
     joined = neighbours == "add-remove"
-
-    def near(c: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-        fewer = [(i, (*c[:i], c[i] - 1, *c[i + 1 :])) for i in range(k) if c[i]]
-        if joined:
-            yield from (e for _, e in fewer)
-            if sum(c) < n:
-                yield from ((*c[:i], c[i] + 1, *c[i + 1 :]) for i in range(k))
-        else:
-            yield from ((*e[:j], e[j] + 1, *e[j + 1 :]) for i, e in fewer for j in range(k) if j != i)
-
     return Family(
         name=f"histograms of {n} people in {k} categories",
         size=math.comb(n + k, k) if joined else math.comb(n + k - 1, k - 1),
         datasets=lambda: (c for m in (range(n + 1) if joined else [n]) for c in _compositions(m, k)),
         member=lambda c: len(c) == k and min(c) >= 0 and (sum(c) <= n if joined else sum(c) == n),
-        neighbours=near,
+        neighbours=(lambda c: _joined_or_left(c, n)) if joined else _moved,
         yes=lambda c: bool(question(c)),
     )
 
@@ -270,6 +260,24 @@ def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
         return
     for head in range(total + 1):
         yield from ((head, *rest) for rest in _compositions(total - head, parts - 1))
+
+
+def _changed(counts: tuple[int, ...], i: int, by: int) -> tuple[int, ...]:
+    return (*counts[:i], counts[i] + by, *counts[i + 1 :])
+
+
+def _joined_or_left(counts: tuple[int, ...], most: int) -> Iterable[tuple[int, ...]]:
+    """The counts after one person left, or joined where there are fewer than `most`."""
+    yield from (_changed(counts, i, -1) for i, people in enumerate(counts) if people)
+    if sum(counts) < most:
+        yield from (_changed(counts, i, 1) for i in range(len(counts)))
+
+
+def _moved(counts: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+    """The counts after one person moved to another category."""
+    for i, people in enumerate(counts):
+        if people:
+            yield from (_changed(_changed(counts, i, -1), j, 1) for j in range(len(counts)) if j != i)
 
 
 def _nearest_other(decide: Callable[[int], bool], k: int, n: int) -> float:

@@ -21,10 +21,22 @@ BUDGETS = {"epsilon", "eps", "ε", "delta", "δ", "ratio", "rho", "ρ", "mu", "�
 
 
 class ColouredGraph:
-    """(D, ~, f): datasets, which are neighbours, and the true answer of each (blue = yes, red = no).
+    """Every possible dataset, which of them are neighbours, and the true answer on each: what `design` takes.
 
-    Kept as compact arrays: the neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`, and `blue[i]` is its
-    colour. Names may be any hashable values. Duplicate edges are one edge; directions do not count.
+    It is for questions whose datasets can be listed, millions of them if need be; a question about a table of people needs
+    none (`ask`). A node is a dataset, an edge joins two that differ in one person, and a node's colour is the true
+    answer on it: blue for yes, red for no. In the paper's words, (D, ~, f).
+
+    `edges` are pairs of names, which may be any hashable values; twice the same edge is one, and directions do not count.
+    `colours` has "blue" or "red" for every name, also for a dataset without neighbours. There are other ways to make one:
+    `from_networkx`, `from_arrays`, `from_csr`, `from_sparse`, `duotone.graphs.files.read_graph`, and
+    `duotone.graphs.families` for votes, histograms and the like.
+
+    A dataset is on the boundary if a neighbour has the other answer. Its `level` says how far it is from there; unless one asks
+    for something else, that is all that the best private answer depends on.
+
+    The datasets `names` are numbered in order. The neighbours of number i are `indices[indptr[i]:indptr[i + 1]]`, and
+    `blue[i]` is whether it is blue.
 
     >>> votes = ColouredGraph([("11", "12"), ("12", "22"), ("22", "21"), ("21", "11")],
     ...                       {"11": "blue", "12": "blue", "21": "blue", "22": "red"})
@@ -78,7 +90,7 @@ class ColouredGraph:
 
     @classmethod
     def from_rows(cls, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> ColouredGraph:
-        """From compressed rows that are known to be sound, with whether each node is blue."""
+        """For the library itself: from compressed rows that are known to be sound, with whether each node is blue."""
         graph = cls.__new__(cls)
         graph._fill(rows, blue, names)
         return graph
@@ -171,15 +183,15 @@ class ColouredGraph:
         return "blue" if self.blue[self.position(name)] else "red"
 
     def coloured(self, colour: Colour) -> tuple[Hashable, ...]:
-        """Definition 5. B or R: every dataset of a colour."""
+        """Every dataset of a colour: B or R of Definition 5."""
         return self._named(self._is(colour))
 
     def interior(self, colour: Colour) -> tuple[Hashable, ...]:
-        """Definition 5. The datasets of a colour whose neighbours all have it."""
+        """The datasets of a colour whose neighbours all have it (Definition 5)."""
         return self._named(self._is(colour) & ~self.on_boundary)
 
     def boundary(self, colour: Colour) -> tuple[Hashable, ...]:
-        """Definition 5. ∂B or ∂R: the datasets of a colour with a neighbour of the other one."""
+        """The datasets of a colour with a neighbour of the other one: ∂B or ∂R of Definition 5."""
         return self._named(self._is(colour) & self.on_boundary)
 
     def distance(self, name: Hashable) -> float:
@@ -188,7 +200,10 @@ class ColouredGraph:
         return math.inf if distance == far(self.distances) else distance
 
     def level(self, name: Hashable) -> float:
-        """dist(d, ∂B) for a blue dataset, −1 − dist(d, ∂R) for a red one; ±infinity in a component of one colour."""
+        """How far a dataset is from the boundary, and on which side: 0, 1, 2, … for yes, −1, −2, −3, … for no.
+
+        dist(d, ∂B) for a blue dataset, −1 − dist(d, ∂R) for a red one; ±infinity in a component of one colour.
+        """
         distance = self.distance(name)
         return distance if self.blue[self.position(name)] else -1 - distance
 
@@ -216,8 +231,8 @@ class ColouredGraph:
         return list(self.names) == list(other.names) and all(np.array_equal(a, b) for a, b in arrays)
 
     def places_in(self, other: ColouredGraph) -> Array | None:
-        """The place of each dataset in an equal graph, whose names, colours and neighbours are the same in whatever order;
-        None if the graphs are not equal."""
+        """For the library itself: the place of each dataset in an equal graph, whose names, colours and neighbours are the
+        same in whatever order; None if the graphs are not equal."""
         if len(self) != len(other) or len(self.indices) != len(other.indices):
             return None
         if self.same_neighbours(other):
@@ -231,7 +246,7 @@ class ColouredGraph:
         return places if alike and bool((self.blue == other.blue[places]).all()) else None
 
     def dual(self) -> ColouredGraph:
-        """Remark 2. The same datasets with the colours swapped."""
+        """The same datasets with the colours swapped (Remark 2)."""
         return ColouredGraph.from_rows((self.indptr, self.indices), ~self.blue, self.names)
 
     def _is(self, colour: Colour) -> Array:

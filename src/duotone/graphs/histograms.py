@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, MissingExtra
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
-from duotone.resources import everywhere, must_fit, progress
+from duotone.resources import must_fit, progress
 
 Neighbours = Literal["add-remove", "replace"]
 Question = Callable[..., Any]
@@ -37,21 +37,10 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
     shape = tuple(int(m) + 1 for m in _checked_counts(most))
     size = math.prod(shape)
     must_fit(size * 30, f"the levels of {size} histograms")
-    from duotone.graphs import _transform
-
-    far = 2**31 - 1 - sum(shape)  # room for one more step along every axis
-    yes = _asked(question, shape)
-    if neighbours == "replace":
-        strides = np.array([math.prod(shape[i + 1 :]) for i in range(len(shape))])
-        distance = np.empty(size, dtype=np.int32)
-        _transform.moves(yes, np.array(shape), strides, distance, far)
-    else:
-        distance = np.where(_on_boundary(yes.reshape(shape)), 0, far).astype(np.int32).ravel()
-        for axis, length in enumerate(shape):
-            inner = math.prod(shape[axis + 1 :])
-            everywhere(_transform.axis_pass, size // (length * inner), distance, length, inner, least=1)
-    distances = np.where(distance >= far, NEVER, distance.astype(np.int64))
-    return np.where(yes, distances, -1 - distances).reshape(shape)
+    yes = _asked(question, shape).reshape(shape)
+    distance = (_by_joining if neighbours == "add-remove" else _by_moving)(yes)
+    distances = np.where(distance < 0, NEVER, distance.astype(np.int64))
+    return np.where(yes, distances, -1 - distances)
 
 
 def level(question: Question, counts: Sequence[int], *, last: int, neighbours: Neighbours = "add-remove") -> int:
@@ -116,6 +105,25 @@ def _asked(question: Question, shape: tuple[int, ...]) -> Array:
             yes[start:stop] = _answers(question, np.array(np.unravel_index(np.arange(start, stop), shape)))
             advance(stop - start)
     return yes
+
+
+def _by_joining(yes: Array) -> Array:
+    """The distance to the boundary in a box where one person joins or leaves, a taxicab's; −1 where there is none."""
+    try:
+        from scipy.ndimage import distance_transform_cdt
+    except ImportError:
+        raise MissingExtra("a box of counts", "fast") from None
+    return np.asarray(distance_transform_cdt(~_on_boundary(yes), metric="taxicab"))
+
+
+def _by_moving(yes: Array) -> Array:
+    """The distance to the boundary in a box where one person moves to another category; −1 where there is none."""
+    from duotone.graphs import _transform
+
+    strides = [math.prod(yes.shape[axis + 1 :]) for axis in range(yes.ndim)]
+    distance = np.empty(yes.size, dtype=np.int32)
+    _transform.moves(yes.ravel(), np.array(yes.shape), np.array(strides), distance)
+    return distance.reshape(yes.shape)
 
 
 def _answers(question: Question, counts: Array) -> Array:

@@ -20,24 +20,30 @@ from duotone.privacy.numbers import Given, Number, complement, probability
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a mechanism is private, its worst pair of neighbours, and by how much that pair passes or fails.
-
-    `slack` is by how much the larger probability of the pair may still grow, or below 0, by how much it is too
-    large: of yes between two blue datasets, of no otherwise. `edge` is None in a graph without edges.
-    """
+    """Whether a mechanism is private, its worst pair of neighbours, and by how much that pair passes or fails."""
 
     holds: bool
+    """Whether every pair of neighbours keeps the privacy definition."""
     edge: tuple[Hashable, Hashable] | None
+    """The pair with the least room; None in a graph without edges."""
     slack: Fraction | None
+    """By how much the larger probability of that pair may still grow, or below 0, by how much it is too large: of yes between
+    two blue datasets, of no otherwise."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Mechanism:
-    """A randomised colouring: per dataset, the probability that the mechanism tells the truth.
+    """A way to answer at random: for each dataset, how likely it is that the true answer is given.
 
-    `truth` follows the order of `graph.names`; equal numbers are kept once (`ValuesByDataset`). Use `from_yes` to give
-    Pr[yes] by name.
+    `design` makes the best one. Make one yourself, with `from_yes`, to find out about a mechanism that you have: whether it
+    is private (`check`), how private at best (`tightest`), how often it is wrong (`error`, `loss`), and whether it is never
+    worse than another one (`dominates`). To draw answers from the best one, give its `duotone.graphs.table.graph_table` to a
+    `Coin`.
 
+    `graph` has the datasets, and `truth` the probability of the true answer for each, in the order of `graph.names`. In the
+    paper's words it is a randomised colouring; `yes` is its B_d and `no` its R_d.
+
+    >>> from duotone import ApproxDP, ColouredGraph
     >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
     >>> first = Mechanism.from_yes(edge, {1: "0.58", 2: "0.24"})
     >>> second = Mechanism.from_yes(edge, {1: "0.64", 2: "0.27"})
@@ -48,7 +54,9 @@ class Mechanism:
     """
 
     graph: ColouredGraph
+    """The datasets, their neighbours and true answers."""
     truth: ValuesByDataset
+    """The probability of the true answer per dataset, in the order of `graph.names`; equal numbers are kept once."""
 
     def __init__(self, graph: ColouredGraph, truth: Sequence[Number]) -> None:
         if len(truth) != len(graph):
@@ -59,7 +67,7 @@ class Mechanism:
 
     @classmethod
     def from_yes(cls, graph: ColouredGraph, yes: Mapping[Hashable, Given]) -> Mechanism:
-        """From Pr[yes] of every dataset."""
+        """A mechanism from its probability of yes on every dataset, by name."""
         if missing := [d for d in graph.names if d not in yes]:
             raise DuotoneError(f"dataset {missing[0]} has no probability")
         if len(yes) != len(graph):
@@ -99,7 +107,7 @@ class Mechanism:
         return rising, ranked
 
     def check(self, privacy: PrivacyDefinition) -> Check:
-        """Definition 1, over every pair of neighbours.
+        """Whether the mechanism keeps a privacy definition: Definition 1, over every pair of neighbours.
 
         Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
         `holds` is never claimed wrongly. (For a definition of one's own it is as right as that definition's step.)
@@ -138,7 +146,10 @@ class Mechanism:
         return ApproxDP.tightest(pairs, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
     def dominates(self, other: Mechanism) -> bool:
-        """Definition 2. At least as truthful on every dataset: a partial order. The graphs must be equal."""
+        """Whether it is at least as truthful as another one on every dataset (Definition 2): of two, neither may be.
+
+        The graphs must be equal.
+        """
         places = np.arange(len(self.truth)) if self.graph is other.graph else self.graph.places_in(other.graph)
         if places is None:
             raise DuotoneError("dominance compares mechanisms on the same graph: the same datasets, colours and neighbours")
@@ -147,7 +158,10 @@ class Mechanism:
         return all(self.truth.values[k // few] >= other.truth.values[k % few] for k in together.tolist())
 
     def loss(self, prior: Mapping[Hashable, Given] | None = None) -> Number:
-        """Remark 1. Expected Hamming loss: the chance of a wrong answer under a prior on datasets (uniform by default)."""
+        """The chance of a wrong answer when the dataset itself is random: Remark 1's expected Hamming loss.
+
+        `prior` has a probability for each dataset that may occur, 1 in all; without it, all are equally likely.
+        """
         if prior is None:
             counts = zip(self.truth.values, self.truth.counts(), strict=True)
             return sum(((1 - t) * count for t, count in counts), Fraction(0)) / len(self.truth)
@@ -158,14 +172,14 @@ class Mechanism:
         return sum((w * (1 - self.truth[self.graph.position(d)]) for d, w in weights.items()), Fraction(0))
 
     def utility(self, function: Callable[[Mapping[Hashable, Number]], Number]) -> Number:
-        """Definition 2. Any utility as a function of the probability of the truth per dataset.
+        """Any measure of how good it is, as a function of the probability of the truth by dataset (Definition 2).
 
         A reasonable one never falls when one of them rises, so a dominating mechanism has the larger utility.
         """
         return function(dict(zip(self.graph.names, self.truth, strict=True)))
 
     def pullback(self, morphism: Morphism) -> Mechanism:
-        """Theorem 1. M ∘ g: this mechanism imported along a morphism.
+        """This mechanism on the datasets of another graph, each answered as its image is: M ∘ g of Theorem 1.
 
         Guarantee: whatever definition the mechanism satisfies, the result does too, to the last bit.
         """
@@ -178,5 +192,5 @@ class Mechanism:
         return Mechanism(morphism.source, tuple(values))
 
     def dual(self) -> Mechanism:
-        """Remark 2. The same probabilities of the truth on the graph with its colours swapped."""
+        """The same probabilities of the truth on the graph with its colours swapped (Remark 2)."""
         return Mechanism(self.graph.dual(), self.truth)

@@ -18,20 +18,31 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Morphism:
-    """Definition 3. A map g under which neighbours become neighbours or the same dataset.
+    """A map from one graph of datasets to another under which neighbours stay neighbours, or become the same dataset.
+
+    It brings a mechanism along: what is private on the second graph is private on the first, when every dataset is answered
+    as its image is (`Mechanism.pullback`). So a large family of datasets can use the mechanism of a small one; three votes,
+    below, that of their count.
+
+    `source` and `target` are the two graphs, and `map` gives the image of every dataset of `source`, as a mapping or a
+    function. In the paper's words, g of Definition 3. A map that tears neighbours apart raises `NotAMorphism`.
 
     Guarantee: constructing one checks every dataset and edge, so a `Morphism` that exists carries private
     mechanisms to private mechanisms (Theorem 1).
 
     >>> from duotone.graphs import families
     >>> votes, coarse = families.votes(3).graph(), families.line(2, 2).graph()
-    >>> Morphism(votes, coarse, lambda d: 1 + d.count("2")).preserves_colour()
-    True
+    >>> count = Morphism(votes, coarse, lambda d: 1 + d.count("2"))
+    >>> count.map["112"], count.preserves_colour()
+    (2, True)
     """
 
     source: ColouredGraph
+    """The graph that the map starts from."""
     target: ColouredGraph
+    """The graph that it leads to."""
     map: Mapping[Hashable, Hashable]
+    """The image of every dataset of `source`."""
 
     def __init__(
         self,
@@ -52,7 +63,7 @@ class Morphism:
                 raise NotAMorphism((a, b), (image[a], image[b]))
 
     def preserves_colour(self) -> bool:
-        """f₁ = f₂ ∘ g."""
+        """Whether every dataset has the same true answer as its image: f₁ = f₂ ∘ g."""
         return all(self.source.colour(d) == self.target.colour(self.map[d]) for d in self.source.names)
 
     def then(self, following: Morphism) -> Morphism:

@@ -32,15 +32,27 @@ ROUNDING = 1e-9
 
 
 def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary = "balanced") -> Mechanism:
-    """Theorems 2, 3 and 5. The unique mechanism that dominates every private one with these boundary values.
+    """The best private mechanism on a graph: on no dataset is another private one with the same boundary more often right.
 
-    To fix the red boundary instead, swap the colours: `design(graph.dual(), privacy, boundary).dual()`.
+    Use it where the datasets can be listed; a question about a table of people is `ask`'s. `graph` has the datasets and the
+    true answers, `privacy` is what must be kept (such as `ApproxDP(1, "1e-6")`), and `boundary` is what is still to be chosen:
+    how often the truth is told on the blue boundary, the datasets that say yes and have a neighbour that says no.
+
+    - "balanced", if nothing is said: as often as on the other side, so that neither mistake is preferred;
+    - a probability for all of them, such as "0.9": yes more often right there, no as often as is then possible;
+    - a probability for each of them, by name (or as an array in the order of the datasets).
+
+    To fix the side that says no instead, swap the colours: `design(graph.dual(), privacy, boundary).dual()`. In the paper's
+    words: Theorems 2, 3 and 5, the unique mechanism that dominates every private one with these boundary values.
 
     Guarantee: the result passes `check(privacy)`, in floats too; unequal values that no private mechanism has
     raise `Infeasible` with the two clashing datasets, the path between them and the gap.
 
     >>> from duotone import ApproxDP
     >>> from duotone.graphs import families
+    >>> majority = design(families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10"))
+    >>> str(majority.yes["111"]), str(majority.yes["112"]), str(majority.yes["122"])
+    ('9/10', '7/10', '3/10')
     >>> M = design(families.figure_2(), ApproxDP(exp_epsilon=2, delta="0.1"), {"h": "0.6", "l": "0.7"})
     >>> [str(M.yes[d]) for d in "abgkc"], [str(M.no[d]) for d in "qinmdo"]
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
@@ -241,13 +253,18 @@ def nearest_first(
                 continue
             if bound < value.get(j, 2):
                 if j in starts and fixed is not None:
-                    path = [j, i]
-                    while path[-1] in came_from:
-                        path.append(came_from[path[-1]])
-                    raise _infeasible(graph, privacy, path, fixed)
+                    raise _infeasible(graph, privacy, [j, *path_back(i, came_from)], fixed)
                 value[j], came_from[j] = bound, i
                 heapq.heappush(queue, (bound, j))
     return value, came_from
+
+
+def path_back(node: int, came_from: Mapping[int, int]) -> list[int]:
+    """The nodes from one to the start that its value came from."""
+    path = [node]
+    while path[-1] in came_from:
+        path.append(came_from[path[-1]])
+    return path
 
 
 def _infeasible(graph: ColouredGraph, privacy: PrivacyDefinition, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:

@@ -53,6 +53,27 @@ class _Lowered(Exception):
     to: int
 
 
+class _Fronts:
+    """The nodes that are still to reach out, by value."""
+
+    def __init__(self) -> None:
+        self._by_value: dict[Number, list[Array]] = {}
+        self._values: list[Number] = []
+
+    def add(self, value: Number, nodes: Array) -> None:
+        if value not in self._by_value:
+            self._by_value[value] = []
+            heapq.heappush(self._values, value)
+        self._by_value[value].append(nodes)
+
+    def pop_lowest(self) -> tuple[Number, list[Array]]:
+        value = heapq.heappop(self._values)
+        return value, self._by_value.pop(value)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+
 def _in_waves(
     graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, starts: ValuesByDataset, blue: bool, parent: Array
 ) -> ValuesByDataset:
@@ -62,31 +83,37 @@ def _in_waves(
     if not len(nodes):
         return ValuesByDataset((certain,), np.zeros(len(graph), dtype=np.uint8))
     rising = sorted(set(starts.values))
-    number: dict[Number, int] = {x: i + 1 for i, x in enumerate(rising)}
-    place = np.array([number[x] for x in starts.values])[starts.places]
+    label_of: dict[Number, int] = {value: i for i, value in enumerate(rising, 1)}  # label 0 is: not reached yet
+    start_labels = np.array([label_of[value] for value in starts.values])[starts.places]
     fixed = np.zeros(len(graph), dtype=np.min_scalar_type(len(rising)))
-    fixed[nodes] = place
-    mark = fixed.astype(np.uint16 if len(rising) < 2**16 else np.uint32)
-    by_value = nodes[np.argsort(place, kind="stable")]
-    ends = np.cumsum(np.bincount(place, minlength=len(rising) + 1)).tolist()
-    front = {x: [by_value[a:b]] for x, a, b in zip(rising, ends[:-1], ends[1:], strict=True)}
-    queue, tail, due = np.empty(len(graph), dtype=np.int32), 0, rising.copy()
-    while due:
-        x = heapq.heappop(due)
-        bound = privacy.step(x)
-        mine = number.setdefault(bound, len(number) + 1)
-        if mine > far(mark):
-            mark = mark.astype(np.uint32)
-        for wave in front.pop(x):
+    fixed[nodes] = start_labels
+    labels = fixed.astype(np.uint16 if len(rising) < 2**16 else np.uint32)
+    fronts = _first_fronts(rising, nodes, start_labels)
+    queue, tail = np.empty(len(graph), dtype=np.int32), 0
+    while fronts:
+        value, waves = fronts.pop_lowest()
+        bound = privacy.step(value)
+        label = label_of.setdefault(bound, len(label_of) + 1)
+        if label > far(labels):
+            labels = labels.astype(np.uint32)
+        for wave in waves:
             size, by, to = _search.spread(
                 graph.indptr, graph.indices, graph.blue.view(np.uint8), blue, fixed, bisect_right(rising, bound),
-                mark, mine, wave, queue[tail:], parent,
+                labels, label, wave, queue[tail:], parent,
             )  # fmt: skip
             if by >= 0:
                 raise _Lowered(by, to)
             if size:
-                if bound not in front:
-                    heapq.heappush(due, bound)
-                front.setdefault(bound, []).append(queue[tail : tail + size])
+                fronts.add(bound, queue[tail : tail + size])
                 tail += size
-    return ValuesByDataset((1.0 if isinstance(rising[0], float) else certain, *number), mark)
+    return ValuesByDataset((1.0 if isinstance(rising[0], float) else certain, *label_of), labels)
+
+
+def _first_fronts(rising: list[Number], nodes: Array, labels: Array) -> _Fronts:
+    """The fixed nodes, those of one value together; `labels` are the places of their values among the rising ones, from 1."""
+    by_value = nodes[np.argsort(labels, kind="stable")]
+    ends = np.cumsum(np.bincount(labels, minlength=len(rising) + 1)).tolist()
+    fronts = _Fronts()
+    for value, start, stop in zip(rising, ends[:-1], ends[1:], strict=True):
+        fronts.add(value, by_value[start:stop])
+    return fronts

@@ -12,10 +12,11 @@ import numpy as np
 
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
-from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first
+from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first, path_back
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Number
 from duotone.privacy.rounded import Rounded
 
@@ -97,10 +98,12 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
         fixed, lowered = _capped(graph, floor, values) if values and isinstance(boundary, Mapping) else (boundary, {})
         low = design(graph, floor, fixed)
-        witness, tops = _held_down(graph, floor, ceiling, low, values)
+        witness = _witnesses(graph, floor, low, graph.on_boundary & (graph.blue | (values is None)))
+        above = _bounds_above(graph, floor, ceiling, witness, values)
         truth = tuple(int(Fraction(t) * 2**bits) for t in low.truth)
-        loss = max(top - Fraction(t) for top, t in zip(tops, low.truth, strict=True))
-        return GraphTable(graph, privacy, boundary, bits, truth, witness, lowered, loss)
+        loss = max(most - Fraction(t) for most, t in zip(above, low.truth, strict=True))
+        held_by = tuple(witness.get(i) for i in range(len(graph)))
+        return GraphTable(graph, privacy, boundary, bits, truth, held_by, lowered, loss)
 
     return wide_enough(build)
 
@@ -115,36 +118,53 @@ def _capped(
     """
     everywhere = np.ones(len(graph), dtype=bool)
     capped, came_from = nearest_first(graph, floor, {i: floor.represent(m) for i, m in values.items()}, everywhere)
-    lowered: dict[int, tuple[int, ...]] = {}
-    for i in values:
-        path = [i]
-        while path[-1] in came_from:
-            path.append(came_from[path[-1]])
-        if len(path) > 1:
-            lowered[i] = tuple(reversed(path))
+    lowered = {i: tuple(reversed(path_back(i, came_from))) for i in values if i in came_from}
     return {graph.names[i]: capped[i] for i in values}, lowered
 
 
-def _held_down(
-    graph: ColouredGraph, floor: Rounded, ceiling: Rounded, low: Mechanism, values: Mapping[int, Number] | None
-) -> tuple[tuple[int | None, ...], list[Fraction]]:
-    """Who holds each dataset down, and a bound from above on the real optimum along the same chain.
+def _witnesses(graph: ColouredGraph, floor: Rounded, low: Mechanism, fixed: Array) -> dict[int, int | None]:
+    """Who holds each dataset down, None for a fixed one; datasets that nothing holds down are not among them.
 
-    Breadth first from the fixed datasets (both boundaries where `values` is None: balanced) along tight steps, so that no
-    chain can be circular.
+    Breadth first from the fixed datasets along tight steps: no chain can be circular, and a witness comes before those that
+    it holds down.
     """
-    fixed = graph.on_boundary if values is None else graph.on_boundary & graph.blue
-    held_by: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
-    tops = {i: ceiling.balance() if values is None else ceiling.represent(values[i]) for i in held_by}
-    queue = deque(held_by)
+    witness: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
+    queue = deque(witness)
     while queue:
         i = queue.popleft()
         for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
-            same = bool(graph.blue[i] == graph.blue[j])
-            if j not in held_by and (same or fixed[i]) and low.truth[j] < 1:
-                here = Fraction(low.truth[i])
-                if floor.step(here if same else 1 - here) == low.truth[j]:
-                    held_by[j] = i
-                    tops[j] = ceiling.step(tops[i] if same or values is None else 1 - floor.represent(values[i]))
-                    queue.append(j)
-    return tuple(held_by.get(i) for i in range(len(graph))), [tops.get(i, Fraction(1)) for i in range(len(graph))]
+            if j not in witness and _is_tight(graph, floor, low, fixed, i, j):
+                witness[j] = i
+                queue.append(j)
+    return witness
+
+
+def _is_tight(graph: ColouredGraph, floor: Rounded, low: Mechanism, fixed: Array, i: int, j: int) -> bool:
+    """Whether dataset j could be more truthful, and has as much truth as its neighbour i allows.
+
+    Across the boundary only a fixed dataset holds down: the other one follows from it.
+    """
+    alike = bool(graph.blue[i] == graph.blue[j])
+    if not ((alike or fixed[i]) and low.truth[j] < 1):
+        return False
+    truth = Fraction(low.truth[i])
+    return floor.step(truth if alike else 1 - truth) == low.truth[j]
+
+
+def _bounds_above(
+    graph: ColouredGraph,
+    floor: Rounded,
+    ceiling: Rounded,
+    witness: Mapping[int, int | None],
+    values: Mapping[int, Number] | None,
+) -> list[Fraction]:
+    """For each dataset a bound from above on the real optimum, along its chain of witnesses, rounded up at every step."""
+    bounds: dict[int, Fraction] = {}
+    for j, i in witness.items():
+        if i is None:
+            bounds[j] = ceiling.balance() if values is None else ceiling.represent(values[j])
+        elif values is None or graph.blue[i] == graph.blue[j]:
+            bounds[j] = ceiling.step(bounds[i])
+        else:
+            bounds[j] = ceiling.step(1 - floor.represent(values[i]))
+    return [bounds.get(i, Fraction(1)) for i in range(len(graph))]

@@ -32,21 +32,30 @@ TRIP, WIDTH = 7, 9
 
 @dataclass(frozen=True, eq=False)
 class TruthTable:
-    """(D, ~, f) for D = {0, 1}^n, neighbours differing in one vote: the answers as packed bits.
+    """Any yes/no question about up to 32 yes/no votes, as a table of all its answers; for the level of every one of them.
 
-    Dataset x, a number below 2^n, has the vote of voter i as its bit i.
+    Use it where a question has no simpler form. Make it with `from_function`, `from_weights`, `from_array` or `read`;
+    `levels` then says of each of the 2^n possible datasets how many votes its answer is from flipping, which is what a `Coin`
+    needs. Neighbours differ in one vote: in the paper's words, (D, ~, f) for D = {0, 1}^n.
 
+    A dataset is a number x below 2^n whose bit i is the vote of voter i. Five voters and their majority:
+
+    >>> import numpy as np
     >>> majority = TruthTable.from_function(5, lambda x: np.bitwise_count(x) >= 3)
     >>> majority.levels()[[0b11111, 0b00111, 0b00001]].tolist(), majority.histogram()
     ([2, 0, -2], {-3: 1, -2: 5, -1: 10, 0: 10, 1: 5, 2: 1})
     """
 
     voters: int
+    """n, the number of voters."""
     words: Array
+    """The answers as packed bits: that of dataset x is bit x mod 64 of word x div 64. Of fewer than 17 voters it
+    is that of 17, where the others do not count."""
 
     @classmethod
     def from_function(cls, voters: int, function: Callable[[Any], Any]) -> TruthTable:
-        """From a function of arrays of datasets, asked in pieces; or from one compiled by numba, of a single dataset."""
+        """From a function that gives the answers of an array of datasets; it is asked in pieces. One compiled by numba is
+        asked about a single dataset at a time."""
         words = _empty(voters)
         with progress(len(words), f"answers of {voters} voters") as advance:
             if hasattr(function, "py_func"):
@@ -129,9 +138,10 @@ class TruthTable:
         return np.asarray(bits & np.uint64(1), dtype=bool)
 
     def levels(self) -> Array:
-        """The level of every dataset, a byte each: dist(d, ∂B) for a yes, −1 − dist(d, ∂R) for a no.
+        """How far every dataset's answer is from flipping, a byte each: 0, 1, 2, … for a yes, −1, −2, −3, … for a no.
 
-        Where no number of changes flips the answer, 127 or −128. Beside the result it needs no memory to speak of.
+        That is dist(d, ∂B) for a yes and −1 − dist(d, ∂R) for a no. Where no number of changes flips the answer, it is 127 or
+        −128. Beside the result it needs no memory to speak of.
 
         Guarantee: exact, so neighbours' levels differ by at most 1.
         """

@@ -8,14 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.entries import Body, State, at, damaged, decoded, digest, is_label
-from duotone.ledger.planned_composition import filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter
-from duotone.ledger.stores import Pages, Row, Store
+from duotone.ledger.entries import Body, State, at, damaged, dated, decoded, digest, is_label, label
+from duotone.ledger.planned_composition import choose, filter_of
+from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
+from duotone.ledger.stores import Entries, Row, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
+from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
+
+NEIGHBOURS = ("add-remove", "replace")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class Registered:
     unit: str
     neighbours: str
     privacy_filter: PrivacyFilter
+
+    def written(self) -> dict[str, Any]:
+        """As an entry carries it."""
+        about = {"dataset": self.dataset, "unit": self.unit, "neighbours": self.neighbours}
+        return {**about, "budget": write(self.budget), **self.privacy_filter.written()}
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
@@ -89,7 +97,27 @@ class Statement:
         return self.registered.privacy_filter.left(self.state.spent)
 
 
-def load(entries: Pages, dataset: str) -> tuple[Registered, State]:
+def registration(
+    dataset: str,
+    budget: ApproxDP,
+    unit: str,
+    neighbours: str,
+    rule: RuleName,
+    answers_at: ApproxDP | None,
+    boundaries: tuple[Boundary, ...],
+) -> Registered:
+    """A dataset to be registered, with the privacy filter that its rule chooses; anything else is an error."""
+    if neighbours not in NEIGHBOURS:
+        raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
+    if not isinstance(budget, ApproxDP):
+        raise DuotoneError("a budget is an ApproxDP")
+    budget = read_definition(write(budget))
+    short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
+    chosen = choose(budget, rule, answers_at, boundaries)
+    return Registered(label(dataset, "dataset"), budget, label(unit, "unit"), neighbours, chosen)
+
+
+def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
     """A dataset as it was registered, and as its last entry left it."""
     first, last = (entries.last(dataset, "register"), entries.last(dataset)) if is_label(dataset) else (None, None)
     if first is None or last is None:
@@ -102,7 +130,7 @@ def load(entries: Pages, dataset: str) -> tuple[Registered, State]:
     return registered, State.of(intact(entries, last))
 
 
-def intact(entries: Pages, row: Row) -> Body:
+def intact(entries: Entries, row: Row) -> Body:
     """An entry that something rests on: its hash must be that of the entry, after the one before it."""
     before = entries.at(row.seq - 1)
     if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
@@ -110,7 +138,15 @@ def intact(entries: Pages, row: Row) -> Body:
     return decoded(row)
 
 
-def names(entries: Pages) -> list[str]:
+def latest_time(entries: Entries) -> datetime | None:
+    """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
+    row = entries.last()
+    while row is not None and (time := dated(row)) is None:
+        row = entries.at(row.seq - 1)
+    return None if row is None else time
+
+
+def names(entries: Entries) -> list[str]:
     """Every dataset, in the order of registration; looked up by the index, one step for each."""
     datasets: list[str] = []
     name: Any = ""

@@ -7,7 +7,8 @@ Version 1 carried how many answers were charged at each definition; version 2 ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -21,7 +22,10 @@ from duotone.ledger.sums import Spent, exactly
 from duotone.privacy.text import read_definition
 
 VERSION = 2
-LONGEST_LABEL = 200
+LONGEST_LABEL, LONGEST_ANSWER = 200, 2**26
+"""The characters of a name, and of an answer written as JSON."""
+DEEPEST = 64
+"""Lists within lists of an answer, at most: JSON that is nested deeper is written, but not always read."""
 LEDGER = ""
 """The dataset of an entry about the ledger itself: no dataset has this name."""
 REMEMBERED = 20_000
@@ -113,6 +117,48 @@ def is_label(text: object) -> bool:
     return isinstance(text, str) and 0 < len(text) <= LONGEST_LABEL and text.isprintable()
 
 
+def label(text: str, name: str) -> str:
+    """A text that may be a label; anything else is an error."""
+    if not is_label(text):
+        raise DuotoneError(f"a {name} is a short printable text, got {text!r:.60}")
+    return text
+
+
+def signed(by: str | None) -> dict[str, str]:
+    """Who wrote an entry, as its field, if that was said."""
+    return {} if by is None else {"by": label(by, "name")}
+
+
+def answer_text(answer: Any) -> str:
+    """An answer as it is recorded. Whether it can be depends on nothing but the answer, which is private by itself."""
+    try:
+        text = json.dumps(answer, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise DuotoneError(
+            "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
+        ) from None
+    if not _depth(answer) <= DEEPEST:
+        raise DuotoneError(
+            f"an answer to be recorded has at most {DEEPEST} lists within lists; the charge stands, nothing was released"
+        )
+    if not len(text) <= LONGEST_ANSWER:
+        raise DuotoneError(
+            f"an answer to be recorded has at most {LONGEST_ANSWER} characters as JSON, got {len(text)}; the charge stands, "
+            "nothing was released"
+        )
+    return text
+
+
+def _depth(answer: Any) -> int:
+    """How many lists and objects are within each other."""
+    depth, inside = 0, [answer]
+    while inside := [
+        v for x in inside if isinstance(x, dict | list | tuple) for v in (x.values() if isinstance(x, dict) else x)
+    ]:
+        depth += 1
+    return depth
+
+
 def canonical(body: Body) -> str:
     """The one way to write a body: keys in order, no spaces, no NaN."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -176,6 +222,17 @@ def _checked(body: dict[str, Any] | None) -> Body | None:
     named = body.get("dataset") == LEDGER if kind == "clock" else is_label(body.get("dataset"))
     charges = typed and (kind != "charge" or body["answers"] >= 1)
     return body if charges and labels and named and _dated(body.get("at")) else None
+
+
+@contextmanager
+def damage_as_error() -> Iterator[None]:
+    """Whatever cannot be read of a ledger becomes a LedgerError that says so."""
+    try:
+        yield
+    except DuotoneError:
+        raise
+    except DAMAGE as error:
+        raise LedgerError(f"the ledger is damaged ({type(error).__name__}): run verify; nothing was released") from None
 
 
 def damaged(row: Row) -> LedgerError:

@@ -1,39 +1,75 @@
-"""The ledger: what has been spent on each dataset, durably. Charge, then flip."""
+"""The ledger: what has been spent on each dataset, durably. Charge, then flip.
+
+`Ledger.ask` stands first, and below it what it calls, in order: `_charge`, the coin, `_record`; each appends one entry.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from copy import deepcopy
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
-from duotone.ledger.account import Receipt, Registered, Statement, intact, load, names, statement
-from duotone.ledger.entries import DAMAGE, LEDGER, VERSION, Body, State, dated, decoded, is_label, key_of, loaded, row_of
-from duotone.ledger.planned_composition import choose
-from duotone.ledger.privacy_filters import Charge, RuleName, boundary_text, short, write
+from duotone.ledger.account import Receipt, Registered, Statement, intact, latest_time, load, names, registration, statement
+from duotone.ledger.backup import backup
+from duotone.ledger.entries import (
+    LEDGER,
+    VERSION,
+    Body,
+    State,
+    answer_text,
+    damage_as_error,
+    decoded,
+    key_of,
+    label,
+    loaded,
+    row_of,
+    signed,
+)
+from duotone.ledger.privacy_filters import Charge, RuleName, short, write
 from duotone.ledger.question_lock import Turns
-from duotone.ledger.stores import Pages, Store, open_store
-from duotone.ledger.stores.backup import new_file
+from duotone.ledger.stores import Entries, Store, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import read_definition
 
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_WAIT = 10**6
-DEEPEST = 64
-"""Lists within lists of an answer, at most: JSON that is nested deeper is written, but not always read."""
-LONGEST_QUESTION, LONGEST_ANSWER = 100_000, 2**26
-"""The characters of a question, and of an answer written as JSON."""
-NEIGHBOURS = ("add-remove", "replace")
+LONGEST_QUESTION = 100_000
 _TURNS = Turns()
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
+
+    dataset: str
+    charge: Charge
+    terms: Body
+    about: tuple[str, str]
+    again: bool
+    by: str | None
+
+    @property
+    def price(self) -> str:
+        return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
+
+
+@dataclass(frozen=True)
+class _Charged:
+    """A charge that is on the disk: its number, the question's key, and what is left."""
+
+    seq: int
+    key: str
+    left: str
 
 
 class Ledger:
@@ -57,51 +93,6 @@ class Ledger:
     def place(self) -> str:
         """Where it is, without secrets."""
         return self._store.place
-
-    def register(
-        self,
-        dataset: str,
-        budget: ApproxDP,
-        *,
-        unit: str,
-        neighbours: str,
-        version: str,
-        rule: RuleName = "sum",
-        answers_at: ApproxDP | None = None,
-        boundaries: tuple[Boundary, ...] = (),
-        by: str | None = None,
-    ) -> Registered:
-        """Give a dataset its total budget, once and for all; makes the ledger where there is none.
-
-        `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
-        definition of its answers.
-        """
-        if neighbours not in NEIGHBOURS:
-            raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
-        labels = {"dataset": dataset, "unit": unit, "version": version}
-        if not isinstance(budget, ApproxDP):
-            raise DuotoneError("a budget is an ApproxDP")
-        budget = read_definition(write(budget))
-        short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
-        chosen = choose(budget, rule, answers_at, boundaries)
-        body = {name: _label(value, name) for name, value in labels.items()}
-        body |= {"kind": "register", "budget": write(budget), "neighbours": neighbours, **_by(by), **chosen.written()}
-        with _damage_as_error(), self._store.writing(create=True) as entries:
-            if entries.last(dataset) is not None:
-                raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
-            self._append(entries, State(), body)
-        return Registered(dataset, budget, unit, neighbours, chosen)
-
-    def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
-        """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
-        _label(version, "version")
-        with _damage_as_error(), self._store.writing() as entries:
-            _, state = load(entries, dataset)
-            labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
-            if version in {decoded(row)["version"] for row in labelled}:
-                raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
-            body = {"kind": "version", "dataset": dataset, "version": _label(version, "version"), **_by(by)}
-            self._append(entries, state, body)
 
     def ask(
         self,
@@ -127,8 +118,8 @@ class Ledger:
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge):
             raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
-        about = _label(unit, "unit"), _label(neighbours, "name of neighbours")
-        _label(dataset, "dataset")
+        about = label(unit, "unit"), label(neighbours, "name of neighbours")
+        label(dataset, "dataset")
         terms = {
             "question": question,
             "notion": write(charge.privacy),
@@ -137,73 +128,52 @@ class Ledger:
         }
         same = (self._identity, dataset, *terms.values(), *about)
         with nullcontext() if again else _TURNS.of(same):
-            return self._ask(dataset, charge, terms, flip, about, bool(again), by)
+            return self._ask(_Request(dataset, charge, terms, about, bool(again), by), flip)
 
-    def _ask(
-        self,
-        dataset: str,
-        charge: Charge,
-        terms: dict[str, Any],
-        flip: Callable[[], Any],
-        about: tuple[str, str],
-        again: bool,
-        by: str | None,
-    ) -> Receipt:
+    def _ask(self, request: _Request, flip: Callable[[], Any]) -> Receipt:
         process = os.getpid()
-        charged = self._charge(dataset, charge, terms, about, again, by)
+        charged = self._charge(request)
         if isinstance(charged, Receipt):
             return charged
-        seq, key, left = charged
-        text = _public(flip())
-        with _damage_as_error(), self._store.writing() as entries:
-            _, state = load(entries, dataset)
-            row, answered = entries.at(seq), entries.answered(key)
-            open_still = row is not None and row.kind == "charge" and row.question == key
-            if process != os.getpid() or not open_still or (answered and decoded(answered)["charge"] == seq):
-                raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
-            body = {"kind": "answer", "dataset": dataset, "key": key, "charge": seq, "answer": json.loads(text)}
-            self._append(entries, state, body, patient=True)
-        return Receipt(json.loads(text), False, seq, left, state.unanswered - 1)
+        text = answer_text(flip())
+        return self._record(request.dataset, charged, text, process)
 
-    def _charge(
-        self, dataset: str, charge: Charge, terms: dict[str, Any], about: tuple[str, str], again: bool, by: str | None
-    ) -> Receipt | tuple[int, str, str]:
-        """The free answer, or a charge that is on the disk: its number, the question's key, and what is left."""
-        with _damage_as_error(), self._store.writing() as entries:
-            registered, state = load(entries, dataset)
-            registered.check(*about)
-            privacy_filter, key = registered.privacy_filter, key_of(dataset, state.version, terms, about)
-            if not again and (recorded := entries.answered(key)) is not None:
-                answer = intact(entries, recorded)
-                return Receipt(
-                    deepcopy(answer["answer"]), True, answer["charge"], privacy_filter.left(state.spent), state.unanswered
-                )
-            privacy_filter.accepts(charge)
-            kind = {"kind": "charge", "dataset": dataset, "version": state.version}
-            body: Body = {**kind, **terms, "key": key, "again": again, **_by(by), "v": VERSION}
+    def _charge(self, request: _Request) -> Receipt | _Charged:
+        """The free answer, or a charge that is on the disk."""
+        with damage_as_error(), self._store.writing() as entries:
+            registered, state = load(entries, request.dataset)
+            registered.check(*request.about)
+            privacy_filter = registered.privacy_filter
+            key = key_of(request.dataset, state.version, request.terms, request.about)
+            recorded = None if request.again else entries.answered(key)
+            if recorded is not None:
+                paid, left = intact(entries, recorded), privacy_filter.left(state.spent)
+                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], left, state.unanswered)
+            privacy_filter.accepts(request.charge)
+            body = {"kind": "charge", "v": VERSION, "dataset": request.dataset, "version": state.version, **request.terms}
+            body |= {"key": key, "again": request.again, **signed(request.by)}
             after = state.after(body)
             if not privacy_filter.fits(after.spent):
-                asked = f"{charge.answers} answer{'s' * (charge.answers > 1)} at {charge.privacy}"
-                raise OverBudget(dataset, asked, privacy_filter.left(state.spent))
-            seq = self._append(entries, state, body, after=after)
-        return seq, key, privacy_filter.left(after.spent)
+                raise OverBudget(request.dataset, request.price, privacy_filter.left(state.spent))
+            seq = self._append(entries, body, after)
+        return _Charged(seq, key, privacy_filter.left(after.spent))
 
-    def reset_clock(self, *, by: str) -> None:
-        """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
+    def _record(self, dataset: str, charged: _Charged, text: str, process: int) -> Receipt:
+        """The answer, on the disk, if this process made the charge and the charge still waits for it."""
+        with damage_as_error(), self._store.writing() as entries:
+            _, state = load(entries, dataset)
+            row, answered = entries.at(charged.seq), entries.answered(charged.key)
+            is_there = row is not None and row.kind == "charge" and row.question == charged.key
+            if process != os.getpid() or not is_there or (answered and decoded(answered)["charge"] == charged.seq):
+                raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
+            body = {"kind": "answer", "v": VERSION, "dataset": dataset, "key": charged.key, "charge": charged.seq}
+            body |= {"answer": json.loads(text)}
+            self._append(entries, body, state.after(body), patient=True)
+        return Receipt(json.loads(text), False, charged.seq, charged.left, state.unanswered - 1)
 
-        For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
-        Who did this, when, and from which time the clock was set back stay in the ledger for ever.
-        """
-        with _damage_as_error(), self._store.writing() as entries:
-            now, latest = self._now(), self._latest(entries)
-            if latest is None or now > latest - SKEW:
-                raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
-            body = {"kind": "clock", "dataset": LEDGER, "before": latest.isoformat(), "by": _label(by, "name")}
-            self._chain(entries, {**body, "v": VERSION, "at": now.isoformat()})
-
-    def _append(self, entries: Pages, state: State, body: Body, *, after: State | None = None, patient: bool = False) -> int:
-        """Chain one more entry. A clock far behind is refused, unless an answer is waiting to be recorded."""
-        now, latest = self._now(), self._latest(entries)
+    def _append(self, entries: Entries, body: Body, after: State, *, patient: bool = False) -> int:
+        """One more entry, with the dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
+        now, latest = self._now(), latest_time(entries)
         if latest is not None:
             if not (patient or now > latest - SKEW):
                 raise LedgerError(
@@ -212,8 +182,15 @@ class Ledger:
                     "ledger's clock; nothing was released"
                 )
             now = max(now, latest)
-        body = {**body, "v": VERSION}
-        return self._chain(entries, {**body, "at": now.isoformat(), "after": (after or state.after(body)).written()})
+        return self._chain(entries, {**body, "at": now.isoformat(), "after": after.written()})
+
+    def _chain(self, entries: Entries, body: Body) -> int:
+        """The entry, by its hash tied to the one before; its number."""
+        last, (seq, head) = entries.last(), entries.head()
+        if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
+            raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
+        entries.append(row_of(head, seq + 1, body))
+        return seq + 1
 
     def _now(self) -> datetime:
         now = self._clock()
@@ -221,39 +198,75 @@ class Ledger:
             raise DuotoneError("the clock of a ledger gives times with a time zone, got one without")
         return now.astimezone(UTC)
 
-    def _latest(self, entries: Pages) -> datetime | None:
-        """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
-        row = entries.last()
-        while row is not None and (time := dated(row)) is None:
-            row = entries.at(row.seq - 1)
-        return None if row is None else time
+    def register(
+        self,
+        dataset: str,
+        budget: ApproxDP,
+        *,
+        unit: str,
+        neighbours: str,
+        version: str,
+        rule: RuleName = "sum",
+        answers_at: ApproxDP | None = None,
+        boundaries: tuple[Boundary, ...] = (),
+        by: str | None = None,
+    ) -> Registered:
+        """Give a dataset its total budget, once and for all; makes the ledger where there is none.
 
-    def _chain(self, entries: Pages, body: Body) -> int:
-        last, (seq, head) = entries.last(), entries.head()
-        if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
-            raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
-        entries.append(row_of(head, seq + 1, body))
-        return seq + 1
+        `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
+        definition of its answers.
+        """
+        registered = registration(dataset, budget, unit, neighbours, rule, answers_at, boundaries)
+        body = {"kind": "register", "v": VERSION, **registered.written(), "version": label(version, "version"), **signed(by)}
+        with damage_as_error(), self._store.writing(create=True) as entries:
+            if entries.last(dataset) is not None:
+                raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
+            self._append(entries, body, State().after(body))
+        return registered
+
+    def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
+        """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
+        label(version, "version")
+        with damage_as_error(), self._store.writing() as entries:
+            _, state = load(entries, dataset)
+            labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
+            if version in {decoded(row)["version"] for row in labelled}:
+                raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
+            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
+            self._append(entries, body, state.after(body))
+
+    def reset_clock(self, *, by: str) -> None:
+        """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
+
+        For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
+        Who did this, when, and from which time the clock was set back stay in the ledger for ever.
+        """
+        with damage_as_error(), self._store.writing() as entries:
+            now, latest = self._now(), latest_time(entries)
+            if latest is None or now > latest - SKEW:
+                raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
+            body = {"kind": "clock", "v": VERSION, "dataset": LEDGER, "before": latest.isoformat(), "by": label(by, "name")}
+            self._chain(entries, {**body, "at": now.isoformat()})
 
     def datasets(self) -> list[str]:
         """Every dataset, in the order of registration."""
-        with _damage_as_error(), self._store.reading() as entries:
+        with damage_as_error(), self._store.reading() as entries:
             return names(entries)
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
-        with _damage_as_error():
+        with damage_as_error():
             return statement(self._store, dataset)
 
     def entries(self) -> list[dict[str, Any]]:
         """Every entry in order, each with its number and hash."""
-        with _damage_as_error():
-            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Pages.head)]
+        with damage_as_error():
+            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Entries.head)]
 
     def verify(self, head: str | None = None) -> Verdict:
         """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if there is one."""
-        with _damage_as_error():
-            rows = Scan(self._store, Pages.head)
+        with damage_as_error():
+            rows = Scan(self._store, Entries.head)
             return verify(rows, rows.end, head)
 
     def backup(self, path: str | Path) -> Verdict:
@@ -261,20 +274,7 @@ class Ledger:
 
         The copy is a ledger like any other: charging it and this one spends the same budget twice.
         """
-        with new_file(path) as place:
-            copy = open_store(place)
-            try:
-                with _damage_as_error(), copy.writing(create=True) as empty:
-                    rows = Scan(self._store, Pages.head)
-                    empty.fill(rows, rows.end)
-                with _damage_as_error():
-                    rows = Scan(copy, Pages.head)
-                    verdict = verify(rows, rows.end)
-            finally:
-                copy.close()
-            if not verdict.holds:
-                raise LedgerError(f"the ledger {self.place} does not verify, so there is no backup of it: run verify")
-        return verdict
+        return backup(self._store, path)
 
     def close(self) -> None:
         """Close the file or the connection; the next use opens it again."""
@@ -305,54 +305,3 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     if not (isinstance(wait, int | float) and 0 < wait <= LONGEST_WAIT):
         raise DuotoneError(f"a wait is a number of seconds above 0 and at most {LONGEST_WAIT}, got {wait!r:.60}")
     return Ledger(open_store(place, wait=wait))
-
-
-@contextmanager
-def _damage_as_error() -> Iterator[None]:
-    """Whatever cannot be read of the ledger becomes a LedgerError that says so."""
-    try:
-        yield
-    except DuotoneError:
-        raise
-    except DAMAGE as error:
-        raise LedgerError(f"the ledger is damaged ({type(error).__name__}): run verify; nothing was released") from None
-
-
-def _label(text: str, name: str) -> str:
-    if not is_label(text):
-        raise DuotoneError(f"a {name} is a short printable text, got {text!r:.60}")
-    return text
-
-
-def _by(name: str | None) -> dict[str, str]:
-    return {} if name is None else {"by": _label(name, "name")}
-
-
-def _depth(answer: Any) -> int:
-    """How many lists and objects are within each other."""
-    depth, inside = 0, [answer]
-    while inside := [
-        v for x in inside if isinstance(x, dict | list | tuple) for v in (x.values() if isinstance(x, dict) else x)
-    ]:
-        depth += 1
-    return depth
-
-
-def _public(answer: Any) -> str:
-    """An answer as it is recorded. Whether it can be depends on nothing but the answer, which is private by itself."""
-    try:
-        text = json.dumps(answer, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        raise DuotoneError(
-            "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
-        ) from None
-    if not _depth(answer) <= DEEPEST:
-        raise DuotoneError(
-            f"an answer to be recorded has at most {DEEPEST} lists within lists; the charge stands, nothing was released"
-        )
-    if not len(text) <= LONGEST_ANSWER:
-        raise DuotoneError(
-            f"an answer to be recorded has at most {LONGEST_ANSWER} characters as JSON, got {len(text)}; the charge stands, "
-            "nothing was released"
-        )
-    return text

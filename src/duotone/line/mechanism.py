@@ -106,14 +106,36 @@ def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
 
 
 def balanced(privacy: PrivacyDefinition) -> LineMechanism:
-    """Corollary 2. Both sides of the boundary tell the truth equally often: neither mistake is preferred."""
+    """The best private answer to a yes/no question when neither mistake is worse: yes and no are right equally often.
+
+    Use it if in doubt. `privacy` is the budget of one answer, such as `ApproxDP(1, "1e-6")`. What comes back says how likely
+    each answer is at a level, the number of people by which the true answer is from flipping (`yes`, `truth`, `error`), and
+    goes into a `Coin`, which draws. In the paper's words: Corollary 2, the optimum on the line whose two boundary values are
+    equal.
+
+    Guarantee: at no level is another private mechanism of equal boundary values more often right.
+
+    >>> from duotone import ApproxDP
+    >>> voting = balanced(ApproxDP(exp_epsilon=2, delta="1/10"))
+    >>> [str(voting.truth(level)) for level in range(4)]
+    ['7/10', '9/10', '1', '1']
+    """
     return on_line(privacy, "balanced")
 
 
 def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
-    """Definition 7. The answer is true with probability `blue` at the blue boundary; the red side follows.
+    """The best private answer when one mistake is worse: you fix how often a yes that one person could flip is told as yes.
+
+    `privacy` is the budget of one answer. `blue` is that probability, such as "0.9": the larger it is, the fewer true yeses are
+    missed, and the more often a no is taken for a yes; how often a no is then right at best follows. In the paper's words:
+    Definition 7, a line whose blue boundary has this value. `duotone.line.mechanism.tradeoff` has the pairs to choose from.
+
+    Guarantee: at no level is another private mechanism with this boundary value more often right.
 
     >>> from duotone import ApproxDP
+    >>> cautious = with_boundary(ApproxDP(exp_epsilon=2, delta="1/10"), "9/10")
+    >>> str(cautious.truth(0)), str(cautious.truth(-1))
+    ('9/10', '3/10')
     >>> with_boundary(ApproxDP(exp_epsilon="1.3", delta="1/10"), "1/5").truth(3)
     Fraction(242, 325)
     """
@@ -121,7 +143,11 @@ def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
 
 
 def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
-    """The best rule for showing a group: one of n people has level n − 1, and the empty group is never shown.
+    """The best private rule for which groups of a table may be shown: large ones are, small ones rarely, empty ones never.
+
+    Use it where the very presence of a group tells something, as a group by over rare values does (`select_groups` does it
+    for a table). `privacy` is the budget of one person's presence in one group, with δ above 0: with 0, nothing could ever be
+    shown. A group of n people has level n − 1, so `yes(n - 1)` is how likely it is shown.
 
     This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), here as the optimum on the line
     whose red boundary, the empty group, is pinned at no.

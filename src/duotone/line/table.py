@@ -26,6 +26,8 @@ LOSS = Fraction(1, 2**60)
 FEWEST_BITS, MOST_BITS = 128, 2**13
 LONGEST, LARGEST = 2**20, 2**28
 """The levels up to which a table is written out, and the bits of a side: both are seconds of work."""
+SHORT = 2**9
+"""Levels that nothing refuses: a reach below it need not be exact."""
 LONGEST_NUMBER = 20_000
 """The characters of a number in a certificate, as those who check one allow."""
 
@@ -98,6 +100,31 @@ def line_table(mechanism: LineMechanism) -> LineTable:
         return LineTable(privacy, boundary, bits, first[0], second[0], Fraction(max(first[1], second[1]), 2**bits))
 
     return wide_enough(build)
+
+
+def reach(mechanism: LineMechanism) -> int:
+    """How far levels matter: how many entries the longer side of the mechanism's table has; of few, perhaps a few more.
+
+    In closed form. Rounding makes a side settle no sooner than the optimum is certain, and no later than φ rounded down does;
+    where these differ, as with delta 0, a long table is built to count.
+
+    Guarantee: never less than the table's length; where there is no table, this raises what `line_table` does.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> reach(balanced(ApproxDP(1, "1e-6")))
+    15
+    """
+    privacy = require_approx_dp(mechanism.privacy)
+    floor = Rounded(privacy, FEWEST_BITS)
+    low = on_line(floor, mechanism.boundary)
+    latest = max(floor.settles_after(side) for side in (low.blue, low.red))
+    if latest < SHORT:
+        return int(latest) + 1
+    soonest = max(on_line(privacy.exactly(), mechanism.boundary).certain)
+    if soonest == latest < LONGEST // 2:  # so far from the longest there is a table, of 128 or 256 bits
+        return int(latest) + 1
+    table = line_table(mechanism)
+    return max(len(table.blue), len(table.red))
 
 
 def wide_enough(build: Callable[[int], Table]) -> Table:

@@ -43,23 +43,35 @@ LONGEST = 2**12
 
 @dataclass(frozen=True, init=False)
 class ApproxDP:
-    """(ε, δ)-differential privacy (Definition 1): φ(x) = min(1, e^ε·x + δ, 1 − (1 − x − δ)/e^ε).
+    """How private answers must be: (ε, δ)-differential privacy, the budget that one gives to `ask`, `design` or a ledger.
 
-    Give ε, or e^ε itself as `exp_epsilon`. The definition is exact when e^ε and δ are (text, integers, fractions);
-    then exact probabilities stay exact. Otherwise probabilities are float64.
+    The smaller ε and δ are, the less one person's data can change what is answered, and the less often the answer is true.
+    `epsilon` bounds by how much: no answer becomes more than e^ε times as likely, so 0.1 is strict and 1 is usual. `delta`,
+    0 if it is left out, is a probability by which that may be missed: take much less than 1 divided by the number of people,
+    such as "1e-6". With δ = 0 even the clearest answer is wrong now and then.
+
+    Write numbers as text ("0.1", "1/10"), integers or fractions, and they are taken exactly; floats are taken as they are.
+    In place of ε one may give e^ε itself, as `exp_epsilon`: with an exact one, every probability is an exact fraction.
+
+    In the paper's words (Definition 1): neighbours that answer yes with probabilities p and q have p ≤ φ(q) and q ≤ φ(p),
+    where φ(x) = min(1, e^ε·x + δ, 1 − (1 − x − δ)/e^ε) is `step`. Most other methods are for the library's own use.
 
     Guarantee: `exp_epsilon` is never above e^ε, and `step` is never above φ, whatever is rounded.
 
-    >>> ApproxDP(exp_epsilon=2, delta="1/10").step(Fraction(6, 10))
+    >>> ApproxDP(1, "1e-6")
+    ApproxDP(epsilon=1.0, delta=1/1000000)
+    >>> ApproxDP(exp_epsilon=2, delta="1/10").step("0.6")  # 1 − (1 − 0.6 − 0.1)/2
     Fraction(17, 20)
-    >>> round(ApproxDP(0.5, 1e-6).step(0.25), 12)
-    0.412181317675
     """
 
     exp_epsilon: Fraction
+    """e^ε; where ε was given, rounded down to a fraction."""
     delta: Number
+    """δ, as it was given."""
     exact: bool
+    """Whether e^ε and δ are exact, so that probabilities are too."""
     epsilon: float = field(compare=False)
+    """ε as a float, for reading."""
     epsilon_exact: Fraction | None
     """The exact ε that `exp_epsilon` was rounded down from; None where e^ε itself was given. Two definitions are equal only
     if this is, too: powers that were rounded down from different ε may be the same."""
@@ -100,7 +112,7 @@ class ApproxDP:
 
     @classmethod
     def from_exp_epsilon(cls, exp_epsilon: Given, delta: Given) -> ApproxDP:
-        """A definition as it was written down: its e^ε may be that of any ε, and longer than one that a caller may give."""
+        """A definition as it was written down in a file: its e^ε may be longer than one that a caller may give."""
         y = number(exp_epsilon, "e^epsilon")
         if isinstance(y, float) or not 1 <= y <= LARGEST_EXP_EPSILON:
             return cls(exp_epsilon=exp_epsilon, delta=delta)
@@ -140,7 +152,7 @@ class ApproxDP:
         return ApproxDP._computed(exp_below(share), delta, share)
 
     def represent(self, x: Number) -> Number:
-        """Exact where the definition and x are, else float64."""
+        """x in the numbers that this definition computes in: exact where it and x are, else float64."""
         return x if self.exact and isinstance(x, Fraction) else float(x)
 
     @overload
@@ -148,7 +160,7 @@ class ApproxDP:
     @overload
     def step(self, x: Array) -> Array: ...
     def step(self, x: Given | Array) -> Number | Array:
-        """φ(x), for a number or elementwise for an array.
+        """φ(x), the largest probability that an answer may have where it has probability x for a neighbour; also of an array.
 
         Guarantee: exact for exact inputs. Otherwise a single number gives the largest float64 at most φ(x), or x itself
         where that is larger and no float64; an array gives float64s in [x, φ(x)], within 10^−15 of φ(x).
@@ -185,7 +197,8 @@ class ApproxDP:
         return np.where(certain, 1.0, y)
 
     def transition(self, x: Given) -> float:
-        """Definition 10. τ for a truth probability x at the boundary (the paper's 1 − R), never below −1.
+        """How many steps away from the boundary φ keeps to its first piece, less 1: Definition 10, τ for a truth
+        probability x there (the paper's 1 − R), never below −1.
 
         φ^i(x) takes the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0.
 
@@ -205,7 +218,9 @@ class ApproxDP:
     @overload
     def iterate(self, x: Given, n: Array) -> tuple[Array, Array]: ...
     def iterate(self, x: Given, n: int | Array) -> tuple[Number, Number] | tuple[Array, Array]:
-        """Theorem 4. φ^n(x) and 1 − φ^n(x) in closed form, for one n ≥ 0 or an array of them (up to 10^18).
+        """How likely the true and the wrong answer are n steps away from a dataset whose answer is true with probability x.
+
+        Theorem 4: φ^n(x) and 1 − φ^n(x) in closed form, for one n ≥ 0 or an array of them (up to 10^18).
 
         Exact for exact inputs. Otherwise float64, each right to its last bits however close to 0 it is; that is for
         reading, since roundings to the nearest float are not private to the last bit. Designs use `step`.
@@ -247,7 +262,8 @@ class ApproxDP:
         return iterates(self.exp_epsilon, Fraction(self.delta), b, self.transition(b) + 1, self.certain_after(b))
 
     def certain_after(self, x: Given) -> float:
-        """The least n with φ^n(x) = 1 exactly; infinite if there is none.
+        """How many steps away from a truth probability x the answer is always true: the least n with φ^n(x) = 1 exactly;
+        infinite if there is none.
 
         >>> ApproxDP(1, 1e-6).certain_after(ApproxDP(1, 1e-6).balance())
         14.0
@@ -269,7 +285,9 @@ class ApproxDP:
         return float(steps) if steps < 2**1000 else math.inf
 
     def balance(self) -> Number:
-        """Corollary 2. The largest m with m ≤ φ(1 − m): (e^ε + δ)/(1 + e^ε).
+        """How often the truth can be told next to the boundary, when yes and no are to be treated alike.
+
+        Corollary 2: the largest m with m ≤ φ(1 − m), which is (e^ε + δ)/(1 + e^ε).
 
         >>> ApproxDP(exp_epsilon=2, delta="1/10").balance()
         Fraction(7, 10)
@@ -286,9 +304,12 @@ class ApproxDP:
         exp_epsilon: Given | None = None,
         delta: Given | None = None,
     ) -> ApproxDP:
-        """The strongest definition under which every pair of neighbouring probabilities is indistinguishable.
+        """The strongest definition that a mechanism keeps whose neighbours say yes with these pairs of probabilities.
 
         Give ε (or e^ε as `exp_epsilon`) for the least δ, or δ for the least ε. Exact for exact inputs.
+
+        >>> ApproxDP.tightest([("3/4", "1/4")], delta=0)
+        ApproxDP(exp_epsilon=3, delta=0)
         """
         exact = [tuple(Fraction(probability(x)) for x in pair) for pair in _pairs(pairs)]
         sides = [side for p, q in exact for side in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))]

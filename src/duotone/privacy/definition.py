@@ -21,10 +21,25 @@ Array = npt.NDArray[Any]
 
 
 class PrivacyDefinition(Protocol):
-    """A privacy definition: an increasing, concave φ with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x on [0, 1]."""
+    """What makes a privacy definition: one method, `step`. Write a class that has it to use a definition of your own.
+
+    `ApproxDP`, which is (ε, δ)-differential privacy, is the one that most people need. Any other goes wherever it does
+    (`design`, `balanced`, `Mechanism.check`), but not into coins, certificates and ledgers, which are exact for (ε, δ).
+
+    `step(x)` is how large the probability of an answer may be where it is x for a neighbour; the paper calls it φ. On [0, 1]
+    it must be increasing and concave, with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x. Nobody checks that: privacy rests on it, and
+    examples/own_definition.py shows how it is kept to the last bit.
+
+    >>> from duotone import balanced
+    >>> class WithinAnEighth:
+    ...     def step(self, x):
+    ...         return min(1.0, x + 0.125)
+    >>> [balanced(WithinAnEighth()).truth(level) for level in range(5)]
+    [0.5625, 0.6875, 0.8125, 0.9375, 1.0]
+    """
 
     def step(self, x: Any, /) -> Any:
-        """φ(x), for a number or elementwise for an array."""
+        """φ(x): the largest probability that an answer may have where it has probability x for a neighbour."""
         ...
 
 

@@ -153,10 +153,11 @@ def log_ceiling(target: Fraction, base: Fraction) -> int:
 
 
 def power(base: Fraction, n: int) -> Fraction:
-    """base^n for base ≥ 1: exact while it can be written down, else to 256 bits."""
+    """base^n for base ≥ 1: exact while it can be written down, else base^n − 1 to about 256 bits."""
     if n * base.numerator.bit_length() <= LONGEST:
         return base**n
-    with gmpy2.context(precision=256):
+    cancelled = base.denominator.bit_length() - (base.numerator - base.denominator).bit_length()
+    with gmpy2.context(precision=256 + max(0, cancelled)):
         growth = gmpy2.mpfr(gmpy2.mpq(base.numerator, base.denominator) - 1)
         top, bottom = gmpy2.exp(n * gmpy2.log1p(growth)).as_integer_ratio()
     return Fraction(int(top), int(bottom))

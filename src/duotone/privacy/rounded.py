@@ -12,7 +12,7 @@ import gmpy2
 
 from duotone.cached import cached_property
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import Number
+from duotone.privacy.numbers import Number, log_ceiling
 
 
 @dataclass(frozen=True)
@@ -61,3 +61,24 @@ class Rounded:
             return min(one, one - divided[1](left * (one - t) - room, right))
 
         return step
+
+    def settles_after(self, x: Number) -> float:
+        """A number of steps after which φ, rounded down, changes x no more: in closed form, and infinite where that has none.
+
+        A rounded step is less than 2^−bits below φ, so at least what a δ that is lower by e^ε·2^−bits allows. Where δ is no
+        larger than that, an error e ≥ 2^−bits at most becomes still + (e − still)/e^ε, where `still` is the error from which
+        on a step gains less than 2^−bits. Once it is within twice that, each step that changes anything gains 2^−bits.
+
+        >>> floor = Rounded(ApproxDP(1, "1e-6"), 128)
+        >>> floor.settles_after(floor.balance())
+        14.0
+        """
+        ratio, delta, unit = self.privacy.exp_epsilon, Fraction(self.privacy.delta), Fraction(1, 2**self.bits)
+        start, lost = self.represent(x), ratio * unit
+        if delta > lost:
+            return ApproxDP._computed(ratio, delta - lost).certain_after(start)
+        if ratio == 1 or start < Fraction(1, 2):  # there the first piece of φ is taken, too
+            return math.inf
+        near = max((lost - delta) / (ratio - 1), unit)
+        steps = log_ceiling((1 - start) / near, ratio) + near // unit + 1
+        return float(steps) if steps < 2**1000 else math.inf

@@ -1,5 +1,6 @@
 """Releasing answers: exact coins, certificates that anyone can re-check, and an audit that looks at answers alone.
 
 Imports `graphs`. Start with `coin` (`_kernels` is its compiled loop). `certificate` re-checks what `line.table` and
-`graphs.table` wrote, and imports nothing of what made it; `audit` bounds ε from below by what a mechanism answers.
+`graphs.table` wrote, and imports nothing of what made it (`certificate_numbers` reads its numbers); `audit` bounds ε from
+below by what a mechanism answers.
 """

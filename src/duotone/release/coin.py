@@ -46,11 +46,15 @@ class Answer:
     """
 
     answer: bool
+    """What may be published: True for yes. `bool` of the whole is the same."""
     privacy: ApproxDP
+    """The privacy that it was drawn under."""
     basis: Basis
+    """Whether levels are exact distances, or safe bounds on them."""
     private: bool
     """False for an answer drawn from a test seed."""
     table: LineTable | GraphTable = field(repr=False)
+    """The mechanism that it was drawn from, in integers."""
 
     def __bool__(self) -> bool:
         return self.answer
@@ -64,10 +68,16 @@ class Answer:
 
 
 class Coin:
-    """Exact coins for one mechanism: a `LineMechanism`, or a table of a line or a graph.
+    """Draws private answers from a mechanism: give it the level of your data, and it says yes or no at random, and exactly so.
 
-    `basis` says what the levels given to it are: exact distances, with which answers are optimal, or safe bounds
-    (any map under which neighbours' levels differ by at most 1), with which they are private.
+    Use it where you know how far the true answer is from flipping and `ask` does not fit. The level says that: 0, 1, 2, … if
+    the answer is yes and 1, 2, 3, … people must change before it is no; −1, −2, −3, … if it is no. Every answer spends the
+    mechanism's budget, which a coin does not count: `open_ledger` does.
+
+    `mechanism` is what `balanced`, `with_boundary` or `partition_selection` gave, or a table of one in integers
+    (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`). `basis` says what levels are: an "exact distance",
+    with which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which
+    they are private and no more.
 
     Guarantee: Pr[yes] is exactly the table's integer over 2^bits. A probability of 0 or 1 never draws the other
     answer, and none is rounded up.
@@ -76,6 +86,7 @@ class Coin:
     >>> coin = Coin(balanced(ApproxDP(1, "1e-6")))
     >>> coin.answer(40).answer, coin.answer(-41).answer
     (True, False)
+    >>> import numpy as np
     >>> coin.answers(np.array([40, 14, -15, -41])).tolist()
     [True, True, False, False]
     """
@@ -100,7 +111,7 @@ class Coin:
         self._next = np.array([(t >> (bits - 72)) & (2**64 - 1) for t in thresholds], dtype=np.uint64)
 
     def answer(self, at: Any) -> Answer:
-        """One answer: at a level for a line, at a dataset for a graph."""
+        """One answer, as an `Answer`: at a level or, from a graph's table, at a dataset by its name."""
         seed = _TEST_STREAM.get()
         draw = os.urandom if seed is None else seed.bytes
         where: Any = None
@@ -118,7 +129,7 @@ class Coin:
             at = where = None  # no traceback may show them
 
     def answers(self, at: Any, *, bar: bool = True) -> Array:
-        """Many answers: an array of levels to an array of Booleans. For a graph, positions in `graph.names`.
+        """Many answers: an array of Booleans for an array of levels or, from a graph's table, of positions in `graph.names`.
 
         Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte. A long
         array has a progress `bar` on a terminal: leave it out where how many levels there are is private.

@@ -1,9 +1,9 @@
 """Questions about tables: SQL in, a level out, then the charge, then the answer.
 
 Imports `questions`, `ledger` and `release`. Start with `ask`, then `prepared` (a checked question: it is charged first, and
-released after). `sql` reads a question into comparisons, `compile_question` and `comparisons` say what each asks of an
-engine and which level follows, `engines` ask it; `engine_conformance` tries an unknown engine on made-up rows before it is
-trusted.
+released after). `declared` checks what is declared with a question, `sql` reads it into comparisons, `compile_question` and
+`comparisons` say what each asks of an engine and which level follows, `engines` ask it; `engine_conformance` opens a table,
+and tries an unknown engine on made-up rows before it is trusted.
 """
 
 from importlib.util import find_spec

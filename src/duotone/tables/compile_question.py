@@ -9,8 +9,9 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
-from duotone.tables.comparisons import CompiledComparison, Declared, Results, compile_comparison, one_value_each
-from duotone.tables.engines.results import Ends, Request, Result, Tally
+from duotone.tables.comparisons import CompiledComparison, Results, compile_comparison, one_value_each
+from duotone.tables.declared import Declared
+from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
 from duotone.tables.sql.comparison import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
 
@@ -55,6 +56,7 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> C
         answer = "yes" if made.answer else "no"
         raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
     tree, comparisons = made
+    require_reach(c.requests for c in comparisons)  # which no engine finds out before it has read rows
     one = declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
     return Compiled(tree, comparisons, rows, _exact(tree, iter(comparisons), one))
 

@@ -1,4 +1,4 @@
-"""Trial: whether an engine that Duotone's own tests do not cover computes what the embedded one does, on made-up rows."""
+"""Conformance: a table is opened only if its engine computes what the embedded one does, on made-up rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines import Source
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.source import closed_on_error
 
 if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared
 
-Prepare = Callable[[Source, str, Mapping[str, Any]], "Prepared"]
+Prepare = Callable[..., "Prepared"]
+"""As `ask.prepare`, which this file is called by."""
+TRIAL = ApproxDP(1, "1e-6")
 KINDS = {"u": "int64", "g": "string", "v": "string", "x": "int64", "i": "int32", "f": "float64", "b": "boolean", "day": "date"}
 EDGE = 2**63 - 1
 DAY = datetime.date(2025, 1, 31)
@@ -58,6 +62,15 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
+def open_conforming(table: Any, name: str | None, prepare: Prepare) -> Source:
+    """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
+    open_already = isinstance(table, Source)  # whoever opened it closes it
+    source = replace(table, release=lambda: None) if open_already else open_source(table, name=name)
+    with closed_on_error(source.close):
+        require_trial(source, prepare)
+    return source
+
+
 def require_trial(source: Source, prepare: Prepare) -> None:
     """Refuse an engine whose levels of made-up rows are not those of the embedded engine, and name the first such case.
 
@@ -78,10 +91,10 @@ def _compare(source: Source, own: Source, prepare: Prepare) -> None:
     for question, options in CASES:
         declared = {**options, "bounds": BOUNDS}
         try:
-            levels = _by_group(prepare(source, question, declared))
+            levels = _by_group(prepare(source, question, TRIAL, **declared))
         except Exception:
             levels = {}
-        if levels != _by_group(prepare(own, question, declared)):
+        if levels != _by_group(prepare(own, question, TRIAL, **declared)):
             stated = "".join(f", {name} {value}" for name, value in options.items())
             raise DuotoneError(
                 "this engine computes other results than DuckDB does, so no private rows are given to it; "

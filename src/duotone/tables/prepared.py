@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -17,21 +15,20 @@ from duotone.errors import DuotoneError
 from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
-from duotone.line.mechanism import balanced, partition_selection
-from duotone.line.table import LineTable, line_table
+from duotone.line.mechanism import LineMechanism, balanced, partition_selection
+from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.release.coin import Basis, Coin
-from duotone.tables.comparisons import CompiledComparison, Declared
+from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
+from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.query import People, gather, kept
-from duotone.tables.engines.results import require_reach
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Condition, columns_read
+from duotone.tables.sql.condition import Condition
 
-Key = tuple[Any, ...]
 LISTED = 1000
 """Public lists of up to so many groups are used to look only at rows that are in one of them; where people are in several
 groups, all lists are."""
@@ -86,8 +83,8 @@ class Prepared:
     listed: tuple[Key, ...] | None
     share: ApproxDP
     """The budget of one answer."""
-    table: LineTable = field(repr=False)
-    """The probabilities of one answer: balanced, or which groups may be shown."""
+    reach: int
+    """The last level that one answer tells apart, or a little more."""
     compiled: Compiled | None = field(repr=False)
     """What the engine is asked, made when the question was checked."""
 
@@ -105,6 +102,21 @@ class Prepared:
     def parts(self) -> int:
         """Among how many answers about one person the budget is divided."""
         return _parts(self.asked, self.by, self.most, self.listed)
+
+    @property
+    def mechanism(self) -> LineMechanism:
+        """Of one answer: balanced, or which groups may be shown."""
+        return partition_selection(self.share) if self.asked is None else balanced(self.share)
+
+    @property
+    def selection(self) -> LineMechanism | None:
+        """By which groups are shown, where the question is grouped and they are not listed."""
+        return partition_selection(self.share) if self.by and self.listed is None else None
+
+    @cached_property
+    def table(self) -> LineTable:
+        """The probabilities of one answer, built where they are first needed."""
+        return line_table(self.mechanism)
 
     @cached_property
     def coin(self) -> Coin:
@@ -152,9 +164,8 @@ class Prepared:
                 keys = quietly(lambda: kept(_people(self, [self]), self.coin), UNREADABLE)
                 return self._reply(dict.fromkeys(sorted(keys), True))
             keys, people, levels = quietly(self._levels, UNREADABLE)
-            if self.by and self.listed is None:
-                selection = self.coin if self.asked is None else Coin(partition_selection(self.share))
-                shown = selection.answers(people - 1, bar=False)
+            if self.selection is not None:
+                shown = (self.coin if self.asked is None else Coin(self.selection)).answers(people - 1, bar=False)
                 keys, levels = [key for key, kept in zip(keys, shown.tolist(), strict=True) if kept], levels[shown]
             answers = self.coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(keys), dtype=bool)
             drawn = dict(zip(keys, answers.tolist(), strict=True))
@@ -170,10 +181,8 @@ class Prepared:
     @property
     def cost(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
-        if self.asked is None:
-            return Charge(partition_selection(self.share), self.parts)
-        selection = (partition_selection(self.share),) if self.by and self.listed is None else ()
-        return Charge(balanced(self.share), self.parts, selection)
+        beside = () if self.asked is None or self.selection is None else (self.selection,)
+        return Charge(self.mechanism, self.parts, beside)
 
     @property
     def normal(self) -> str:
@@ -221,8 +230,7 @@ class Prepared:
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
         further than the mechanism tells them apart. What this returns is NOT private."""
         keys, people, (levels,) = levels_of_all([self])
-        reach = _reach(self.table)
-        return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
+        return keys, people, np.clip(levels, -self.reach - 1, self.reach).astype(np.int64)
 
 
 def prepared_question(
@@ -230,17 +238,17 @@ def prepared_question(
 ) -> Prepared:
     """Compile a question that has been read: whatever is still wrong with it is reported here, before anything is charged."""
     share = privacy.split(_parts(asked, asked.by, most, listed))
-    table = line_table(balanced(share))
-    compiled = compile_question(asked, declared, _reach(table))
-    require_reach(c.requests for c in compiled.comparisons)  # which no engine finds out before it has read rows
-    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, table, compiled)
+    last = reach(balanced(share))
+    if asked.by and listed is None:
+        reach(partition_selection(share))  # refuses a budget for which no group could be drawn
+    compiled = compile_question(asked, declared, last)
+    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, compiled)
 
 
 def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:
     """The question which groups there are."""
     share = privacy.split(_parts(None, by, most, None))
-    table = line_table(partition_selection(share))
-    return Prepared(source, None, by, declared, privacy, most, None, share, table, None)
+    return Prepared(source, None, by, declared, privacy, most, None, share, reach(partition_selection(share)), None)
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:
@@ -269,7 +277,17 @@ def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array
 
 
 def _people(prepared: Prepared, questions: Sequence[Prepared]) -> People:
-    return People(_narrowed(prepared, questions), prepared.rows, prepared.declared.unit, prepared.by, prepared.most)
+    """Who counts: only the columns, and of a public list of groups only the rows, that are looked at.
+
+    A person's groups are bounded among those that are listed, however long the list; without a unit nothing is bounded, and
+    of a long list, rows that are in no listed group are left out when the groups have come back.
+    """
+    unit = prepared.declared.unit
+    named = prepared.by if unit is None else (*prepared.by, unit)
+    source = prepared.source.asked_about((question.asked for question in questions), named)
+    if prepared.listed and (len(prepared.listed) <= LISTED or unit is not None):
+        source = source.within(prepared.by, prepared.listed)
+    return People(source, prepared.rows, unit, prepared.by, prepared.most)
 
 
 def _seen(prepared: Prepared) -> tuple[Any, ...]:
@@ -278,30 +296,5 @@ def _seen(prepared: Prepared) -> tuple[Any, ...]:
     return id(source.table), id(source.connection), prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
 
 
-def _narrowed(prepared: Prepared, questions: Sequence[Prepared]) -> Source:
-    """The table with only the columns, and of a public list of groups only the rows, that are looked at.
-
-    A person's groups are bounded among those that are listed, however long the list; without a unit nothing is bounded, and
-    of a long list, rows that are in no listed group are left out when the groups have come back.
-    """
-    unit = () if prepared.declared.unit is None else (prepared.declared.unit,)
-    used = {column for question in questions for column in columns_read(question.asked)}
-    source = prepared.source.only([*sorted(used), *prepared.by, *unit])
-    if not prepared.listed or (len(prepared.listed) > LISTED and not unit):
-        return source
-    texts = [source.table[column].cast("string") for column in prepared.by]
-    if len(texts) > 1:  # each with its length before it, so that no two keys look the same
-        texts = [text.length().cast("string").concat(":", text) for text in texts]
-        listed = {"".join(f"{len(str(value))}:{value}" for value in key) for key in prepared.listed}
-    else:
-        listed = {str(key[0]) for key in prepared.listed}
-    return replace(source, table=source.table.filter(functools.reduce(operator.add, texts).isin(sorted(listed))))
-
-
 def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:
     return most * (2 if by and listed is None and asked is not None else 1)
-
-
-def _reach(table: LineTable) -> int:
-    """The last level that the mechanism tells apart."""
-    return max(len(table.blue), len(table.red))

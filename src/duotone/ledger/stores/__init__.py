@@ -1,9 +1,9 @@
 """Where a ledger is kept: a file on this machine (SQLite), or a Postgres database that a team shares.
 
-Start with `store`: what a store offers (`Store`), and the entries inside one transaction (`Pages`); a new store implements
-that and is opened by `open_store`, here. `sqlite` is the file (`sqlite_connection`, `filelock`, and `journal` for what
-SQLite leaves beside it), `postgres` the database (`postgres_schema` its functions); `process_bound` keeps connections from
-forked children, `scan` reads a whole ledger, `backup` writes a new file.
+Start with `store`: what a store offers (`Store`), and the entries as one transaction sees them (`Entries`); a new store fills
+in what `Store` leaves open, and `open_store`, here, opens it. `sqlite` is the file (`sqlite_connection`, `filelock`, and
+`journal` for what SQLite leaves beside it), `postgres` the database (`postgres_schema` its functions); `process_bound` keeps
+connections from forked children, `scan` reads a whole ledger.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.ledger.stores.store import Pages, Row, Store
+from duotone.ledger.stores.store import Entries, Row, Store
 
-__all__ = ["Pages", "Row", "Store", "open_store"]
+__all__ = ["Entries", "Row", "Store", "open_store"]
 
 
 def open_store(place: str | Path, *, wait: float = 30.0) -> Store:

@@ -10,16 +10,18 @@ from urllib.parse import urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
 from duotone.ledger.stores.postgres_schema import APPEND, LOCK, VERSION, appending, durable, functions, only, text
-from duotone.ledger.stores.process_bound import BaseStore, Pinned
-from duotone.ledger.stores.store import SCHEMA, Pages, Row, number_of
+from duotone.ledger.stores.process_bound import Pinned
+from duotone.ledger.stores.store import SCHEMA, Entries, Row, Store, must_be_known, number_of
 
 CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
+LOCK_NOT_AVAILABLE = "55P03"
+"""The code with which Postgres ends a wait for a lock."""
 WITH_FUNCTIONS = 3
 """The version of the schema from which on entries are appended by a function."""
 
 
-class PostgresStore(BaseStore):
+class PostgresStore(Store):
     """One connection for each process, one thread at a time on it; others wait up to `wait` seconds."""
 
     def __init__(self, url: str, wait: float) -> None:
@@ -41,35 +43,31 @@ class PostgresStore(BaseStore):
         return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
 
     @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Pages]:
+    def _writing(self, create: bool) -> Iterator[Entries]:
         """A transaction that keeps other writers out.
 
         Guarantee: its commit waits for the disk, whatever the server, the role or the URL say by then; where the server does
         not force its own log or pages to the disk, it is refused before anything is written.
         """
-        with self._lock, self._sentences():
-            pinned = self._connected()
-            schema = self._schema = self._schema or self._up_to_date(pinned, create)
-            # one round trip; every statement sees what was committed before it, so all later ones what the last writer left
-            begin = (
-                f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
-            )
-            with self._transaction(pinned, begin) as (settings, execute):
-                *others, version = settings[0]
-                self._known(number_of(version), create=False)
-                self._must_be_durable(others)
-                yield PostgresPages(execute, schema)
+        pinned = self._connected()
+        schema = self._schema = self._schema or self._up_to_date(pinned, create)
+        # one round trip; every statement sees what was committed before it, so all later ones what the last writer left
+        begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
+        with self._transaction(pinned, begin) as (settings, execute):
+            *others, version = settings[0]
+            self._known(number_of(version), create=False)
+            self._must_be_durable(others)
+            yield PostgresEntries(execute, schema)
 
     @contextmanager
-    def reading(self) -> Iterator[Pages]:
+    def _reading(self) -> Iterator[Entries]:
         """A transaction that sees one state."""
-        with self._lock, self._sentences():
-            pinned = self._connected()
-            schema, version = _ledger(_execute(pinned))
-            self._known(version, create=False)
-            begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {only(schema)}"
-            with self._transaction(pinned, begin) as (_, execute):
-                yield Pages(execute)
+        pinned = self._connected()
+        schema, version = _ledger(_execute(pinned))
+        self._known(version, create=False)
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {only(schema)}"
+        with self._transaction(pinned, begin) as (_, execute):
+            yield Entries(execute)
 
     def _connected(self) -> Pinned:
         if self._pinned is None:
@@ -107,23 +105,22 @@ class PostgresStore(BaseStore):
                 self._must_be_durable(execute(durable(schema), ())[0])
                 self._must_be_owner(execute, schema, version)
                 execute(only(schema), ())
-                PostgresPages(execute, schema).migrate(version)
+                PostgresEntries(execute, schema).migrate(version)
         return schema
 
     def _known(self, version: int, create: bool) -> int:
         if version == 0 and not create:
             raise LedgerError(f"there is no ledger at {self.place}: register a dataset first")
-        if version > SCHEMA:
-            Pages(lambda *_: []).migrate(version)  # says that it is newer
+        must_be_known(version)
         return version
 
     def _must_be_owner(self, execute: Execute, schema: str, version: int) -> None:
         table = text(f"{schema}.duotone_entries")
         role = f"SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = {table}::regclass"
         if version and execute(role, ()) != [(True,)]:
-            raise LedgerError(
-                f"the ledger {self.place} is of an older Duotone (schema {version}, this one has {SCHEMA}): its owner has to "
-                "bring it up to date, by registering a dataset or a version; nothing was released"
+            raise self._refusal(
+                f"is of an older Duotone (schema {version}, this one has {SCHEMA}): its owner has to bring it up to date, by "
+                "registering a dataset or a version"
             )
 
     def _must_be_durable(self, settings: Sequence[Any]) -> None:
@@ -137,29 +134,21 @@ class PostgresStore(BaseStore):
             if not ok:
                 raise LedgerError(f"the server of {self.place} {problem}: a crash could hide spending; nothing was released")
         if plain is not True:
-            raise LedgerError(
-                f"the ledger {self.place} has parts that Duotone did not make (triggers, rules, row security or "
-                "inherited tables, which could hide charges): let its owner remove them; nothing was released"
+            raise self._refusal(
+                "has parts that Duotone did not make (triggers, rules, row security or inherited tables, which could hide "
+                "charges): let its owner remove them"
             )
 
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """Every failure of the server as a LedgerError in plain words; after it the next use connects anew."""
-        psycopg = _psycopg()
-        try:
-            yield
-        except psycopg.errors.LockNotAvailable:
-            self._forget()
-            raise LedgerBusy(self.place, self._wait) from None
-        except psycopg.Error as error:
-            self._forget()
-            raise self._ledger_error(error) from None
+    def _failure(self) -> type[Exception]:
+        failure: type[Exception] = _psycopg().Error
+        return failure
 
     def _ledger_error(self, error: Exception) -> LedgerError:
         """The state's code and no more: the server's own words may hold what the URL holds."""
         code = getattr(error, "sqlstate", None) or "08"
-        problem = _SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})"))
-        return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
+        if code == LOCK_NOT_AVAILABLE:
+            return LedgerBusy(self.place, self._wait)
+        return self._refusal(_SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})")))
 
     def _forget(self) -> None:
         pinned, self._pinned, self._schema = self._pinned, None, ""
@@ -182,7 +171,7 @@ Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
-class PostgresPages(Pages):
+class PostgresEntries(Entries):
     """Entries are appended by the ledger's own function, by its owner too."""
 
     schema: str

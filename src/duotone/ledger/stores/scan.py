@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from duotone.errors import LedgerError
-from duotone.ledger.stores.store import CHUNK, Pages, Row, Store
+from duotone.ledger.stores.store import CHUNK, Entries, Row, Store
 
 End = TypeVar("End")
 
@@ -18,7 +18,7 @@ class Scan(Generic[End]):
     that the one before ended with: a ledger that was replaced meanwhile is noticed.
     """
 
-    def __init__(self, store: Store, last_look: Callable[[Pages], End], dataset: str | None = None) -> None:
+    def __init__(self, store: Store, last_look: Callable[[Entries], End], dataset: str | None = None) -> None:
         self._store, self._last_look, self._dataset = store, last_look, dataset
         self._end: list[End] = []
 
@@ -34,7 +34,7 @@ class Scan(Generic[End]):
             yield from rows
             last = rows[-1] if rows else None
 
-    def _piece(self, entries: Pages, last: Row | None) -> tuple[list[Row], bool]:
+    def _piece(self, entries: Entries, last: Row | None) -> tuple[list[Row], bool]:
         """The entries after `last`, a thousand at most, and whether these are the last ones."""
         rows = entries.some(last.seq if last is not None else None, self._dataset)
         complete = len(rows) < CHUNK

@@ -17,12 +17,11 @@ from pathlib import Path
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.stores.filelock import FileLock
 from duotone.ledger.stores.journal import check_journal, check_no_log, in_wal_mode, is_interrupted, mark_of
-from duotone.ledger.stores.process_bound import BaseStore
 from duotone.ledger.stores.sqlite_connection import OpenFile, convert, copied, schema_of, transaction
-from duotone.ledger.stores.store import SCHEMA, Pages
+from duotone.ledger.stores.store import SCHEMA, Entries, Store, must_be_known
 
 
-class SqliteStore(BaseStore):
+class SqliteStore(Store):
     """One writer at a time among threads, stores and processes; others wait up to `wait` seconds."""
 
     def __init__(self, path: Path, wait: float) -> None:
@@ -36,13 +35,13 @@ class SqliteStore(BaseStore):
         return str(self._path)
 
     @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Pages]:
+    def _writing(self, create: bool) -> Iterator[Entries]:
         """A transaction that has the file to itself.
 
         Guarantee: it is refused where a charge could be lost by way of another name of the file: through a hard link, a
         mount of the file alone, or the journal of another state.
         """
-        with self._lock, self._sentences(), self._locked(writing=True, create=create) as opened:
+        with self._locked(writing=True, create=create) as opened:
             with self._reachable():
                 if in_wal_mode(opened.lock.header()):
                     opened.disconnect()
@@ -59,9 +58,9 @@ class SqliteStore(BaseStore):
                 yield entries
 
     @contextmanager
-    def reading(self) -> Iterator[Pages]:
+    def _reading(self) -> Iterator[Entries]:
         """A transaction that sees one state."""
-        with self._lock, self._sentences(), self._locked(writing=False, create=False) as opened:
+        with self._locked(writing=False, create=False) as opened:
             with self._reachable(), ExitStack() as stack:
                 logged = in_wal_mode(opened.lock.header())
                 if not logged:
@@ -74,28 +73,26 @@ class SqliteStore(BaseStore):
                 self._known(entries, create=False)
                 yield replace(entries, copied=not in_place)
 
-    def _prepare(self, entries: Pages, mark: int, create: bool) -> None:
+    def _prepare(self, entries: Entries, mark: int, create: bool) -> None:
         """Bring the schema up to date, and check a file that was moved or copied since it was last written."""
         version = self._known(entries, create)
         if version < SCHEMA:
             entries.migrate(version)
         if entries.execute("PRAGMA user_version", ()) != [(mark,)]:
             if entries.execute("PRAGMA integrity_check(1)", ()) != [("ok",)]:
-                raise LedgerError(
-                    f"the ledger {self.place} is damaged (was it copied or moved while a writer was interrupted?): restore it "
-                    "from a backup; nothing was released"
+                raise self._refusal(
+                    "is damaged (was it copied or moved while a writer was interrupted?): restore it from a backup"
                 )
             entries.execute(f"PRAGMA user_version = {mark}", ())
         if not entries.ends_at_its_head():
-            raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
+            raise self._refusal("does not end where its head says: run verify")
 
-    def _known(self, entries: Pages, create: bool) -> int:
+    def _known(self, entries: Entries, create: bool) -> int:
         """The version of the schema, if this Duotone can use it; 0 for a file with nothing in it, to be filled."""
         version = schema_of(entries)
         if version == 0 and not create:
             raise LedgerError(f"{self._path} is not a ledger")
-        if version > SCHEMA:
-            entries.migrate(version)  # says that it is newer
+        must_be_known(version)
         return version
 
     @contextmanager
@@ -142,19 +139,16 @@ class SqliteStore(BaseStore):
 
     def _must_be_here(self, opened: OpenFile) -> None:
         if self._identity() != opened.lock.identity:
-            raise LedgerError(f"the ledger {self.place} was replaced while in use; nothing was released")
+            raise self._refusal("was replaced while in use")
 
     def _must_have_one_name(self, opened: OpenFile) -> None:
         if os.fstat(opened.lock.descriptor).st_nlink > 1:
-            raise LedgerError(
-                f"the ledger {self.place} has other names (hard links), under which a crash could hide charges: keep one of "
-                "them and remove the others, or make a copy; nothing was released"
+            raise self._refusal(
+                "has other names (hard links), under which a crash could hide charges: keep one of them and remove the others, "
+                "or make a copy"
             )
         if opened.mounted:
-            raise LedgerError(
-                f"the ledger {self.place} is mounted here as a single file, apart from its journal: mount its folder instead; "
-                "nothing was released"
-            )
+            raise self._refusal("is mounted here as a single file, apart from its journal: mount its folder instead")
 
     def _busy(self, opened: OpenFile) -> LedgerBusy:
         if in_wal_mode(opened.lock.header()):
@@ -166,31 +160,24 @@ class SqliteStore(BaseStore):
         return LedgerBusy(self.place, self._wait)
 
     @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """Every failure of SQLite as a LedgerError in plain words; after it the next use starts from a fresh connection."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            self._forget()
-            raise self._ledger_error(error) from None
-
-    @contextmanager
     def _reachable(self) -> Iterator[None]:
         """Every failure to open or read a file as a LedgerError in plain words."""
         try:
             yield
         except OSError as error:
-            problem = _OPENING.get(type(error), f"cannot be used ({error.strerror})")
-            raise LedgerError(f"the ledger {self.place} {problem}; nothing was released") from None
+            raise self._refusal(_OPENING.get(type(error), f"cannot be used ({error.strerror})")) from None
 
-    def _ledger_error(self, error: sqlite3.Error) -> LedgerError:
+    def _failure(self) -> type[Exception]:
+        return sqlite3.Error
+
+    def _ledger_error(self, error: Exception) -> LedgerError:
         code = getattr(error, "sqlite_errorname", "") or ""
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return LedgerBusy(self.place, self._wait)
         for start, problem in _SENTENCES.items():
             if code.startswith(start):
-                return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
-        return LedgerError(f"the ledger {self.place} cannot be used ({code or type(error).__name__}); nothing was released")
+                return self._refusal(problem)
+        return self._refusal(f"cannot be used ({code or type(error).__name__})")
 
     def _drop(self, writing: bool) -> None:
         opened = self._opened.pop(writing, None)

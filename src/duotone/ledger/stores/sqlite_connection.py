@@ -16,7 +16,7 @@ from duotone.errors import LedgerError
 from duotone.ledger.stores.filelock import FileLock, log_unused
 from duotone.ledger.stores.journal import beside, check_journal, is_interrupted, is_mount_point, snapshot
 from duotone.ledger.stores.process_bound import Pinned
-from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Pages, number_of
+from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Entries, number_of
 
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
 _INSIDE = threading.RLock()
@@ -80,7 +80,7 @@ def _connect(path: Path, mode: str, *settings: str) -> Pinned:
 
 
 @contextmanager
-def transaction(pinned: Pinned, begin: str) -> Iterator[Pages]:
+def transaction(pinned: Pinned, begin: str) -> Iterator[Entries]:
     """Commit in the end, and roll back after an error, in the process that began."""
 
     def execute(sql: str, values: Sequence[Any]) -> list[Any]:
@@ -89,7 +89,7 @@ def transaction(pinned: Pinned, begin: str) -> Iterator[Pages]:
 
     execute(begin, ())
     try:
-        yield Pages(execute)
+        yield Entries(execute)
         execute("COMMIT", ())
     except BaseException:
         if pinned.ours and pinned.connection.in_transaction:
@@ -128,7 +128,7 @@ def copied(path: Path) -> Iterator[Pinned]:
                 pinned.close()
 
 
-def schema_of(entries: Pages) -> int:
+def schema_of(entries: Entries) -> int:
     """The version of the schema; 0 for a file with nothing in it.
 
     Guarantee: the file has the tables and indexes of that version and nothing else, so no trigger changes what is written.

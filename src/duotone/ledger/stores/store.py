@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from duotone.errors import LedgerError
 
@@ -49,9 +53,12 @@ COLUMNS = "seq, dataset, kind, question, body, hash"
 
 
 @dataclass(frozen=True)
-class Pages:
-    """A ledger's rows inside one transaction. `execute(sql, values)` is the database's, with ? for values; `copied` tells that
-    they are read from a copy, which it would take long to make again."""
+class Entries:
+    """The entries of a ledger as one transaction sees them.
+
+    `execute(sql, values)` is the database's, with ? for values; `copied` says that they are read from a copy, which it would
+    take long to make again.
+    """
 
     execute: Callable[[str, Sequence[Any]], list[Any]]
     copied: bool = field(default=False, kw_only=True)
@@ -118,11 +125,7 @@ class Pages:
         self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {digest}",))
 
     def migrate(self, version: int) -> None:
-        """Bring the schema from `version` to this one's; refuse a newer one."""
-        if version > SCHEMA:
-            raise LedgerError(
-                f"this ledger was written by a newer Duotone (schema {version}, this one knows {SCHEMA}): update Duotone"
-            )
+        """Bring the schema from `version` to this one's."""
         for statement in (s for step in MIGRATIONS[version:] for s in step):
             self.execute(statement, ())
         if version < SCHEMA:
@@ -143,26 +146,95 @@ def number_of(schema: Any) -> int:
     return int(schema)
 
 
-class Store(Protocol):
-    """A place for a ledger."""
+def must_be_known(version: int) -> None:
+    """Refuse a ledger of a newer Duotone."""
+    if version > SCHEMA:
+        raise LedgerError(
+            f"this ledger was written by a newer Duotone (schema {version}, this one knows {SCHEMA}): update Duotone"
+        )
+
+
+class Store(ABC):
+    """A place for a ledger. One thread uses it at a time, and a forked child keeps nothing that its parent opened.
+
+    What differs between a file and a server stands behind the underscores.
+    """
+
+    def __init__(self, wait: float) -> None:
+        self._wait = wait
+        self._lock = threading.RLock()
+        _STORES.add(self)
+
+    def __del__(self) -> None:
+        self._forget()
 
     @property
+    @abstractmethod
     def place(self) -> str:
         """Where it is, without secrets."""
-        ...
 
-    def writing(self, *, create: bool = False) -> AbstractContextManager[Pages]:
+    @contextmanager
+    def writing(self, *, create: bool = False) -> Iterator[Entries]:
         """The only writer until the block ends; then everything is on the disk, or, after an error, nothing is.
 
         Guarantee: when the block has ended without an error, its entries survive a crash of the process and of the
         machine. With `create`, a ledger is made where there is none.
         """
-        ...
+        with self._lock, self._sentences(), self._writing(create) as entries:
+            yield entries
 
-    def reading(self) -> AbstractContextManager[Pages]:
+    @contextmanager
+    def reading(self) -> Iterator[Entries]:
         """One consistent state, whatever others write."""
-        ...
+        with self._lock, self._sentences(), self._reading() as entries:
+            yield entries
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""
-        ...
+        with self._lock:
+            self._forget()
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Every failure of the database as a LedgerError in plain words; after it the next use connects anew."""
+        failure = self._failure()
+        try:
+            yield
+        except failure as error:
+            self._forget()
+            raise self._ledger_error(error) from None
+
+    def _refusal(self, problem: str) -> LedgerError:
+        return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
+
+    @abstractmethod
+    def _writing(self, create: bool) -> AbstractContextManager[Entries]:
+        """A transaction that keeps other writers out, and is on the disk when it ends."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Entries]:
+        """A transaction that sees one state."""
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Close what this process opened, and drop what another one did."""
+
+    @abstractmethod
+    def _failure(self) -> type[Exception]:
+        """What the database's library raises."""
+
+    @abstractmethod
+    def _ledger_error(self, error: Exception) -> LedgerError:
+        """Such a failure in plain words."""
+
+
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for store in list(_STORES):
+        store._lock = threading.RLock()  # the old one may be held by a thread that is not here
+        store._forget()
+
+
+os.register_at_fork(after_in_child=_in_child)

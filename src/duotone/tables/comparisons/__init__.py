@@ -13,10 +13,11 @@ from duotone.tables.comparisons.difference import mean_difference
 from duotone.tables.comparisons.distinct import distinct_threshold
 from duotone.tables.comparisons.plurality import mode_is
 from duotone.tables.comparisons.quantile import quantile_threshold
-from duotone.tables.comparisons.shared import CompiledComparison, Declared, Results
+from duotone.tables.comparisons.shared import CompiledComparison, Results
 from duotone.tables.comparisons.threshold import linear_threshold
 from duotone.tables.comparisons.threshold import one_value_each as _average
 from duotone.tables.comparisons.variance import variance_threshold
+from duotone.tables.declared import Declared
 from duotone.tables.sql.comparison import (
     Atom,
     CountsComparison,
@@ -28,7 +29,7 @@ from duotone.tables.sql.comparison import (
 )
 from duotone.tables.sql.condition import ALWAYS, Condition
 
-__all__ = ["CompiledComparison", "Declared", "Results", "compile_comparison", "one_value_each"]
+__all__ = ["CompiledComparison", "Results", "compile_comparison", "one_value_each"]
 
 
 def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.cells import Counts, cells_level, require_few
-from duotone.tables.comparisons.shared import Array, CompiledComparison, Declared, Results, independent
+from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import coded
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.arithmetic import Aggregate, Expression

@@ -14,12 +14,12 @@ from duotone.questions.protocol import Neighbours
 from duotone.tables.comparisons.shared import (
     Array,
     CompiledComparison,
-    Declared,
     Results,
     independent,
     possible,
     require_short,
 )
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import two_sided
 from duotone.tables.engines.results import Ends, Request, Result, Tally
 from duotone.tables.sql.comparison import Mean, MeanDifference, Settled

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.distinct import distinct_level
-from duotone.tables.comparisons.shared import Array, CompiledComparison, Declared, Results, possible
+from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, possible
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import labelled
 from duotone.tables.engines.results import Rare
 from duotone.tables.sql.comparison import DistinctThreshold, Settled

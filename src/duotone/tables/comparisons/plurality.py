@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.plurality import plurality_level
-from duotone.tables.comparisons.shared import Array, CompiledComparison, Declared, Results, independent, possible
+from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import voting
 from duotone.tables.engines.results import Votes
 from duotone.tables.sql.comparison import ModeIs, Settled

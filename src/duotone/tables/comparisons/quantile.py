@@ -7,7 +7,8 @@ import math
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
 from duotone.tables.comparisons.scores import score_levels
-from duotone.tables.comparisons.shared import CompiledComparison, Declared, independent, possible, require_short
+from duotone.tables.comparisons.shared import CompiledComparison, independent, possible, require_short
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import ranked
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import QuantileThreshold, Settled

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.questions.threshold import Scores, levels
-from duotone.tables.comparisons.shared import Array, Declared, Levels, Results
+from duotone.tables.comparisons.shared import Array, Levels, Results
+from duotone.tables.declared import Declared
 from duotone.tables.engines.results import Result
 
 

@@ -11,33 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
-from duotone.questions.protocol import Neighbours
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.results import Request, Result
 from duotone.tables.sql.comparison import Settled
 from duotone.tables.sql.condition import Condition, Operand, both, columns_of
 from duotone.tables.sql.satisfiable import combinations
-from duotone.tables.sql.scoring import FLOAT_STEPS, Bounds, Grid
+from duotone.tables.sql.scoring import FLOAT_STEPS, Grid
 
 Array = NDArray[Any]
 Results = Mapping[str, Result]
 Levels = Callable[[Results, Array], NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Declared:
-    """What is declared about people: which column names a person, how much one may count for, and who neighbours are."""
-
-    unit: str | None = None
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    max_rows: int = 1
-    per_unit: Reduction | None = None
-    neighbours: Neighbours = "add-remove"
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbours differ by one person's data."""
-        return self.neighbours == "replace"
 
 
 @dataclass(frozen=True)

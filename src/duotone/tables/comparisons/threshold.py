@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
 from duotone.tables.comparisons.scores import score_levels
-from duotone.tables.comparisons.shared import CompiledComparison, Declared, independent, require_short
+from duotone.tables.comparisons.shared import CompiledComparison, independent, require_short
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, valued
 from duotone.tables.engines.results import Ends, Tally
 from duotone.tables.sql.comparison import LinearThreshold, Settled

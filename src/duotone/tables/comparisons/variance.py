@@ -12,11 +12,11 @@ from duotone.questions.variance import Moments, variance_level
 from duotone.tables.comparisons.shared import (
     Array,
     CompiledComparison,
-    Declared,
     Results,
     possible,
     require_short,
 )
+from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import squared
 from duotone.tables.engines.results import Ends, Result
 from duotone.tables.sql.comparison import Settled, VarianceThreshold

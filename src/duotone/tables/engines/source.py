@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 import signal
 import threading
@@ -14,7 +16,7 @@ from typing import Any, Self
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.tables.engines.stored_values import Columns
-from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.condition import Kind, columns_read
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 FORKED = "the table was opened by another process: open it in this one"
@@ -83,6 +85,20 @@ class Source:
         chosen, reading = list(dict.fromkeys(columns)), self.reading
         self._require_own()
         return replace(self, table=quietly(lambda: reading.table(chosen), UNREADABLE))
+
+    def asked_about(self, parts: Iterable[Any], named: Iterable[str]) -> Self:
+        """The same table with only the columns that parts of a question ask about, and those that are named besides."""
+        return self.only([*sorted(columns_read(tuple(parts))), *named])
+
+    def within(self, by: Sequence[str], keys: Iterable[tuple[Any, ...]]) -> Self:
+        """The same table with only the rows whose key, as it is written, is one of these."""
+        texts = [self.table[column].cast("string") for column in by]
+        if len(texts) > 1:  # each with its length before it, so that no two keys look the same
+            texts = [text.length().cast("string").concat(":", text) for text in texts]
+            listed = {"".join(f"{len(str(value))}:{value}" for value in key) for key in keys}
+        else:
+            listed = {str(key[0]) for key in keys}
+        return replace(self, table=self.table.filter(functools.reduce(operator.add, texts).isin(sorted(listed))))
 
     def require(self, columns: Sequence[str]) -> None:
         """Refuse columns that the table does not have, before anything is read."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from oracles import definition_1
 from scipy.optimize import brentq, linprog
 from scipy.special import ndtr
 from scipy.stats import norm
@@ -118,18 +119,12 @@ def least_worst_error(privacy: ApproxDP, margin: int) -> float:
 
 def least_worst_error_by_program(privacy: ApproxDP, margin: int) -> float:
     """The same by linear program (HiGHS): Definition 1 written out on a path of 2·margin tables."""
-    y, d, n = float(privacy.exp_epsilon), float(privacy.delta), 2 * margin
-    rows, limits = [], []
-    for i in range(n - 1):
-        for p, q in ((i, i + 1), (i + 1, i)):
-            for sign, limit in ((1.0, d), (-1.0, y - 1 + d)):
-                row = np.zeros(n + 1)
-                row[p], row[q] = sign, -sign * y
-                rows.append(row)
-                limits.append(limit)
+    n = 2 * margin
+    path = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
+    matrix, limits = definition_1(path, privacy.exp_epsilon, privacy.delta, n + 1)
     ends = np.zeros((2, n + 1))
     ends[0, 0], ends[1, n - 1], ends[:, n] = 1, -1, -1  # Pr[yes] at the no end, and Pr[no] at the yes end, at most e
     cost = np.append(np.zeros(n), 1.0)
-    matrix, most = np.vstack([*rows, ends]), [*limits, 0.0, -1.0]
-    result: Any = linprog(cost, A_ub=matrix, b_ub=most, bounds=[(0, 1)] * (n + 1), method="highs")
+    rows, most = np.vstack([matrix.toarray(), ends]), [*limits, 0.0, -1.0]
+    result: Any = linprog(cost, A_ub=rows, b_ub=most, bounds=[(0, 1)] * (n + 1), method="highs")
     return float(result.fun)

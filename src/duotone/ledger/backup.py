@@ -1,18 +1,36 @@
-"""A new file that is there as a whole or not at all, and never in place of another."""
+"""A backup: every entry of a ledger in a new file, which is there as a whole or not at all and never in place of another."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from duotone.errors import LedgerError
+from duotone.ledger.entries import damage_as_error
+from duotone.ledger.stores import Entries, Store, open_store
+from duotone.ledger.stores.scan import Scan
+from duotone.ledger.verify import Verdict, verify
+
+
+def backup(store: Store, path: str | Path) -> Verdict:
+    """A copy of every entry, as of one moment, verified; right while others write."""
+    with _new_file(path) as place:
+        with damage_as_error(), closing(open_store(place)) as copy:
+            with copy.writing(create=True) as empty:
+                rows = Scan(store, Entries.head)
+                empty.fill(rows, rows.end)
+            rows = Scan(copy, Entries.head)
+            verdict = verify(rows, rows.end)
+        if not verdict.holds:
+            raise LedgerError(f"the ledger {store.place} does not verify, so there is no backup of it: run verify")
+    return verdict
 
 
 @contextmanager
-def new_file(path: str | Path) -> Iterator[Path]:
+def _new_file(path: str | Path) -> Iterator[Path]:
     """A place to write that gets the name `path` at the end, on the disk; if anything interrupts, nothing is left behind."""
     target = Path(path).absolute()
     try:

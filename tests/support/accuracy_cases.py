@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from comparing import Array
+from noise import Array
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from duotone.questions.difference import Compared, Side, difference_level
 from duotone.questions.threshold import Scores, levels
 
-CHILE = Path(__file__).parents[1] / "examples" / "chile" / "chile.csv"
+CHILE = Path(__file__).parents[2] / "examples" / "chile" / "chile.csv"
 MARGINS = 20
 REACH = MARGINS + 4
 SAMPLES = 9

@@ -1,0 +1,44 @@
+"""What every benchmark needs: how time is taken, and on which machine. Imported first, it also opens tests/support, where
+helpers live that benchmarks share with the tests."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+
+def machine() -> str:
+    """On what the figures were measured."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"machine: {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}"
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """How long it takes, once."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def timed(work: Callable[[], Any], repeats: int = 5) -> tuple[float, Any]:
+    """Median seconds after a first time that does not count, unless it took long; and the last result."""
+    times: list[float] = []
+    while len(times) <= repeats and sum(times) < 5:
+        start = time.perf_counter()
+        result = work()
+        times.append(time.perf_counter() - start)
+    return median(times[1:] or times), result
+
+
+def in_turns(works: list[Callable[[], Any]], rounds: int) -> list[float]:
+    """Median seconds of each, one after the other in every round, since a machine's pace changes."""
+    times = [[seconds(work) for work in works] for _ in range(rounds)]
+    return [median(column) for column in zip(*times, strict=True)]

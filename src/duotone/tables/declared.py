@@ -1,0 +1,116 @@
+"""What is declared with a question: who a person is, how much one may count for, and which groups there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.questions.protocol import Neighbours, check_neighbours
+from duotone.tables.engines import Source
+from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.scoring import Bounds
+
+Key = tuple[Any, ...]
+MOST = 2**31
+"""Rows or groups of one person, at most."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is declared about people: which column names a person, how much one may count for, and who neighbours are.
+
+    It refuses what is wrong with itself; `check` holds it against a table.
+    """
+
+    unit: str | None = None
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    max_rows: int = 1
+    per_unit: Reduction | None = None
+    neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        check_neighbours(self.neighbours)
+        if type(self.max_rows) is not int or not 1 <= self.max_rows < MOST:
+            raise DuotoneError(
+                f"the rows of one person that count must be a whole number from 1 to {MOST - 1}, got {self.max_rows}"
+            )
+        if self.per_unit not in (None, "avg", "sum", "min", "max"):
+            raise DuotoneError(f"a person's rows are reduced by avg, sum, min or max, got {self.per_unit}")
+        if not isinstance(self.unit, str | None):
+            raise DuotoneError(f"the unit is the name of one column, got {type(self.unit).__name__}")
+        if self.unit is None and (self.max_rows != 1 or self.per_unit is not None):
+            raise DuotoneError("without a unit each row is a person: name the column that tells persons apart")
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbours differ by one person's data."""
+        return self.neighbours == "replace"
+
+    def check(self, source: Source) -> None:
+        """Refuse columns that the table does not have, and a unit that cannot name a person."""
+        if self.unit is not None:
+            source.require_key(self.unit, "a person's name")
+        source.require(list(self.bounds))
+
+
+def column_bounds(bounds: object) -> Mapping[str, Bounds]:
+    """Bounds as they may be written, by column."""
+    if not isinstance(bounds, Mapping):
+        raise DuotoneError("bounds are {column: (low, high)} or {column: (low, high, grid)}")
+    return {column: limits if isinstance(limits, Bounds) else _bounds(column, limits) for column, limits in bounds.items()}
+
+
+def _bounds(column: str, limits: Any) -> Bounds:
+    if not isinstance(limits, list | tuple) or len(limits) not in (2, 3):
+        raise DuotoneError(f"the bounds of {column} must be (low, high) or (low, high, grid)")
+    return Bounds.of(*limits)
+
+
+def public_groups(
+    source: Source, by: tuple[str, ...], unit: str | None, most: int, groups: Sequence[Sequence[Any]] | None = None
+) -> tuple[Key, ...] | None:
+    """The keys of a public list as they come back from the engine, None without one; refuses what no group can be named by."""
+    if type(most) is not int or not 1 <= most < MOST:
+        raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
+    if unit is None and most != 1:
+        raise DuotoneError("without a unit each row is a person, in one group: name the unit")
+    for column in by:
+        source.require_key(column, "grouped by")
+    if unit in by:
+        raise DuotoneError("the unit cannot be a key too: its groups would be persons")
+    if groups is None:
+        return None
+    if not by:
+        raise DuotoneError("a list of groups is for a question with group by")
+    if isinstance(groups, str) or not all(isinstance(key, list | tuple) for key in groups):
+        raise DuotoneError("a list of groups has a list or tuple of values for each")
+    listed = tuple(tuple(key) for key in groups)
+    if not listed or any(len(key) != len(by) for key in listed):
+        raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line")
+    keys = tuple(tuple(_key(value, source.columns[c]) for value, c in zip(key, by, strict=True)) for key in listed)
+    if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are one
+        raise DuotoneError("the list of groups must have no line twice")
+    return keys
+
+
+def _key(value: Any, kind: Kind) -> Any:
+    """A listed key as it comes back from the engine, or an error: one that is written otherwise would match nobody."""
+    written = str(value)
+    match kind:
+        case "integer":
+            fits, value = re.fullmatch(r"-?[1-9][0-9]*|0", written) is not None, value
+            value = int(written) if fits else value
+        case "boolean":
+            fits, value = written.lower() in ("true", "false"), written.lower()
+        case "date":
+            fits = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written) is not None
+            value = written
+        case _:
+            fits = isinstance(value, str)
+    if not fits:
+        raise DuotoneError(f"the list of groups has a key that is no {kind} value: {written}")
+    return value

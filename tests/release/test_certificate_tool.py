@@ -1,0 +1,63 @@
+"""The checker that stands alone, as a command: what it prints and what it refuses to read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from checkers import TOOL
+
+from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
+from duotone.graphs import document
+from duotone.graphs.table import graph_table
+from duotone.line.table import line_table
+
+
+def test_the_tool_stands_alone(tmp_path: Path) -> None:
+    source = TOOL.read_text()
+    prose = source.split('"""')[1]
+    assert len([line for line in source.replace(prose, "").splitlines() if line.strip()]) < 180
+    assert "duotone" not in source.split('"""')[2].lower()
+    file = tmp_path / "c.json"
+    certificate = line_table(balanced(ApproxDP(1, "1e-6"))).certificate()
+    for content, code in ((certificate, 0), ({**certificate, "boundary": "1/2"}, 1), ([], 1)):
+        file.write_text(json.dumps(content))
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, file], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert done.stdout == (
+            "PROVED: 30 levels are private and optimal under epsilon 1, delta 1/1000000\n" if not code else ""
+        )
+    assert "NOT PROVED" in done.stderr
+
+
+def test_the_tool_says_what_it_proved(tmp_path: Path) -> None:
+    graph = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
+    long = Fraction(2**90 + 1, 3**55)
+    for table, says in (
+        (line_table(balanced(ApproxDP(exp_epsilon="3/2"))), "ratio 3/2, delta 0"),
+        (graph_table(graph, ApproxDP("0.25", "1/10")), "epsilon 1/4, delta 1/10"),
+        (graph_table(graph, ApproxDP(long)), "epsilon at most 7.09"),
+    ):
+        file = tmp_path / "c.json"
+        file.write_text(json.dumps(table.certificate()))
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, file], capture_output=True, text=True, check=True)
+        assert f"are private and optimal under {says}" in done.stdout
+    shown = Fraction(done.stdout.split("at most ")[1].split(",")[0])
+    assert long <= shown <= long * (1 + Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("number", ["1" * 5_000_000, "1e" + "9" * 5_000_000, "0." + "3" * 5_000_000])
+def test_a_number_of_millions_of_digits_is_refused_at_once(number: str, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    text = json.dumps(line_table(balanced(ApproxDP(1, "1/10"))).certificate())
+    for place, bad in ((file, text.replace('"bits": 128', f'"bits": {number}')), (file, f'{{"extra": {number}, {text[1:]}')):
+        place.write_text(bad)
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, place], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "NOT PROVED: a number is not finite, or too long\n"
+        with pytest.raises(DuotoneError, match="is not JSON"):
+            document.read(place)

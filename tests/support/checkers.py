@@ -1,0 +1,59 @@
+"""Both checkers of certificates: the package's, and the tool that shares no code with it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from duotone import ApproxDP, balanced, partition_selection, prove, with_boundary
+from duotone.line.table import line_table
+from duotone.release.certificate import Unproved
+
+TOOL = Path(__file__).parents[2] / "tools" / "check_certificate.py"
+_spec = importlib.util.spec_from_file_location("check_certificate", TOOL)
+assert _spec is not None
+assert _spec.loader is not None
+tool = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tool)
+
+REFUSED_BY_THE_TOOL = (SystemExit, LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+
+def accepted_by_the_package(certificate: Any) -> bool:
+    try:
+        prove(certificate)
+    except Unproved:
+        return False
+    return True
+
+
+def accepted_by_the_tool(certificate: Any) -> bool:
+    try:
+        tool.check(certificate)
+    except REFUSED_BY_THE_TOOL:
+        return False
+    return True
+
+
+CHECKERS: list[Callable[[Any], bool]] = [accepted_by_the_package, accepted_by_the_tool]
+
+
+def both_reject(certificate: dict[str, Any]) -> bool:
+    return not any(check(json.loads(json.dumps(certificate))) for check in CHECKERS)
+
+
+def random_lines(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Certificates of random mechanisms on the line."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        delta: Any = rng.choice([0, "1/10", "1e-3", 1e-6, Fraction(1, 3)])
+        ratio = str(Fraction(rng.randrange(150, 900), 100))
+        privacy = ApproxDP(exp_epsilon=ratio, delta=delta) if rng.random() < 0.5 else ApproxDP(rng.uniform(0.5, 6), delta)
+        value = Fraction(rng.randrange(101), 100)
+        line = rng.choice([balanced(privacy), partition_selection(privacy), with_boundary(privacy, value)])
+        yield json.loads(json.dumps(line_table(line).certificate()))

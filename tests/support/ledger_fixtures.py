@@ -1,0 +1,95 @@
+"""Where tests of a ledger keep it: in a file, in a database of a Postgres server of their own, or once in each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from attacks import STOCK, charges, stranger
+from ledgers import ask, execute, register
+from postgres_server import Server, programs, running
+
+from duotone import ApproxDP, open_ledger
+from duotone.ledger.ledger import Ledger
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger in a file, with a budget of two answers."""
+    with open_ledger(tmp_path / "budget.ledger") as ledger:
+        register(ledger)
+    return tmp_path / "budget.ledger"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A server for all the tests of a process; on a laptop without one they are left out."""
+    missing = "Postgres" if programs() is None else "psycopg" if find_spec("psycopg") is None else None
+    if missing is not None:
+        if os.environ.get("CI"):
+            pytest.fail(f"{missing} is not installed, and CI must have it")
+        pytest.skip(f"{missing} is not installed: its tests are left out")
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def url(server: Server, request: pytest.FixtureRequest) -> str:
+    """A schema of its own, where a ledger can be made."""
+    schema = f"s{abs(hash(request.node.nodeid))}"
+    execute(server.url, f"CREATE SCHEMA {schema}")
+    return f"{server.url}&options=-c%20search_path%3D{schema}"
+
+
+@pytest.fixture
+def database(server: Server, request: pytest.FixtureRequest) -> str:
+    """A database of its own, for tests that change one; it takes longer to make, and to remove, than a schema."""
+    name = f"d{abs(hash(request.node.nodeid))}"
+    execute(server.url, f"CREATE DATABASE {name}")
+    return server.url.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a ledger can be made: first a file, then in Postgres."""
+    return str(tmp_path / "new.ledger") if request.param == "file" else str(request.getfixturevalue("url"))
+
+
+@pytest.fixture
+def ledger(place: str) -> Iterator[Ledger]:
+    """In either store, with a budget of two answers."""
+    with open_ledger(place, wait=5) as ledger:
+        register(ledger)
+        yield ledger
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """A ledger as Duotone 0.1 left it when it was killed: one charge is in the log beside the file."""
+    with open_ledger(path) as ledger:
+        ask(ledger)
+    copy = path.with_name("old.ledger")
+    shutil.copy(path, copy)
+    answers = "DELETE FROM duotone_entries WHERE seq = 3; UPDATE duotone_ledger SET value = (SELECT seq || ' ' || hash FROM "
+    answers += "duotone_entries WHERE seq = 2) WHERE name = 'head'; UPDATE duotone_ledger SET value = '2' WHERE name = 'schema'"
+    beginning = f"ATTACH '{path}' AS n; PRAGMA journal_mode = WAL; DELETE FROM duotone_entries WHERE seq > 1; "
+    beginning += "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO duotone_entries SELECT * FROM n.duotone_entries WHERE seq > 1;"
+    with stranger(STOCK, copy, beginning + answers, 5):
+        pass
+    assert charges(copy) == 0
+    assert copy.with_name(copy.name + "-wal").stat().st_size > 0
+    return copy
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """A ledger of several pages, with two of four answers left."""
+    with open_ledger(tmp_path / "long.ledger") as ledger:
+        register(ledger, ApproxDP(2))
+        for i in range(2):
+            ask(ledger, str(i) * 60_000)
+    return tmp_path / "long.ledger"

@@ -1,0 +1,78 @@
+"""Entries of both versions as they stand in ledgers, and ledgers made of such texts."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ledgers import ABOUT
+
+from duotone.ledger.entries import canonical, key_of
+from duotone.ledger.stores import Row, open_store
+
+FIRST_VERSION = [
+    '{"after":{"answers":0,"charges":0,"tally":{},"version":"1"},"at":"2026-11-15T11:00:00+00:00",'
+    '"budget":"epsilon=1 delta=1/1000000","dataset":"d","kind":"register","neighbours":"replace","rule":"sum",'
+    '"unit":"person","v":1,"version":"1"}',
+    '{"after":{"answers":0,"charges":1,"tally":{"epsilon=1/2 delta=0":2},"version":"1"},"again":false,"answers":2,'
+    '"at":"2026-11-15T11:00:01+00:00","boundary":"balanced","by":"ann","dataset":"d","key":"'
+    '70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"charge",'
+    '"notion":"epsilon=1/2 delta=0","question":"q","v":1,"version":"1"}',
+    '{"after":{"answers":1,"charges":1,"tally":{"epsilon=1/2 delta=0":2},"version":"1"},"answer":[true,false],'
+    '"at":"2026-11-15T11:00:02+00:00","charge":2,"dataset":"d","key":"'
+    '70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"answer","v":1}',
+]
+"""Entries of version 1, verbatim: they must be read, verified and continued for ever."""
+
+
+SECOND_VERSION = [
+    '{"after":{"answers":0,"charges":0,"spent":{"answers":0,"delta":"0","epsilon":"0","exp_epsilon":"1","squares":"0"},'
+    '"version":"1"},"at":"2026-11-15T11:00:00+00:00","budget":"epsilon=2 delta=1/1000000","dataset":"d","kind":"register",'
+    '"neighbours":"replace","rule":"sum","unit":"person","v":2,"version":"1"}',
+    '{"after":{"answers":0,"charges":1,"spent":{"answers":2,"delta":"0","epsilon":"1","exp_epsilon":"1","squares":"1/2"},'
+    '"version":"1"},"again":false,"answers":2,"at":"2026-11-15T11:00:01+00:00","boundary":"balanced","by":"ann","dataset":"d",'
+    '"key":"70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"charge",'
+    '"notion":"epsilon=1/2 delta=0","question":"q","v":2,"version":"1"}',
+    '{"at":"2026-11-14T09:00:00+00:00","before":"2026-11-15T11:00:01+00:00","by":"owner","dataset":"","kind":"clock","v":2}',
+    '{"after":{"answers":1,"charges":1,"spent":{"answers":2,"delta":"0","epsilon":"1","exp_epsilon":"1","squares":"1/2"},'
+    '"version":"1"},"answer":[true,false],"at":"2026-11-15T11:00:02+00:00","charge":2,"dataset":"d","key":"'
+    '70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"answer","v":2}',
+]
+
+
+def rows_of(texts: list[str]) -> list[Row]:
+    """Texts as they are chained, by the rule in docs/ledger.md."""
+    rows, previous = [], ""
+    for seq, text in enumerate(texts, 1):
+        body = json.loads(text)
+        previous = sha256(f"{previous}\n{seq}\n{text}".encode()).hexdigest()
+        rows.append(Row(seq, body["dataset"], body["kind"], body.get("key", ""), text, previous))
+    return rows
+
+
+def stored(path: Path, texts: list[str]) -> Path:
+    store = open_store(path)
+    with store.writing(create=True) as entries:
+        for row in rows_of(texts):
+            entries.append(row)
+    store.close()
+    return path
+
+
+def first_version(definitions: list[str], budget: str = "epsilon=1 delta=0") -> list[str]:
+    """What version 1 wrote for one answered charge at each definition, whether or not it should have."""
+    tally: dict[str, int] = {}
+    common = {"dataset": "d", "v": 1, "at": "2026-11-15T11:00:00+00:00"}
+    start = {"kind": "register", "budget": budget, "rule": "sum", "version": "1", **ABOUT, **common}
+    bodies: list[dict[str, Any]] = [{**start, "after": {"version": "1", "tally": {}, "charges": 0, "answers": 0}}]
+    for i, each in enumerate(definitions):
+        sold = {"question": f"q{i}", "notion": each, "boundary": "balanced", "answers": 1}
+        key = key_of("d", "1", sold, ("person", "replace"))
+        tally = {**tally, each: tally.get(each, 0) + 1}
+        after = {"version": "1", "tally": tally, "charges": i + 1, "answers": i}
+        bodies.append({"kind": "charge", "version": "1", **sold, "key": key, "again": False, **common, "after": after})
+        answer = {"kind": "answer", "key": key, "charge": len(bodies), "answer": 1, **common}
+        bodies.append({**answer, "after": {**after, "answers": i + 1}})
+    return [canonical(body) for body in bodies]

@@ -1,0 +1,179 @@
+"""Table questions from SQL to level, on the engine, against brute force over all small tables, and against plain SQL."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_questions import CASES, NO, UNIT_CASES, YES
+from small_tables import BOTH, P, Person, levels, table
+
+from duotone import ApproxDP
+from duotone.questions import Neighbours, verify
+from duotone.tables.ask import prepare
+
+
+@dataclass(frozen=True)
+class OnTheEngine:
+    """The question as brute force sees it: truth by plain Python, level by the engine."""
+
+    reference: Callable[[Sequence[Person]], bool]
+    known: dict[tuple[Person, ...], float]
+    neighbours: Neighbours
+
+    def truth(self, people: Sequence[Person]) -> bool:
+        return self.reference(people)
+
+    def level(self, people: Sequence[Person]) -> float:
+        return self.known[tuple(people)]
+
+
+def check(sql: str, reference: Callable[[Sequence[Person]], bool], domain: Sequence[Person], neighbours: Neighbours,
+          *, people: int = 3, reach: int = 3, **options: Any) -> None:  # fmt: skip
+    most = people + (reach if neighbours == "add-remove" else 0)
+    datasets = [d for n in range(most + 1) for d in itertools.combinations_with_replacement(domain, n)]
+    prepared = prepare(table(datasets), sql, P, neighbours=neighbours, **options)
+    of_datasets = levels(prepared, len(datasets))
+    question = OnTheEngine(reference, dict(zip(datasets, of_datasets, strict=True)), neighbours)
+    verdict = verify(question, domain, people=people, reach=min(reach, 5))
+    assert verdict.private, (sql, verdict.counterexample, [question.level(d) for d in verdict.counterexample or ()])
+    assert (prepared.basis == "safe bound") == is_bound(sql, "max_rows" in options), sql
+    if prepared.basis == "exact distance":
+        assert verdict.exact, (sql, verdict.counterexample, [question.level(d) for d in verdict.counterexample or ()])
+
+
+def is_bound(sql: str, several: bool) -> bool:
+    """Which questions are known by a bound only: combinations, ratios that are to be large, and counts that are compared for
+    equality with each other, or stepped over by someone with several rows."""
+    if sql in SIMPLE:
+        return False
+    if "mode(v) <>" in sql:  # and somebody there
+        return True
+    ratio = "/" in sql and f"{YES} / {NO}" in sql and any(f" {sign} " in sql for sign in (">", ">="))
+    return " and " in sql or " or " in sql or ratio or sql in EQUAL or (" = 2" in sql and several)
+
+
+SIMPLE = ["count(*) between 0 and 2", "count(*) >= 0 and count(*) > 2", "count(*) < 0 or count(*) > 2"]
+SIMPLE += [f"{YES} / {NO} {limit}" for limit in (">= 0", "> -1", ">= -1")]
+"""Combinations of which one part alone can change."""
+EQUAL = [
+    f"{YES} = {NO}",
+    f"2 * {YES} = 4",
+    f"not {YES} / {NO} <= 1 and count(*) > 0",
+    f"1 < {YES} / {NO}",
+    f"-{YES} / {NO} < -1",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize(("sql", "reference", "domain", "options"), CASES, ids=[case[0] for case in CASES])
+def test_every_atom_against_brute_force(
+    sql: str, reference: Any, domain: list[Person], options: dict[str, Any], neighbours: Neighbours
+) -> None:
+    wide = len(domain) >= 5
+    check(sql, reference, domain, neighbours, people=4 if wide else 5, reach=2 if wide else 3, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize(
+    ("sql", "reference", "domain", "options"), UNIT_CASES, ids=[f"{case[0]} {case[3]}" for case in UNIT_CASES]
+)
+def test_every_atom_with_units_against_brute_force(
+    sql: str, reference: Any, domain: list[Person], options: dict[str, Any], neighbours: Neighbours
+) -> None:
+    check(sql, reference, domain, neighbours, people=2 if len(domain) > 6 else 3, reach=2, unit="u", **options)
+
+
+people = st.lists(
+    st.tuples(st.tuples(st.sampled_from(["A", "B", "Y", "N", None]), st.one_of(st.none(), st.integers(-9, 9)))), max_size=25
+)
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("count(*) filter (where v = 'Y') > count(*) filter (where v = 'N')", {}),
+    ("avg(x) > 1/3", {"bounds": {"x": (-4, 6)}}),
+    ("sum(x) <= 7", {"bounds": {"x": (-4, 6)}}),
+    ("avg(x) filter (where v = 'A') - avg(x) filter (where v = 'B') >= 1", {"bounds": {"x": (-4, 6)}}),
+    ("mode(v) = 'A'", {}),
+    ("2 * sum(x) - 3 * count(*) filter (where v = 'Y') > 1", {"bounds": {"x": (-4, 6)}}),
+    ("quantile(x, 0.8) >= 2 and not bool_or(v = 'N')", {}),
+]
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(people, st.sampled_from(ASKED), st.sampled_from(BOTH), st.booleans())
+def test_one_table_and_many_have_the_same_levels(
+    rows: list[Person], asked: tuple[str, dict[str, Any]], neighbours: Neighbours, units: bool
+) -> None:
+    """The plan for a whole table against the plan by group, which brute force has checked; and against other engines' plan."""
+    sql, options = asked
+    added_up = re.match(r"count|sum|2 \*|bool|avg\(v", sql) is not None
+    options = options | ({"unit": "u", "per_unit": None if added_up else "max"} if units else {})
+    for privacy in (P, ApproxDP(2, "1e-2")):  # the latter fetches no more than 5 from each end
+        prepared = prepare(table([rows]), sql, privacy, neighbours=neighbours, **options)
+        alone = levels(prepared, 1, by=None)
+        portable = dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, embedded=False))
+        assert levels(portable, 1, by=None) == alone
+        if rows:
+            assert alone == levels(prepared, 1) == levels(portable, 1)
+
+
+@pytest.mark.slow
+@given(people, st.sampled_from(["avg(x) > 1/3", "sum(x) > 2", "count(*) >= 3", "median(x) < 2"]), st.sampled_from(BOTH))
+@settings(max_examples=30, deadline=None)
+def test_only_the_mechanisms_levels_are_looked_at(rows: list[Person], sql: str, neighbours: Neighbours) -> None:
+    """Levels from few fetched people agree with those from many, as far as the mechanism tells them apart."""
+    each = []
+    for privacy in (ApproxDP(2, "1e-1"), ApproxDP("0.5", "1e-9")):
+        prepared = prepare(table([rows]), sql, privacy, neighbours=neighbours, bounds={"x": (-4, 6)})
+        each.append(levels(prepared, 1, by=None)[0])
+    reach = len(prepare(table([rows]), sql, ApproxDP(2, "1e-1"), bounds={"x": (-4, 6)}).table.blue)
+    assert np.clip(each[0], -reach - 1, reach) == np.clip(each[1], -reach - 1, reach)
+
+
+FLOATS = ("- avg(x > 0)", "1e-200")
+"""Where plain SQL is off by the last bits."""
+PLAIN = [c for c in CASES if not any(word in c[0] for word in ("median", "quantile", "mode", "not ", *FLOATS))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sql", "domain", "options"), [(c[0], c[2], c[3]) for c in PLAIN], ids=[c[0] for c in PLAIN])
+def test_truth_is_what_plain_sql_says(sql: str, domain: list[Person], options: dict[str, Any]) -> None:
+    """The question itself, asked of DuckDB about the clipped table; where it is null, the answer is no."""
+    datasets = [d for n in range(1, 5) for d in itertools.combinations_with_replacement(domain, n)]
+    content = table(datasets)
+    low, high = options.get("bounds", {"x": (-99, 99)})["x"]
+    with prepare(content, sql, P, **options) as prepared:
+        truths = [level >= 0 for level in levels(prepared, len(datasets))]
+    head, _, rest = sql.removeprefix("select ").partition(" from t")
+    with duckdb.connect() as connection:
+        connection.register("content", content)
+        connection.execute("set ieee_floating_point_ops = false")
+        connection.execute("set error_on_division_by_zero = false")  # what is divided by 0 is null
+        head = re.sub(r"avg\((v = 'Y'|x > 0)\)", r"avg((\1)::int)", head)
+        clip = f"select d, v, case when x is not null then greatest(least(x, {high}), {low}) end as x from content"
+        query = f"with t as ({clip}) select d, coalesce({head}, false) from t {rest} group by d"
+        said = dict(connection.execute(query).fetchall())
+    nobody = "from t" in sql  # a group without a row in where does not come back
+    assert len(said) == len(datasets) or nobody
+    assert truths == [said.get(d, False) for d in range(len(datasets))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sql", [case[0] for case in CASES if "from t" not in case[0]])
+def test_every_question_has_an_answer_on_every_table(sql: str) -> None:
+    empty = table([[]])
+    for content in (empty, table([[((None, None),)]]), table([[((None, None),)] * 30]), table([[(("A", 1),)]])):
+        for neighbours in BOTH:
+            reply = prepare(content, sql, P, bounds={"x": (-2, 3)}, neighbours=neighbours).release()
+            assert reply.answers.keys() == {()}

@@ -1,0 +1,162 @@
+"""Values at their edges: numbers, grids, dates, columns of CSV files, and what one row can add up to."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from small_questions import of
+from small_tables import P, level, levels
+
+from duotone.tables.ask import prepare
+
+
+def test_edges_of_numbers() -> None:
+    big, least = 2**63 - 1, -(2**63)
+    ints = pa.table({"x": pa.array([big] * 3 + [least] * 3 + [None, 0], pa.int64())})
+    wide = {"x": (-(2**62) + 1, 2**62 - 1)}
+    assert level(ints, "sum(x) >= 0", bounds=wide) == 0
+    assert level(ints, "sum(x) > 0", bounds=wide) == -1
+    assert level(ints, "avg(x) >= 0", bounds=wide) == 0
+    assert level(ints, f"count(*) filter (where x = {big}) >= 3") == 0
+    assert level(ints, f"count(*) filter (where x > -{big * 10}) >= 7") == 0
+    assert level(ints, "count(*) filter (where x <> 1/2) >= 7") == 0
+    assert level(ints, "count(*) filter (where x < 1/2) = 4") == 0
+    grouped = pa.table({"x": pa.array([big] * 3 + [least] * 2, pa.int64()), "u": [1] * 5})
+    assert level(grouped, "sum(x) > 0", bounds=wide, unit="u") == 0
+    floats = pa.table({"x": [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, None, 0.3]})
+    assert level(floats, "count(x) = 7") == -1  # NaN counts as null
+    assert level(floats, "count(x) = 6") == 0
+    assert level(floats, "sum(x) > 0", bounds={"x": (-1, 1)}) == 0
+    assert level(floats, "max(x) > 1e300") == 1
+    assert level(floats, "min(x) < -1e300") == 1
+    small = pa.table({"x": pa.array([100] * 9, pa.int8()), "d": pa.array([Decimal("9.99")] * 9, pa.decimal128(38, 2))})
+    assert level(small, "sum(x) >= 900", bounds={"x": (-1000, 1000)}) == 0
+    assert level(small, "sum(x) >= 90", bounds={"x": (0, 1000, 100)}) == 8
+    assert level(small, "avg(d) >= 9.99", bounds={"d": (0, 100, "0.01")}) == 0
+    assert level(small, "avg(d) > 9.99", bounds={"d": (0, 100, "0.01")}) == -1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["avg", "sum", "min", "max"])
+@pytest.mark.parametrize("name", ["median", "min", "max", "avg"])
+def test_limits_on_a_grid_are_as_written(how: str, name: str) -> None:
+    """Tenths have no float, and limits in tenths are met by values in tenths all the same."""
+    for tenths in itertools.chain.from_iterable(itertools.combinations_with_replacement((2, 3, 4), n) for n in (1, 3)):
+        content = pa.table({"x": [t / 10 for t in tenths], "u": range(len(tenths))})
+        exact = [Fraction(t, 10) for t in tenths]
+        value = {"median": sorted(exact)[(len(exact) - 1) // 2], "min": min(exact), "max": max(exact), "avg": mean_of(exact)}[
+            name
+        ]
+        for sign in (">", ">=", "<", "<="):
+            options = {"unit": "u", "per_unit": how, "bounds": {"x": (0, 1, "0.1")}}
+            assert (level(content, f"{name}(x) {sign} 0.3", **options) >= 0) == of(sign)(value, Fraction(3, 10)), (tenths, sign)
+
+
+def mean_of(numbers: Sequence[Fraction]) -> Fraction:
+    return sum(numbers, Fraction(0)) / len(numbers)
+
+
+def test_csv_columns_are_read_by_stated_rules(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(
+        'name,age,born,ok\n"Ann, B.",30,2000-01-02,true\nBob,x,never,false\nÇ\'é,,,\n# no remark,41.5,1980-12-31,true\nshort\n'
+        'Dee,50,1970-01-01,false,too,many\n"qu""ote",inf,nan,maybe\n'
+    )
+    for sql, expected in [
+        ("count(*) = 7", 0), ("count(age) = 5", 0), ("count(*) filter (where age > 35) = 3", 0), ("avg(age) > 40", 1),
+        ("count(*) filter (where year(born) = 1980) = 1", 0), ("count(*) filter (where born < date '1990-01-01') = 2", 0),
+        ("count(*) filter (where ok = true) = 2", 0), ("mode(name) = 'Bob'", -1),
+        ("count(*) filter (where name like 'A%') = 1", 0),
+        ("count(*) filter (where lower(name) = 'bob' or length(name) = 5) = 2", 0),
+    ]:  # fmt: skip
+        prepared = prepare(file, sql, P, bounds={"age": (0, 100)})
+        assert levels(prepared, 1, by=None) == [expected], sql
+
+
+def test_dates_times_and_booleans() -> None:
+    when = [datetime.datetime(2025, 1, 1, 12, 30), datetime.datetime(2024, 12, 31), None]
+    content = pa.table({"ts": when, "d": [w and w.date() for w in when], "b": [True, False, None], "v": [" Ab", "ab", ""]})
+    for sql in [
+        "count(*) filter (where ts >= timestamp '2025-01-01 12:30:00') = 1",
+        "count(*) filter (where ts > date '2025-01-01') = 1",
+        "count(*) filter (where ts < '2025-01-01') = 1", "count(*) filter (where d = '2024-12-31') = 1",
+        "max(d) > '2024-06-01'", "count(*) filter (where b) = 1", "count(*) filter (where not b) = 1", "avg(b) >= 1/2",
+        "count(*) filter (where extract(month from ts) = 12 and day(d) = 31) = 1", "count(*) filter (where trim(v) = 'Ab') = 1",
+        "count(*) filter (where upper(v) = 'AB') = 1", "count(*) filter (where v = '') = 1", "bool_or(b)",
+        "min(ts) < '2025-01-01'",
+        "count(*) filter (where b is null and ts is null) = 1", "count(*) filter (where v in ('ab', '')) = 2",
+    ]:  # fmt: skip
+        assert level(content, sql) >= 0, sql
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "line", ['"q', '"q\\nz",1', "q\\rz,1", '"q,1', 'q,"1', ' "q,1', "\\xff\\xfe,1", "\\x00,\\x01,5", "a" * 10**5, ""]
+)
+@pytest.mark.parametrize("place", [0, 5, 40])
+def test_a_line_of_a_csv_file_changes_no_other(tmp_path: Path, line: str, place: int) -> None:
+    """A line that is broken in any way is at most as many rows as it has line ends, wherever it stands."""
+    lines = [f"p{i},{i}".encode() for i in range(40)]
+    broken = line.encode().decode("unicode_escape").encode("latin-1")
+    without, file = tmp_path / "a.csv", tmp_path / "b.csv"
+    without.write_bytes(b"u,x\n" + b"\n".join(lines) + b"\n")
+    file.write_bytes(b"u,x\n" + b"\n".join([*lines[:place], broken, *lines[place:]]) + b"\n")
+    most = len(broken.splitlines()) or 1
+    for sql in ("count(*) >= 30", "sum(x) >= 400", "count(*) filter (where u = 'p7') >= 1"):
+        first, second = (levels(prepare(f, sql, P, bounds={"x": (0, 40, 1)}), 1, by=None)[0] for f in (without, file))
+        assert abs(first - second) <= most
+
+
+def test_values_never_leave_their_bounds() -> None:
+    """What floats, narrow integers and averages of a person round to stays within what a newcomer could have."""
+    edge = 2**51
+    floats = pa.table({"x": [float(edge - 1), edge - 0.5, float(edge), 1e300]})
+    assert level(floats, f"sum(x) > {4 * edge}", bounds={"x": (0, edge, 1)}) == -1
+    assert level(floats, f"sum(x) > {4 * edge - 2}", bounds={"x": (0, edge, 1)}) == 0
+    narrow = pa.table({"x": pa.array([100, -100, 4, 5], pa.int8())})
+    assert level(narrow, "sum(x) >= 10", bounds={"x": (-100, 100, 10)}) == 0  # 5 is rounded up to 10
+    many = pa.table({"x": pa.array([2**51] * 9, pa.int64()), "u": [1] * 9})
+    assert level(many, f"avg(x) >= {2**51}", bounds={"x": (-(2**51), 2**51)}, unit="u", per_unit="avg") == 0
+    far = pa.table({"t": pa.array([2**62, -(2**62), 0, None], pa.timestamp("ms")), "x": [1] * 4})
+    assert level(far, "count(*) filter (where t < '2020-01-01 00:00:00') = 1") == 0  # those out of range are null
+    assert level(far, "count(*) filter (where year(t) = 1970) = 1") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "second", "kind", "value"),
+    [
+        ("y = 0.1", "y = 0.10000000000000000001", pa.float64(), 0.1),
+        ("y > 1e-300", "y < 2e-300", pa.float64(), 1.5e-300),
+        ("y > '9999-12-31'", "y > '9999-12-30'", pa.date32(), 10**8),
+        ("y > '2020-01-01 00:00:00'", "y < '2020-01-01 00:00:00.000001'", pa.timestamp("ns"), 1577836800000000500),
+    ],
+)
+def test_a_row_never_scores_more_than_it_is_thought_to(first: str, second: str, kind: Any, value: Any) -> None:
+    sql = f"1000 * count(*) filter (where {first}) + 1000 * count(*) filter (where {second}) + sum(x) >= 2000"
+    empty, one = (pa.table({"y": pa.array(rows, kind), "x": np.zeros(len(rows))}) for rows in ([], [value]))
+    assert abs(level(empty, sql, bounds={"x": (0, 100)}) - level(one, sql, bounds={"x": (0, 100)})) <= 1
+
+
+def test_what_stands_in_a_condition_too_is_a_safe_bound() -> None:
+    content = pa.table({"x": [10, 10, 10, 10], "v": ["A"] * 4, "u": list("abcd")})
+    for sql, basis in [
+        ("avg(x) filter (where x > 5) > 6", "safe bound"), ("min(x) filter (where x > 5) > 3", "safe bound"),
+        ("mode(v) filter (where v = 'A') = 'A'", "safe bound"),
+        ("count(*) filter (where v = 'a' and v like 'b%') > 1", "safe bound"),
+        ("avg(x) filter (where v = 'A') > 6", "exact distance"),
+        ("count(*) filter (where x > 5 and x < 9) > 6", "exact distance"),
+        ("avg(x) filter (where x is not null) > 6", "exact distance"),
+    ]:  # fmt: skip
+        assert prepare(content, sql, P, bounds={"x": (0, 10)}).basis == basis, sql
+    assert prepare(content, "count(*) filter (where u = 'bob') >= 2", P, unit="u").basis == "safe bound"

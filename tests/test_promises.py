@@ -1,0 +1,111 @@
+"""Numbers that the pages promise, and that no other test holds. (Times and rates: benchmarks/.)"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sqlite3
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from adversary import edges, worst
+from ledgers import ask, register
+from memory import peak
+
+from duotone import ApproxDP, ColouredGraph, TruthTable, balanced, open_ledger
+from duotone.graphs import families, truth_table
+from duotone.ledger import entries, loss_distributions, privacy_filters, sums
+from duotone.ledger.loss_distributions import pair_of
+from duotone.line.table import line_table
+from duotone.privacy import approx_dp
+from duotone.release import certificate, certificate_numbers
+from duotone.tables.comparisons import difference
+from duotone.tables.engines import csv, query, results
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence", "value"),
+    [
+        ("limits", "at most 2,000 are allowed under add-remove, 1,000 under replace", difference.MOST_LEVELS.values()),
+        ("limits", "at most {:,} answers", [loss_distributions.MOST]),
+        ("limits", "end at {} voters", [truth_table.MOST_VOTERS]),
+        ("limits", "ε above {}", [approx_dp.LARGEST_EPSILON]),
+        ("ledger", "at most {:,} characters each", [privacy_filters.LONGEST]),
+        ("ledger", "a name or label {}", [entries.LONGEST_LABEL]),
+        ("ledger", "an answer {:,}", [entries.LONGEST_ANSWER]),
+        ("ledger", "at most {:,} bits above", [sums.EXACT]),
+        ("certificates", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
+        ("certificates", "({:,} for `epsilon`)", [certificate.LONGEST_EPSILON]),
+        ("reading", "longer than {:,} bytes", [csv.LONGEST]),
+        ("reading", "of more than {:,} characters", [query.LONGEST]),
+        ("engines", "more than {:,} people from each end", [results.MOST_ENDS]),
+    ],
+)
+def test_limits_are_those_of_the_code(page: str, sentence: str, value: Sequence[int]) -> None:
+    text = " ".join((DOCS / f"{page}.md").read_text().split())
+    assert sentence.format(*value) in text
+    assert "{" in sentence or list(value) == [2000, 1000]
+
+
+@pytest.mark.slow
+def test_how_large_a_family_and_a_truth_table_are() -> None:
+    """Two million datasets; 32 voters in 4.5 GiB."""
+    assert 2e6 < families.LARGEST < 2.2e6
+    TruthTable.from_weights([1, 2], 2).levels()  # imported and compiled
+    held, _ = peak(lambda: TruthTable.from_weights(range(1, 23), 120).levels())
+    assert held / 2**22 * 2**32 < 4.6 * 2**30
+
+
+def test_a_graph_takes_some_nine_bytes_an_edge() -> None:
+    pairs = np.random.default_rng(1).integers(0, 20_000, (80_000, 2))
+    graph = ColouredGraph.from_arrays(pairs[pairs[:, 0] != pairs[:, 1]], np.arange(20_000) < 100)
+    arrays = graph.indptr.nbytes + graph.indices.nbytes + graph.blue.nbytes
+    assert 8 < arrays / (len(graph.indices) / 2) < 9.5
+
+
+@pytest.mark.slow
+def test_the_price_of_dominating_pairs() -> None:
+    """docs/ledger.md: 12 answers under ε = ln 2, δ = 0.1, at e^ε = 4."""
+    tenth = ApproxDP(exp_epsilon=2, delta="1/10")
+    line = [Fraction(balanced(tenth).yes(level)) for level in range(-4, 4)]
+    one = loss_distributions.losses(pair_of(line_table(balanced(tenth))), tenth.epsilon)
+    by_pair = loss_distributions.composed(one, 12).delta(math.log(4))
+    assert f"{by_pair:.3f} {float(worst(edges(line), 12, Fraction(4))):.3f}" == "0.875 0.791"
+    assert "δ is 0.875 by the pair and 0.791 for the worst such adversary" in (DOCS / "ledger.md").read_text()
+
+
+@pytest.mark.slow
+def test_a_question_reads_the_same_few_entries_in_a_ledger_of_any_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many reads after twenty charges as after one; each finds its entries by an index, or is about the last one."""
+    statements: list[str] = []
+    connect = sqlite3.connect
+
+    def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **options)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    file, counts = tmp_path / "ledger", set()
+    with open_ledger(file) as opened:
+        register(opened, ApproxDP(100))
+        ask(opened, "first")
+        for i in range(20):
+            statements.clear()
+            ask(opened, f"question {i}")
+            reads = [s for s in statements if s.startswith("SELECT") and "duotone_entries" in s]
+            counts.add(len(reads))
+    assert reads
+    assert counts == {len(reads)}
+    with contextlib.closing(connect(file)) as connection:
+        for statement in reads:
+            plan = " ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}"))
+            assert "SEARCH" in plan or statement.endswith("duotone_entries ORDER BY seq DESC LIMIT 1"), (statement, plan)
