@@ -123,7 +123,7 @@ def everything(source: Source) -> dict[str, Any]:
     by_question["rows by group"] = levels(source, ["sum(big) > 7", "median(x) > 3", "mode(b) = true"], ("g", "day"))
     edges = {"big": (-(2**62 - 1), 2**62 - 1), "x": (0, 1)}
     by_question["edges"] = levels(source, ["sum(big) > 1000"], bounds=edges)
-    by_question["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u")
+    by_question["edges, people"] = levels(source, ["sum(big) > 1000"], bounds=edges, unit="u", max_rows=1)
     grid = {"x": (0, 8), "big": (-(10**15), 10**15, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
     coarse = ["avg(big) >= -1/3", "avg(f) > 1", "avg(i) > 100000"]
     by_question["coarse"] = levels(source, coarse, bounds=grid)

@@ -42,7 +42,7 @@ def main(url: str, parquet: str, started: str) -> None:
 
 def some(source: Any) -> dict[Any, Any]:
     """A few plans: the rest is the same code as on one machine."""
-    return engine_cases.levels(source, [*engine_cases.COUNTS, "sum(big) > 1000"], ("g",), unit="u", most=2)
+    return engine_cases.levels(source, [*engine_cases.COUNTS, "sum(big) > 1000"], ("g",), unit="u", max_rows=1, most=2)
 
 
 if __name__ == "__main__":

@@ -198,26 +198,27 @@ def reduced(people: Sequence[Person], how: str, arm: str | None = None) -> list[
     by_person = []
     for person in people:
         own = [min(max(x, 0), 3) for v, x in person if x is not None and arm in (None, v)]
-        if own and (arm is None or len({v for v, _ in person} & {"A", "B"}) == 1):
+        if own:
             average = sum(own) // len(own)
             by_person.append({"avg": average, "sum": min(sum(own), 3), "min": min(own), "max": max(own)}[how])
     return by_person
 
 
 UNIT_CASES: list[tuple[str, Callable[[Sequence[Person]], bool], list[Person], dict[str, Any]]] = [
-    ("count(*) > 2", lambda p: len(p) > 2, VOTERS, {}),
+    ("count(*) > 2", lambda p: len(p) > 2, VOTERS, {"max_rows": 1}),
     ("count(*) > 2", lambda p: clipped(map(len, p), 0, 2) > 2, VOTERS, {"max_rows": 2}),
     ("count(*) = 2", lambda p: clipped(map(len, p), 0, 2) == 2, VOTERS, {"max_rows": 2}),
     ("count(distinct u) >= 2", lambda p: len(p) >= 2, VOTERS, {"max_rows": 5}),
     ("count(distinct u) filter (where v = 'Y') > count(distinct u) filter (where v = 'N')",
      lambda p: sum("Y" in dict(person) for person in p) > sum("N" in dict(person) for person in p), VOTERS, {}),
     ("count(*) filter (where v = 'Y') > count(*) filter (where v = 'N')",
-     lambda p: clipped(map(balance, p), -1, 1) > 0, VOTERS, {}),
+     lambda p: clipped(map(balance, p), -1, 1) > 0, VOTERS, {"max_rows": 1}),
     ("count(*) filter (where v = 'Y') > count(*) filter (where v = 'N')",
      lambda p: clipped(map(balance, p), -2, 2) > 0, VOTERS, {"max_rows": 2}),
-    ("avg(v = 'Y') >= 1/2", lambda p: bool(p) and clipped(map(balance, p), -1, 1) >= 0, VOTERS, {}),
-    ("sum(x) > 3", lambda p: clipped((sum(values([q])) for q in p), 0, 3) > 3, EARNERS, {"bounds": TO3}),
-    ("avg(x) > 1", lambda p: clipped((sum(v - 1 for v in values([q])) for q in p), -1, 2) > 0, EARNERS, {"bounds": TO3}),
+    ("avg(v = 'Y') >= 1/2", lambda p: bool(p) and clipped(map(balance, p), -1, 1) >= 0, VOTERS, {"max_rows": 1}),
+    ("sum(x) > 3", lambda p: clipped((sum(values([q])) for q in p), 0, 3) > 3, EARNERS, {"bounds": TO3, "max_rows": 1}),
+    ("avg(x) > 1", lambda p: clipped((sum(v - 1 for v in values([q])) for q in p), -1, 2) > 0, EARNERS,
+     {"bounds": TO3, "max_rows": 1}),
     ("avg(x) <= 1", lambda p: bool(values(p)) and clipped((sum(1 - v for v in values([q])) for q in p), -4, 2) >= 0, EARNERS,
      {"bounds": TO3, "max_rows": 2}),
     *(
@@ -232,9 +233,10 @@ UNIT_CASES: list[tuple[str, Callable[[Sequence[Person]], bool], list[Person], di
         for name, f in [("median(x)", lambda v: lower_quantile(v, HALF)), ("min(x)", min), ("max(x)", max)]
     ),
     ("mode(v) = 'Y'", lambda p: leads([(min(q),) for q in p], "Y"), VOTERS, {"per_unit": "min"}),
-    (f"{YES} / {NO} < 2", lambda p: clipped((2 * no(q) - yes(q) for q in p), -1, 2) > 0, VOTERS, {}),
+    (f"{YES} / {NO} < 2", lambda p: clipped((2 * no(q) - yes(q) for q in p), -1, 2) > 0, VOTERS, {"max_rows": 1}),
     (f"{YES} / {NO} <= 2", lambda p: bool(p) and clipped((2 * no(q) - yes(q) for q in p), -2, 4) >= 0, VOTERS, {"max_rows": 2}),
-    (f"{YES} / {NO} > 1/2", lambda p: clipped((2 * yes(q) - no(q) for q in p), -1, 2) > 0 and any(map(no, p)), VOTERS, {}),
+    (f"{YES} / {NO} > 1/2", lambda p: clipped((2 * yes(q) - no(q) for q in p), -1, 2) > 0 and any(map(no, p)), VOTERS,
+     {"max_rows": 1}),
     *(
         ("avg(x) filter (where v = 'A') > avg(x) filter (where v = 'B')",
          lambda p, h=how: bool(a := reduced(p, h, "A")) and bool(b := reduced(p, h, "B")) and mean(a) > mean(b), PATIENTS,

@@ -60,7 +60,7 @@ def test_what_changes_an_answer_is_another_question() -> None:
         prepare(TABLE, "avg(x) > 0", EACH, bounds=bounds, unit="who", per_unit="max").normal,
         prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds).normal,
         prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, groups=[("Ely",)]).normal,
-        prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, unit="who", max_groups=2).normal,
+        prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, unit="who", max_rows=1, max_groups=2).normal,
         prepare_groups(TABLE, ["town"], EACH).normal,
     ]
     assert len(set(normals)) == len(normals)
@@ -86,7 +86,7 @@ def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
     assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).cost.answers == 3
     assert ledger.statement("t").left == "epsilon 1, delta 9.8e-05"
     with pytest.raises(DuotoneError, match="registered with unit row, and the question has who"):
-        prepare(TABLE, question, EACH, unit="who").charge(ledger, "t")
+        prepare(TABLE, question, EACH, unit="who", max_rows=1).charge(ledger, "t")
     with pytest.raises(DuotoneError, match="add-remove, and the question has replace"):
         prepare(TABLE, "count(*) > 1", EACH, neighbours="replace").charge(ledger, "t")
 
@@ -130,7 +130,7 @@ def test_the_command_charges(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_what_could_be_mistaken_is_refused_or_told_apart(ledger: Ledger) -> None:
     rows = pa.table({"row": [1, 2], "x": [1, 1]})
     with pytest.raises(DuotoneError, match="rename the column that names a person"):
-        prepare(rows, "count(*) > 1", EACH, unit="row").charge(ledger, "t")
+        prepare(rows, "count(*) > 1", EACH, unit="row", max_rows=1).charge(ledger, "t")
     with pytest.raises(DuotoneError, match="a data frame has no name"):
         prepare(rows, "count(*) > 1", EACH).charge(ledger)
     named = prepare(TABLE, "count(*) > 10", EACH)

@@ -59,7 +59,7 @@ def ask(
     neighbours: Annotated[
         str, typer.Option(metavar="add-remove|replace", help="How neighbouring tables differ.")
     ] = "add-remove",
-    max_rows: Annotated[int, typer.Option(metavar="M", help="As how many rows a person counts at most.")] = 1,
+    max_rows: Annotated[int | None, typer.Option(metavar="M", help="As how many rows a person counts at most.")] = None,
     per_unit: Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")] = None,
     groups: Annotated[
         Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")

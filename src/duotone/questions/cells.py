@@ -67,8 +67,16 @@ def require_few(cells: int, reach: int) -> None:
         )
 
 
-def cells_level(counts: Sequence[int], asked: Callable[[Counts], NDArray[np.bool_]], reach: int, outside: int | None) -> int:
+def cells_level(
+    counts: Sequence[int],
+    asked: Callable[[Counts], NDArray[np.bool_]],
+    reach: int,
+    outside: int | None,
+    *,
+    somewhere: bool = False,
+) -> int:
     """The level, up to `reach` changes; `outside` is how many people are in none of the cells, or None under add-remove.
+    With `somewhere`, everybody is in one of them.
 
     Tables are looked at by how much the first cell changes, by little first.
     """
@@ -82,7 +90,8 @@ def cells_level(counts: Sequence[int], asked: Callable[[Counts], NDArray[np.bool
         changes = _changes(steps, outside)
         near = (changes > 0) & (changes < turns) & (here + steps >= 0).all(axis=1)
         if outside is not None:
-            near &= steps.sum(axis=1) <= outside
+            joined = steps.sum(axis=1)
+            near &= joined == 0 if somewhere else joined <= outside
         changes, tables = changes[near], here + steps[near]
         if len(tables):
             turns = min(turns, int(changes[asked(tables) != yes].min(initial=turns)))

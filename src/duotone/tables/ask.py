@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     unit: str | None
     bounds: Mapping[str, Sequence[Given] | Bounds] | None
     neighbours: Neighbours
-    max_rows: int
+    max_rows: int | None
     per_unit: Reduction | None
     groups: Sequence[Sequence[Any]] | None
     max_groups: int
@@ -69,8 +69,8 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     with closed_on_error(source.close):
         declared = Declared(
             unit,
-            column_bounds(options.get("bounds") or {}),
-            options.get("max_rows", 1),
+            column_bounds(options.get("bounds") or {}, source.columns),
+            options.get("max_rows"),
             options.get("per_unit"),
             options.get("neighbours", "add-remove"),
         )

@@ -57,7 +57,7 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> C
         raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
     tree, comparisons = made
     require_reach(c.requests for c in comparisons)  # which no engine finds out before it has read rows
-    one = declared.max_rows == 1  # who counts for more steps over a count that is asked for exactly
+    one = declared.max_rows in (None, 1)  # who counts for more steps over a count that is asked for exactly
     return Compiled(tree, comparisons, rows, _exact(tree, iter(comparisons), one))
 
 

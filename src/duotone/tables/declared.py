@@ -12,6 +12,7 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.engines import Source
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.read_question import value_name
 from duotone.tables.sql.scoring import Bounds
 
 Key = tuple[Any, ...]
@@ -28,13 +29,13 @@ class Declared:
 
     unit: str | None = None
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    max_rows: int = 1
+    max_rows: int | None = None
     per_unit: Reduction | None = None
     neighbours: Neighbours = "add-remove"
 
     def __post_init__(self) -> None:
         check_neighbours(self.neighbours)
-        if type(self.max_rows) is not int or not 1 <= self.max_rows < MOST:
+        if self.max_rows is not None and (type(self.max_rows) is not int or not 1 <= self.max_rows < MOST):
             raise DuotoneError(
                 f"the rows of one person that count must be a whole number from 1 to {MOST - 1}, got {self.max_rows}"
             )
@@ -42,7 +43,7 @@ class Declared:
             raise DuotoneError(f"a person's rows are reduced by avg, sum, min or max, got {self.per_unit}")
         if not isinstance(self.unit, str | None):
             raise DuotoneError(f"the unit is the name of one column, got {type(self.unit).__name__}")
-        if self.unit is None and (self.max_rows != 1 or self.per_unit is not None):
+        if self.unit is None and not (self.max_rows is None and self.per_unit is None):
             raise DuotoneError("without a unit each row is a person: name the column that tells persons apart")
 
     @property
@@ -51,17 +52,19 @@ class Declared:
         return self.neighbours == "replace"
 
     def check(self, source: Source) -> None:
-        """Refuse columns that the table does not have, and a unit that cannot name a person."""
+        """Refuse a unit that cannot name a person."""
         if self.unit is not None:
             source.require_key(self.unit, "a person's name")
-        source.require(list(self.bounds))
 
 
-def column_bounds(bounds: object) -> Mapping[str, Bounds]:
-    """Bounds as they may be written, by column."""
-    if not isinstance(bounds, Mapping):
+def column_bounds(bounds: object, columns: Mapping[str, Kind]) -> Mapping[str, Bounds]:
+    """Bounds as they may be written, by column, or by what a question computes: {"price * amount": (0, 100)}."""
+    if not (isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)):
         raise DuotoneError("bounds are {column: (low, high)} or {column: (low, high, grid)}")
-    return {column: limits if isinstance(limits, Bounds) else _bounds(column, limits) for column, limits in bounds.items()}
+    named = {value_name(name, columns): limits for name, limits in bounds.items()}
+    if len(named) != len(bounds):
+        raise DuotoneError("two of the bounds are of the same values: give one pair for each")
+    return {name: limits if isinstance(limits, Bounds) else _bounds(name, limits) for name, limits in named.items()}
 
 
 def _bounds(column: str, limits: Any) -> Bounds:

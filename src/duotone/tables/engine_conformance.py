@@ -56,8 +56,8 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
     *((question, {"neighbours": "replace"}) for question in NUMBERS[:3]),
     ("sum(x) > 7", {"unit": "u", "max_rows": 2}),
     ("avg(f) > 1", {"unit": "u", "per_unit": "avg"}),
-    ("select g, avg(f) > 1 from t group by g", {"unit": "u", "max_groups": 2}),
-    ("select g, count(*) > 1 from t group by g", {"unit": "u", "max_groups": 1}),
+    ("select g, avg(f) > 1 from t group by g", {"unit": "u", "max_rows": 1, "max_groups": 2}),
+    ("select g, count(*) > 1 from t group by g", {"unit": "u", "max_rows": 1, "max_groups": 1}),
 ]
 _PASSED: WeakSet[Any] = WeakSet()
 

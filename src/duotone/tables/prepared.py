@@ -143,7 +143,9 @@ class Prepared:
         """Who counts as a person, in words."""
         if self.declared.unit is None:
             return "each row is a person"
-        rows = "" if self.declared.max_rows == 1 else f", with at most {self.declared.max_rows} rows"
+        many = self.declared.max_rows
+        rows = "" if many is None else f", counted as at most {many} row{'s' * (many > 1)}"
+        rows += "" if self.declared.per_unit is None else f", with the {self.declared.per_unit} of its rows"
         groups = f", in at most {self.most} groups" if self.by else ""
         return f"a person is a {self.declared.unit}{rows}{groups}"
 

@@ -52,7 +52,8 @@ def counts_comparison(atom: CountsComparison, declared: Declared, reach: int) ->
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         counts = np.stack([results["s"].counts[code] for code in codes], axis=1)
         outside = (people - counts.sum(axis=1)).tolist() if declared.replaced else [None] * len(people)
-        return np.array([cells_level(n, asked, reach, out) for n, out in zip(counts.tolist(), outside, strict=True)], float)
+        groups = zip(counts.tolist(), outside, strict=True)
+        return np.array([cells_level(n, asked, reach, out, somewhere=len(cells) == len(patterns)) for n, out in groups], float)
 
     exact = known and independent(declared, atom.counts, [])
     return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact)

@@ -16,7 +16,7 @@ from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.results import Request, Result
 from duotone.tables.sql.comparison import Settled
 from duotone.tables.sql.condition import Condition, Operand, both, columns_of
-from duotone.tables.sql.satisfiable import combinations
+from duotone.tables.sql.satisfiable import any_value, combinations
 from duotone.tables.sql.scoring import FLOAT_STEPS, Grid
 
 Array = NDArray[Any]
@@ -44,10 +44,11 @@ def possible(*conditions: Condition) -> bool:
 
 
 def independent(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
-    """Whether what is counted does not also stand in a condition, which might then rule out the far ends of its values."""
+    """Whether what is counted can have any value, and does not also stand in a condition, which might then rule out the far
+    ends of its values."""
     looked_at = set().union(*(columns_of(condition) for condition in conditions))
     aimed_at = {v.column for v in values if isinstance(v, Operand)} | ({declared.unit} if declared.unit else set())
-    return not looked_at & aimed_at
+    return not looked_at & aimed_at and all(any_value(v) for v in values if isinstance(v, Operand))
 
 
 def require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:

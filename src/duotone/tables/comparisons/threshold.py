@@ -75,6 +75,11 @@ def _contribution(
         shift = sum(w for w, _ in rest)
         columns = averaged(weight, shift, value, term.where, grids[value.column], declared.per_unit)
         return Contribution(columns, low, high, _tally(atom, scoring.possible))
+    if declared.max_rows is None:
+        raise DuotoneError(
+            f"with a unit, say as how many rows one {declared.unit} counts at most (max_rows)"
+            + (", or how its rows become one value (per_unit)" if one_value_each(atom) else "")
+        )
     return _several_rows(atom, scoring, grids, declared.max_rows)
 
 

@@ -59,6 +59,20 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
     return ParsedQuestion(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
 
 
+def value_name(text: str, columns: Columns) -> str:
+    """How a question writes a column, or a value computed from columns: what its bounds are declared for.
+
+    >>> value_name("Price*amount", {"price": "float", "amount": "integer"})
+    'price * amount'
+    """
+    if text in columns:
+        return text
+    select = parse(text)
+    if len(select.expressions) != 1 or any(select.args.get(clause) for clause in ("from_", "where", "group")):
+        raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")
+    return read_operand(select.expressions[0], columns).column
+
+
 def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
     group = select.args.get("group")
     if group is None:

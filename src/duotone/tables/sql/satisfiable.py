@@ -81,8 +81,13 @@ def _independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
     others = [leaf.value for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
     columns = [column for operand in (*times, *others) for column in columns_read(operand)]
     alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
-    known = all(operand.made is None or operand.made.function in ANY_VALUE for operand in (*times, *others))
+    known = all(map(any_value, (*times, *others)))
     return alone and known and len(columns) == len(set(columns))
+
+
+def any_value(operand: Operand) -> bool:
+    """Whether rows may have any value of it that a constant is compared with."""
+    return operand.made is None or operand.made.function in ANY_VALUE
 
 
 Numbered = int | tuple[str, list[Any]]

@@ -54,8 +54,12 @@ def parse(text: str) -> exp.Select:
         statements = [s for s in sqlglot.parse(text if SELECT.match(text) else f"select {text}", dialect="duckdb") if s]
         if len(statements) != 1 or not isinstance(statements[0], exp.Select):
             raise DuotoneError("a question is one select, or one yes/no expression")
-        _strict(statements[0], bare=not SELECT.match(text))
-        return statements[0]
+        select = statements[0]
+        for node in list(select.find_all(exp.Anonymous)):
+            if node.name.lower() == "mean" and len(node.expressions) == 1:
+                node.replace(exp.Avg(this=node.expressions[0]))
+        _strict(select, bare=not SELECT.match(text))
+        return select
     except (SqlglotError, UnicodeEncodeError):
         raise DuotoneError("the question is not SQL that can be read: check its brackets and quotes") from None
     finally:

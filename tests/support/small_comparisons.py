@@ -1,0 +1,126 @@
+"""Ratios, weighted averages, spreads, different values, arithmetic of counts and computed values: each with what it means in
+plain Python, the people it is asked about, and whether its levels are a bound only."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from small_questions import ARMS, ENDS, HALF, SOME, TO3, VALUES, VOTES, YES, alone, flat, leads, mean, of, values, votes
+from small_tables import Person
+
+Case = tuple[str, Callable[[Sequence[Person]], bool], list[Person], dict[str, Any], bool]
+A, B = (f"avg(x) filter (where v = '{arm}')" for arm in "AB")
+DIFFERENT = alone(*(("a", i) for i in range(6)), ("a", None))
+IN_BOUNDS = {"bounds": TO3}
+
+
+def arm(people: Sequence[Person], *arms: str) -> list[int]:
+    return [min(max(x, 0), 3) for v, x in flat(people) if v in arms and x is not None]
+
+
+def averages(rule: Callable[[Fraction, Fraction], bool]) -> Callable[[Sequence[Person]], bool]:
+    """Of arms A and B: with nobody in one of them, no."""
+    return lambda p: bool(a := arm(p, "A")) and bool(b := arm(p, "B")) and rule(mean(a), mean(b))
+
+
+def against_all(sign: str, factor: Fraction = Fraction(1)) -> Callable[[Sequence[Person]], bool]:
+    return lambda p: bool(a := arm(p, "A")) and of(sign)(mean(a), factor * mean(arm(p, "A", "B", "C")))
+
+
+def spread(sign: str, limit: str, function: Callable[[Any], Any], least: int) -> Callable[[Sequence[Person]], bool]:
+    return lambda p: len(v := list(map(Fraction, values(p, 0, 3)))) >= least and of(sign)(function(v), Fraction(limit))
+
+
+def four(people: Sequence[Person]) -> tuple[int, int, int, int]:
+    """Of those with Y and with N: how many have a positive value, and how many have not."""
+    counts = [(v, x > 0) for v, x in flat(people)]
+    return tuple(counts.count(cell) for cell in (("Y", True), ("Y", False), ("N", True), ("N", False)))  # type: ignore[return-value]
+
+
+def odds(people: Sequence[Person]) -> bool:
+    a, b, c, d = four(people)
+    return b > 0 and d > 0 and c > 0 and Fraction(a, b) / Fraction(c, d) > 2
+
+
+def risk(people: Sequence[Person]) -> bool:
+    a, b, c, d = four(people)
+    return a + b > 0 and c > 0 and Fraction(a, a + b) / Fraction(c, c + d) >= Fraction(3, 2)
+
+
+COMPARED: list[Case] = [
+    (f"{A} > 1.2 * {B}", averages(lambda a, b: a > Fraction(6, 5) * b), ENDS, IN_BOUNDS, False),
+    (f"2 * {A} - 3 * {B} <= 1", averages(lambda a, b: 2 * a - 3 * b <= 1), ENDS, IN_BOUNDS, False),
+    (f"{A} + {B} > 3", averages(lambda a, b: a + b > 3), ENDS, IN_BOUNDS, False),
+    (f"{A} + {B} < 5/2", averages(lambda a, b: a + b < Fraction(5, 2)), ENDS, IN_BOUNDS, False),
+    (f"{A} > avg(x)", against_all(">"), ENDS, IN_BOUNDS, False),
+    (f"{A} < avg(x)", against_all("<"), ENDS, IN_BOUNDS, False),
+    (f"avg(x) >= {A}", against_all("<="), ENDS, IN_BOUNDS, True),
+    (f"{A} > 3/2 * avg(x)", against_all(">", Fraction(3, 2)), ENDS, IN_BOUNDS, True),
+    (f"{A} / {B} > 3/2", averages(lambda a, b: b > 0 and a / b > Fraction(3, 2)), ENDS, IN_BOUNDS, True),
+    (f"{A} / {B} <= 1", averages(lambda a, b: b > 0 and a / b <= 1), ENDS, IN_BOUNDS, True),
+    (f"abs({A} - {B}) > 1", averages(lambda a, b: abs(a - b) > 1), ENDS, IN_BOUNDS, True),
+    ("abs(avg(x) - 1) <= 1/2", lambda p: bool(v := values(p, 0, 3)) and abs(mean(v) - 1) <= HALF, VALUES, IN_BOUNDS, True),
+    (f"1 > abs({YES} - count(*) filter (where v = 'N'))", lambda p: abs(votes(p)["Y"] - votes(p)["N"]) < 1, VOTES, {}, True),
+    ("sum(x) / count(*) > 1", lambda p: bool(p) and Fraction(sum(values(p, 0, 3)), len(p)) > 1, VALUES, IN_BOUNDS, False),
+    ("sum(x) / count(x) > 1", lambda p: bool(v := values(p, 0, 3)) and mean(v) > 1, VALUES, IN_BOUNDS, False),
+    ("sum(x) filter (where v = 'A') / sum(x) filter (where v = 'B') > 1/2",
+     lambda p: sum(arm(p, "B")) > 0 and Fraction(sum(arm(p, "A")), sum(arm(p, "B"))) > HALF, ARMS, IN_BOUNDS, True),
+    ("sum(x) / (count(*) + 1) >= 1", lambda p: Fraction(sum(values(p, 0, 3)), len(p) + 1) >= 1, VALUES, IN_BOUNDS, False),
+    *(
+        (f"{name}(x) {sign} {limit}", spread(sign, str(Fraction(limit) ** power), function, least), VALUES, IN_BOUNDS, True)
+        for name, function, least, power in [
+            ("variance", statistics.variance, 2, 1), ("var_pop", statistics.pvariance, 1, 1),
+            ("stddev", statistics.variance, 2, 2), ("stddev_pop", statistics.pvariance, 1, 2),
+        ]
+        for sign, limit in ((">", "1"), ("<=", "1.2"), (">=", "0.5"), ("<", "3/4"))
+    ),
+    ("stddev(x) > -1", spread(">=", "0", statistics.variance, 2), VALUES, IN_BOUNDS, True),
+    *(
+        (f"count(distinct x) {sign} {limit}", lambda p, s=sign, t=limit: of(s)(len(set(values(p))), t), DIFFERENT, {}, False)
+        for sign, limit in ((">=", 2), (">", 2), ("<", 2), ("<=", 1))
+    ),
+    ("count(distinct x) = 2", lambda p: len(set(values(p))) == 2, DIFFERENT, {}, False),
+    ("count(distinct x) filter (where x > 1) >= 2", lambda p: len({x for x in values(p) if x > 1}) >= 2, DIFFERENT, {}, True),
+    ("(count(*) filter (where v = 'Y' and x > 0) / count(*) filter (where v = 'Y' and x <= 0))"
+     " / (count(*) filter (where v = 'N' and x > 0) / count(*) filter (where v = 'N' and x <= 0)) > 2", odds, SOME, {}, False),
+    ("avg(x > 0) filter (where v = 'Y') / avg(x > 0) filter (where v = 'N') >= 3/2", risk, SOME, {}, False),
+    (f"{YES} * {YES} > 2 * count(*)", lambda p: votes(p)["Y"] ** 2 > 2 * len(p), VOTES, {}, False),
+    ("count(*) / (count(*) + 1) > 2/3", lambda p: Fraction(len(p), len(p) + 1) > Fraction(2, 3), VOTES, {}, False),
+    ("mode(v) in ('A', 'B')", lambda p: leads(p, "A") or leads(p, "B"), ARMS, {}, True),
+    ("mean(x) > 1", lambda p: bool(v := values(p, 0, 3)) and mean(v) > 1, VALUES, IN_BOUNDS, False),
+]  # fmt: skip
+
+
+COMPUTED: list[Case] = [
+    ("count_if(x > 0) >= 2", lambda p: sum(x > 0 for x in values(p)) >= 2, VALUES, {}, False),
+    ("sum((x > 0)::int) >= 2", lambda p: sum(x > 0 for x in values(p)) >= 2, VALUES, {}, False),
+    ("sum(x > 0) >= 2", lambda p: sum(x > 0 for x in values(p)) >= 2, VALUES, {}, False),
+    ("avg((x > 0)::int) > 1/2", lambda p: bool(v := values(p)) and mean([int(x > 0) for x in v]) > HALF, VALUES, {}, False),
+    ("avg(if(v = 'Y', 1, 0)) > 1/2", lambda p: bool(p) and votes(p)["Y"] > len(p) / 2, VOTES, {}, False),
+    ("count(*) filter (where x + 1 > 2) > 1", lambda p: sum(x + 1 > 2 for x in values(p)) > 1, VALUES, {}, True),
+    ("count(*) filter (where x / 2 >= 0.5) > 1", lambda p: sum(x >= 1 for x in values(p)) > 1, VALUES, {}, True),
+    ("count(*) filter (where x % 2 = 1) > 1", lambda p: sum(x % 2 == 1 for x in values(p)) > 1, VALUES, {}, True),
+    ("count(*) filter (where coalesce(x, 0) = 0) > 1",
+     lambda p: sum((x or 0) == 0 for _, x in flat(p)) > 1, VALUES, {}, True),
+    ("count(*) filter (where nullif(x, 0) is null) > 1",
+     lambda p: sum(not x for _, x in flat(p)) > 1, VALUES, {}, True),
+    ("count(*) filter (where case when x > 2 then 'big' when x > 0 then 'small' end = 'small') > 1",
+     lambda p: sum(0 < x <= 2 for x in values(p)) > 1, VALUES, {}, True),
+    ("count(*) filter (where x is distinct from 0) > 1", lambda p: sum(x != 0 for _, x in flat(p)) > 1, VALUES, {}, False),
+    ("count(*) filter (where v ilike 'y%') > 1", lambda p: votes(p)["Y"] > 1, VOTES, {}, False),
+    ("count(*) filter (where not starts_with(v, 'Y')) > 1", lambda p: votes(p)["N"] > 1, VOTES, {}, False),
+    ("count(*) filter (where left(v || 'es', 3) = 'Yes') > 1", lambda p: votes(p)["Y"] > 1, VOTES, {}, True),
+    ("sum(2 * x) > 3", lambda p: sum(2 * x for x in values(p, 0, 3)) > 3, VALUES, {"bounds": {"2*x": (0, 6)}}, True),
+    ("avg(abs(x - 1)) > 1/2", lambda p: bool(v := values(p)) and mean([abs(x - 1) for x in v]) > HALF, VALUES,
+     {"bounds": {"abs(x - 1)": (0, 2, 1)}}, True),
+    ("avg(case when v = 'A' then x else 0 end) > 1",
+     lambda p: bool(p) and mean([min(max(x, 0), 3) if v == "A" else 0 for v, x in flat(p)]) > 1, ENDS,
+     {"bounds": {"case when v = 'A' then x else 0 end": (0, 3)}}, True),
+    ("median(x * x) > 1", lambda p: bool(v := sorted(values(p))) and v[(len(v) + 1) // 2 - 1] ** 2 > 1, VALUES, {}, True),
+    ("avg(x) > avg(2 - x)",
+     lambda p: bool(v := values(p, 0, 3)) and mean(v) > mean([min(max(2 - x, -1), 2) for x in v]), VALUES,
+     {"bounds": {"x": (0, 3), "2 - x": (-1, 2)}}, True),
+]  # fmt: skip
