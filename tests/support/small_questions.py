@@ -233,6 +233,8 @@ UNIT_CASES: list[tuple[str, Callable[[Sequence[Person]], bool], list[Person], di
         for name, f in [("median(x)", lambda v: lower_quantile(v, HALF)), ("min(x)", min), ("max(x)", max)]
     ),
     ("mode(v) = 'Y'", lambda p: leads([(min(q),) for q in p], "Y"), VOTERS, {"per_unit": "min"}),
+    ("bool_or(v = 'Y')", lambda p: any(map(yes, p)), VOTERS, {}),
+    ("bool_and(v = 'Y')", lambda p: bool(p) and not any(map(no, p)), VOTERS, {}),
     (f"{YES} / {NO} < 2", lambda p: clipped((2 * no(q) - yes(q) for q in p), -1, 2) > 0, VOTERS, {"max_rows": 1}),
     (f"{YES} / {NO} <= 2", lambda p: bool(p) and clipped((2 * no(q) - yes(q) for q in p), -2, 4) >= 0, VOTERS, {"max_rows": 2}),
     (f"{YES} / {NO} > 1/2", lambda p: clipped((2 * yes(q) - no(q) for q in p), -1, 2) > 0 and any(map(no, p)), VOTERS,

@@ -115,12 +115,13 @@ class _Reader:
         return self.comparison(node)
 
     def any_or_all(self, node: exp.Expression) -> Tree:
+        """Whether somebody has such a row; and nobody one that is otherwise."""
         inner, where = self.read.filtered(node)
         condition = read_condition(inner.this, self.columns)
-        if isinstance(inner, exp.LogicalOr):
-            return LinearThreshold((Term(Fraction(1), None, both(where, condition)),), Fraction(0), strict=True)
-        known = (Term(Fraction(1), None, both(where, condition)), Term(Fraction(-CROWD), None, both(where, Not(condition))))
-        return LinearThreshold(known, Fraction(0), strict=True)
+        terms = [Term(Fraction(1), None, both(where, condition))]
+        if isinstance(inner, exp.LogicalAnd):
+            terms.append(Term(Fraction(-CROWD), None, both(where, Not(condition))))
+        return LinearThreshold(tuple(terms), Fraction(0), strict=True, people=self.read.unit is not None)
 
     def comparison(self, node: exp.Expression) -> Tree:
         sign, text = SIGNS[type(node)], node.sql(dialect="duckdb")
