@@ -8,7 +8,25 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from small_questions import ARMS, ENDS, HALF, SOME, TO3, VALUES, VOTES, YES, alone, flat, leads, mean, of, values, votes
+from small_questions import (
+    ARMS,
+    EARNERS,
+    ENDS,
+    HALF,
+    SOME,
+    TO3,
+    VALUES,
+    VOTERS,
+    VOTES,
+    YES,
+    alone,
+    flat,
+    leads,
+    mean,
+    of,
+    values,
+    votes,
+)
 from small_tables import Person
 
 Case = tuple[str, Callable[[Sequence[Person]], bool], list[Person], dict[str, Any], bool]
@@ -91,6 +109,38 @@ COMPARED: list[Case] = [
     ("count(*) / (count(*) + 1) > 2/3", lambda p: Fraction(len(p), len(p) + 1) > Fraction(2, 3), VOTES, {}, False),
     ("mode(v) in ('A', 'B')", lambda p: leads(p, "A") or leads(p, "B"), ARMS, {}, True),
     ("mean(x) > 1", lambda p: bool(v := values(p, 0, 3)) and mean(v) > 1, VALUES, IN_BOUNDS, False),
+]  # fmt: skip
+
+
+def inner(columns: str, where: str = "") -> str:
+    return f"(select u, {columns} from t {where} group by u)"
+
+
+def changes(people: Sequence[Person]) -> list[Fraction]:
+    """Of who has both, the average in arm A less that in arm B."""
+    both = [([x for v, x in person if v == "A"], [x for v, x in person if v == "B"]) for person in people]
+    return [mean(a) - mean(b) for a, b in both if a and b]
+
+
+CHANGED: list[Person] = [
+    (("A", 0),), (("A", 3), ("B", 0)), (("A", 1), ("A", 2), ("B", 2)), (("A", 0), ("B", 2)), (("A", 9), ("B", 1)),
+]  # fmt: skip
+IN_PERSON: list[Case] = [
+    (f"select count(*) >= 2 from {inner('count(*) as n')} where n >= 2",
+     lambda p: sum(len(q) >= 2 for q in p) >= 2, VOTERS, {}, True),
+    (f"select avg(change) > 0 from {inner(f'{A} - {B} as change')}",
+     lambda p: bool(c := changes(p)) and sum(max(Fraction(-3), min(Fraction(3), x)) for x in c) > 0, CHANGED,
+     {"bounds": {"change": (-3, 3, "1/2")}}, True),
+    (f"select sum(s) > 4 from {inner('sum(x) as s', 'where x > 0')}",
+     lambda p: sum(min(s, 5) for q in p if (s := sum(x for _, x in q if x is not None and x > 0))) > 4, EARNERS,
+     {"bounds": {"s": (0, 5, 1)}}, True),
+    (f"select count(*) filter (where kinds = 2) >= 2 from {inner('count(distinct v) as kinds')}",
+     lambda p: sum(len({v for v, _ in q}) == 2 for q in p) >= 2, VOTERS, {}, True),
+    (f"select avg(more) > 1/2 from {inner('count_if(x > 1) > count_if(x <= 1) as more', 'where x is not null')} as people",
+     lambda p: bool(m := [sum(1 if x > 1 else -1 for _, x in q if x is not None) > 0 for q in p
+                          if any(x is not None for _, x in q)]) and mean([int(x) for x in m]) > HALF, EARNERS, {}, True),
+    (f"select max(last) < 2 from {inner('max(x) as last')}",
+     lambda p: bool(v := [max(values([q])) for q in p if values([q])]) and max(v) < 2, EARNERS, {}, True),
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_comparisons import COMPARED, COMPUTED
+from small_comparisons import COMPARED, COMPUTED, IN_PERSON
 from small_questions import CASES, NO, UNIT_CASES, YES
 from small_tables import BOTH, P, Person, levels, table
 
@@ -109,6 +109,24 @@ def test_every_atom_with_units_against_brute_force(
     several = options.get("max_rows", 1) > 1
     bound = is_bound(sql, several) or "filter (where v = 'B')" in sql  # who is on both sides counts on both
     check(sql, reference, domain, neighbours, bound=bound, people=2 if len(domain) > 6 else 3, reach=2, unit="u", **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize(("sql", "reference", "domain", "options", "bound"), IN_PERSON, ids=[case[0] for case in IN_PERSON])
+def test_one_row_per_person_first_against_brute_force(
+    sql: str, reference: Any, domain: list[Person], options: dict[str, Any], bound: bool, neighbours: Neighbours
+) -> None:
+    """One by one: of who has no row in the inner where, the engine does not know the dataset."""
+    most = 3 if neighbours == "add-remove" else 2
+    datasets = [d for n in range(most + 1) for d in itertools.combinations_with_replacement(domain, n)]
+    known: dict[tuple[Person, ...], float] = {}
+    for dataset in datasets:
+        with prepare(table([dataset]), sql, P, neighbours=neighbours, unit="u", **options) as prepared:
+            known[dataset] = levels(prepared, 1, by=None)[0]
+            assert (prepared.basis == "safe bound") == bound
+    verdict = verify(OnTheEngine(reference, known, neighbours), domain, people=2, reach=1)
+    assert verdict.private, (sql, verdict.counterexample, [known[d] for d in verdict.counterexample or ()])
 
 
 people = st.lists(

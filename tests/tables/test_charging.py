@@ -60,7 +60,9 @@ def test_what_changes_an_answer_is_another_question() -> None:
         prepare(TABLE, "avg(x) > 0", EACH, bounds=bounds, unit="who", per_unit="max").normal,
         prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds).normal,
         prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, groups=[("Ely",)]).normal,
-        prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, unit="who", max_rows=1, max_groups=2).normal,
+        prepare(
+            TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds=bounds, unit="who", max_rows=1, max_groups=2
+        ).normal,
         prepare_groups(TABLE, ["town"], EACH).normal,
     ]
     assert len(set(normals)) == len(normals)

@@ -101,7 +101,13 @@ def test_columns_may_be_called_anything() -> None:
         quoted = '"' + name.replace('"', '""') + '"'
         question = f"select {quoted}, avg({quoted}) > 1/2 from t group by {quoted}"
         reply = ask(
-            content, question, ApproxDP(exp_epsilon=2**60, delta="0.9"), unit="who", max_rows=1, max_groups=2, bounds={name: (0, 1)}
+            content,
+            question,
+            ApproxDP(exp_epsilon=2**60, delta="0.9"),
+            unit="who",
+            max_rows=1,
+            max_groups=2,
+            bounds={name: (0, 1)},
         )
         assert reply.answers == {(0,): False, (1,): True}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from duotone.errors import DuotoneError
@@ -11,6 +12,7 @@ from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.declared import Declared, column_bounds, public_groups
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
 from duotone.tables.prepared import Answers, Prepared, prepared_question, prepared_selection
@@ -67,16 +69,13 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
     source = open_conforming(table, options.get("name"), prepare)
     with closed_on_error(source.close):
-        declared = Declared(
-            unit,
-            column_bounds(options.get("bounds") or {}, source.columns),
-            options.get("max_rows"),
-            options.get("per_unit"),
-            options.get("neighbours", "add-remove"),
-        )
+        declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
         asked = read_question(question, source.columns, unit, source.name if source.named else None)
-        listed = public_groups(source, asked.by, unit, max_groups, options.get("groups"))
+        if asked.people is not None:
+            source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
+        declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
+        listed = public_groups(source, asked.by, declared.unit, max_groups, options.get("groups"))
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         if asked.by and listed is None and not privacy.delta > 0:

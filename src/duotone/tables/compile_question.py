@@ -58,7 +58,8 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> C
     tree, comparisons = made
     require_reach(c.requests for c in comparisons)  # which no engine finds out before it has read rows
     one = declared.max_rows in (None, 1)  # who counts for more steps over a count that is asked for exactly
-    return Compiled(tree, comparisons, rows, _exact(tree, iter(comparisons), one))
+    exact = asked.people is None and _exact(tree, iter(comparisons), one)  # what an inner select makes may not be anything
+    return Compiled(tree, comparisons, rows, exact)
 
 
 def _atoms(tree: Tree) -> Iterator[Atom]:

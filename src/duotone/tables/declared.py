@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duotone.errors import DuotoneError
@@ -32,6 +32,8 @@ class Declared:
     max_rows: int | None = None
     per_unit: Reduction | None = None
     neighbours: Neighbours = "add-remove"
+    made_by: str | None = None
+    """The unit, where an inner select has made one row of each person: then each row is a person, and `unit` is None."""
 
     def __post_init__(self) -> None:
         check_neighbours(self.neighbours)
@@ -47,9 +49,20 @@ class Declared:
             raise DuotoneError("without a unit each row is a person: name the column that tells persons apart")
 
     @property
+    def person(self) -> str | None:
+        """The column that names a person; None where each row is one."""
+        return self.unit or self.made_by
+
+    @property
     def replaced(self) -> bool:
         """Whether neighbours differ by one person's data."""
         return self.neighbours == "replace"
+
+    def one_row_each(self) -> Declared:
+        """The same, where an inner select has made one row of each person."""
+        if not (self.max_rows is None and self.per_unit is None):
+            raise DuotoneError("the inner select makes one row of each person: leave out max_rows and per_unit")
+        return replace(self, unit=None, made_by=self.unit)
 
     def check(self, source: Source) -> None:
         """Refuse a unit that cannot name a person."""

@@ -141,6 +141,8 @@ class Prepared:
     @property
     def person(self) -> str:
         """Who counts as a person, in words."""
+        if self.declared.made_by is not None:
+            return f"a person is a {self.declared.made_by}, of which the inner select makes one row"
         if self.declared.unit is None:
             return "each row is a person"
         many = self.declared.max_rows
@@ -217,11 +219,11 @@ class Prepared:
 
         if not isinstance(ledger, Ledger):
             raise DuotoneError("a ledger is what open_ledger returns")
-        if self.declared.unit == "row":
+        if self.declared.person == "row":
             raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
         if dataset is None and not self.source.named:
             raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
-        about = {"unit": self.declared.unit or "row", "neighbours": self.declared.neighbours}
+        about = {"unit": self.declared.person or "row", "neighbours": self.declared.neighbours}
         named = dataset is None or dataset == self.source.name or not self.source.named
         question = self.normal if named else f"{self.normal} OF {self.source.name}"
         receipt = ledger.ask(dataset or self.source.name, question, self.cost, flip, again=again, by=by, **about)

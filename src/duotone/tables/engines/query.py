@@ -45,7 +45,7 @@ class People:
     def _rows(self) -> Any:
         """The rows that take part, and that name a person and a group."""
         rows = self.source.rows
-        named = [_nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
+        named = [nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
         conditions = named + ([holds(self.where, rows)] if self.where not in (None, ALWAYS) else [])
         return rows.filter(conditions) if conditions else rows
 
@@ -67,7 +67,7 @@ def _named(person_columns: Sequence[PersonColumns], expressions: Callable[[Perso
     return {f"m{i}{name}": e for i, c in enumerate(person_columns) for name, e in expressions(c, f"m{i}").items()}
 
 
-def _nameable(column: Any) -> Any:
+def nameable(column: Any) -> Any:
     """Whether a value can name a person or a group: not null, and no text so long that it would not travel or be printed."""
     return column.length() <= LONGEST if column.type().is_string() else column.notnull()
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from duotone.tables.sql.arithmetic import Arithmetic
 from duotone.tables.sql.condition import Condition, Operand, Value
+from duotone.tables.sql.read_people import PeopleTable
 
 
 @dataclass(frozen=True)
@@ -148,3 +149,5 @@ class ParsedQuestion:
     by: tuple[str, ...]
     where: Condition
     normal: str
+    people: PeopleTable | None = None
+    """The table that it is about, where an inner select makes one row of each person first."""

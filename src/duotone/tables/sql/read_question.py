@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -13,7 +14,7 @@ from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared, ranked
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, ParsedQuestion, Term, Tree
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Kind, Not, both
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import (
     MIRRORED,
@@ -25,6 +26,7 @@ from duotone.tables.sql.read_condition import (
     read_condition,
     read_operand,
 )
+from duotone.tables.sql.read_people import PRESENT, read_people
 from duotone.tables.sql.syntax import parse
 from duotone.tables.sql.table_names import drop_names
 
@@ -45,9 +47,16 @@ limit=Fraction(5, 1), strict=True, present=None, people=False)
 
 
 def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | None) -> ParsedQuestion:
+    inner = _inner(select)
+    if inner is not None:
+        people = read_people(inner, columns, unit, name)
+        outer = _read(select, {**people.kinds, PRESENT: "integer"}, None, None)
+        return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people)
     drop_names(select, name)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
+    if PRESENT in columns:  # a person without a row in the inner select's where is not there
+        rows = both(HERE, rows)
     by = _group_columns(select, columns)
     answers = [e.unalias() for e in select.expressions]
     answers = [e for e in answers if not (isinstance(e, exp.Column) and column_name(e, columns) in by)]
@@ -57,6 +66,19 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
     for node in select.find_all(exp.Expression):
         node.comments = None
     return ParsedQuestion(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
+
+
+HERE = Compare(Operand(PRESENT, "integer"), ">", Fraction(0))
+
+
+def _inner(select: exp.Select) -> exp.Select | None:
+    """The inner select, which is taken out: the outer one is then about a table of that name, or of none."""
+    clause = select.args.get("from_")
+    if clause is None or not isinstance(clause.this, exp.Subquery):
+        return None
+    inner, alias = clause.this.this, clause.this.args.get("alias")
+    select.set("from_", exp.From(this=exp.Table(this=alias.this)) if alias is not None else None)
+    return inner if isinstance(inner, exp.Select) else None
 
 
 def value_name(text: str, columns: Columns) -> str:

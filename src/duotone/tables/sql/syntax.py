@@ -17,7 +17,7 @@ SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Select: ("expressions", "from_", "where", "group"), exp.Table: ("this", "alias", "db", "catalog"),
-    exp.TableAlias: _THIS, exp.Star: (), exp.Distinct: ("expressions",),
+    exp.TableAlias: _THIS, exp.Subquery: ("this", "alias"), exp.Star: (), exp.Distinct: ("expressions",),
     exp.Count: ("this", "big_int"), exp.Quantile: ("this", "quantile"), exp.PercentileDisc: _TWO,
     **dict.fromkeys((exp.Sum, exp.Avg, exp.Median, exp.Mode, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd, exp.CountIf,
                      exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop), _THIS),
@@ -81,5 +81,7 @@ def _strict(select: exp.Select, bare: bool) -> None:
         if select.args.get(name):
             raise DuotoneError(f"a question has no {clause}: it is one select with where and group by, over one table")
     source = select.args.get("from_")
-    if source is not None and not (isinstance(source.this, exp.Table) and isinstance(source.this.this, exp.Identifier)):
+    if source is not None and isinstance(source.this, exp.Subquery) and isinstance(source.this.this, exp.Select):
+        _strict(source.this.this, bare=False)
+    elif source is not None and not (isinstance(source.this, exp.Table) and isinstance(source.this.this, exp.Identifier)):
         raise DuotoneError("a question is about one table: leave out the query after from")

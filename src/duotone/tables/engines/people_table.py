@@ -1,0 +1,86 @@
+"""One row per person, as an Ibis table: what an inner select makes of each person's rows.
+
+Guarantee: a person's row depends on that person's rows alone, not on their order, and making it cannot fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import ibis
+
+from duotone.tables.engines.expressions import holds, read, wide
+from duotone.tables.engines.query import nameable
+from duotone.tables.engines.source import Source
+from duotone.tables.sql.condition import ALWAYS, Condition, Operand
+from duotone.tables.sql.read_people import PRESENT, PeopleTable, PersonAggregate
+
+STEPS, LARGEST = 10**6, 10.0**12
+"""Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""
+
+
+def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Source:
+    """The table that an inner select makes: with `everybody`, also of those who have no row in its where."""
+    rows = source.asked_about([people.where, people.aggregates], [people.unit]).table
+    rows = rows.filter(nameable(rows[people.unit]))
+    if not everybody and people.where != ALWAYS:
+        rows = rows.filter(holds(people.where, rows))
+    needed = {f"{i}{name}": e for i, a in enumerate(people.aggregates) for name, e in _of_row(a, rows).items()}
+    present = holds(people.where, rows) if people.where != ALWAYS else ibis.literal(True)
+    of_rows = rows.select(rows[people.unit].name("unit"), present.name("here"), *(e.name(n) for n, e in needed.items()))
+    merged = [e.name(f"{i}{name}") for i, a in enumerate(people.aggregates) for name, e in _merged(a, of_rows, str(i)).items()]
+    grouped = of_rows.group_by("unit").agg(of_rows.count(where=of_rows.here).name(PRESENT), *merged)
+    aggregates = [_value(a, grouped, str(i)).name(str(i)) for i, a in enumerate(people.aggregates)]
+    person = grouped.select(PRESENT, *aggregates)
+    columns = [_column(made, person).name(name) for name, made in people.columns]
+    return replace(source, table=person.select(PRESENT, *columns), reading=None, untyped=False)
+
+
+def _column(made: Operand | Condition, person: Any) -> Any:
+    return read(made, person) if isinstance(made, Operand) else holds(made, person)
+
+
+def _of_row(aggregate: PersonAggregate, rows: Any) -> dict[str, Any]:
+    """What a row adds to an aggregate, null for nothing."""
+    there = holds(aggregate.where, rows) if aggregate.where != ALWAYS else ibis.literal(True)
+    if aggregate.value is None:
+        return {"v": ibis.cases((there, wide(1)))}
+    value = read(aggregate.value, rows)
+    if aggregate.function in ("sum", "avg"):
+        value = _steps(value.cast("float64"))
+    return {"v": ibis.cases((there, value))}
+
+
+def _steps(value: Any) -> Any:
+    """A number in millionths, halves upwards."""
+    scaled = ibis.cases((value.between(-LARGEST, LARGEST), value), (value > 0, LARGEST), (value < 0, -LARGEST)) * float(STEPS)
+    down = scaled.floor().cast("int64")
+    return down + ibis.cases((scaled - down >= 0.5, wide(1)), else_=wide(0))
+
+
+def _merged(aggregate: PersonAggregate, rows: Any, place: str) -> dict[str, Any]:
+    values = rows[f"{place}v"]
+    match aggregate.function:
+        case "count":
+            return {"v": values.count()}
+        case "distinct":
+            return {"v": values.nunique()}
+        case "min":
+            return {"v": values.min()}
+        case "max":
+            return {"v": values.max()}
+    return {"v": values.cast("decimal(38, 0)").sum(), "n": values.count()}
+
+
+def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
+    value = people[f"{place}v"]
+    if aggregate.function in ("count", "distinct"):
+        return value.cast("int64")
+    if aggregate.function in ("min", "max"):
+        return value
+    total = value.cast("float64") / float(STEPS)
+    if aggregate.function == "sum":
+        return total
+    n = people[f"{place}n"]
+    return ibis.cases((n > 0, total / ibis.cases((n > 0, n), else_=wide(1)).cast("float64")))

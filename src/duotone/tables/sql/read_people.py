@@ -1,0 +1,148 @@
+"""One row per person first: an inner select, grouped by the unit, whose columns the outer one asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from duotone.errors import DuotoneError
+from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.read_condition import (
+    NUMERIC,
+    column_name,
+    constant,
+    is_condition,
+    read_condition,
+    read_operand,
+    read_part,
+)
+from duotone.tables.sql.table_names import drop_names
+
+PRESENT = "present rows"
+"""The column that tells how many rows of a person take part at all."""
+
+
+@dataclass(frozen=True)
+class PersonAggregate:
+    """What is made of one person's rows: how many, how many different values, their sum, average, least or largest."""
+
+    function: Literal["count", "distinct", "sum", "avg", "min", "max"]
+    where: Condition
+    value: Operand | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What it holds."""
+        if self.value is not None and self.function in ("min", "max"):
+            return self.value.kind
+        return "integer" if self.function in ("count", "distinct") else "float"
+
+
+@dataclass(frozen=True)
+class PeopleTable:
+    """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
+    `columns` computed from them. `normal` is its text, in which two ways to write it look the same."""
+
+    unit: str
+    where: Condition
+    aggregates: tuple[PersonAggregate, ...]
+    columns: tuple[tuple[str, Operand | Condition], ...]
+    normal: str
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """What the columns of a person hold."""
+        return {name: made.kind if isinstance(made, Operand) else "boolean" for name, made in self.columns}
+
+
+def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | None, name: str | None) -> PeopleTable:
+    """Read an inner select; whoever has no row in its where is not in it."""
+    drop_names(select, name)
+    group = select.args.get("group")
+    keys = group.expressions if group is not None else []
+    named = [column_name(key, columns) for key in keys if isinstance(key, exp.Column)]
+    if unit is None or named != [unit] or len(keys) != 1:
+        raise DuotoneError("the inner select makes one row per person: it is grouped by the unit, and by nothing else")
+    where = select.args.get("where")
+    rows = read_condition(where.this, columns) if where is not None else ALWAYS
+    reader = _Reader(columns, rows)
+    made: dict[str, Operand | Condition] = {}
+    for expression in select.expressions:
+        if isinstance(expression.unalias(), exp.Column) and column_name(expression.unalias(), columns) == unit:
+            continue
+        if not isinstance(expression, exp.Alias):
+            raise DuotoneError(f"{expression.sql(dialect='duckdb')}: name each column of the inner select, as in … as d")
+        if expression.alias in made or expression.alias.lower() in (unit.lower(), PRESENT):
+            raise DuotoneError(f"the inner select has two columns called {expression.alias}")
+        made[expression.alias] = reader.column(expression.this)
+    if not made:
+        raise DuotoneError("the inner select has no column besides the unit: name one, as in count(*) as visits")
+    return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), select.sql(dialect="duckdb", normalize=True))
+
+
+class _Reader:
+    """Reads columns of the inner select: aggregates of a person's rows, and what is computed from them."""
+
+    def __init__(self, columns: Mapping[str, Kind], rows: Condition) -> None:
+        self.columns, self.rows = columns, rows
+        self.aggregates: list[PersonAggregate] = []
+
+    def column(self, node: exp.Expression) -> Operand | Condition:
+        """One column: its aggregates are read first, and stand as columns in what is then computed."""
+        text, copy = node.sql(dialect="duckdb"), exp.Paren(this=node.copy())
+        for inner in list(_aggregates(copy)):
+            inner.replace(exp.column(self._place(inner), quoted=True))
+        kinds = {str(i): aggregate.kind for i, aggregate in enumerate(self.aggregates)}
+        for column in copy.find_all(exp.Column):
+            if column.name not in kinds:
+                raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min or max of {column.name}")
+        if is_condition(copy.this, kinds):
+            return read_condition(copy.this, kinds)
+        part = read_part(copy.this, kinds)
+        if not isinstance(part, Operand):
+            raise DuotoneError(f"{text} is the same for everybody: leave it out")
+        return part
+
+    def _place(self, node: exp.Expression) -> str:
+        aggregate = self.aggregate(node)
+        if aggregate not in self.aggregates:
+            self.aggregates.append(aggregate)
+        return str(self.aggregates.index(aggregate))
+
+    def aggregate(self, node: exp.Expression) -> PersonAggregate:
+        """One aggregate of a person's rows."""
+        text, inner, where = node.sql(dialect="duckdb"), node, self.rows
+        if isinstance(node, exp.Filter):
+            inner, where = node.this, both(self.rows, read_condition(node.expression.this, self.columns))
+        match inner:
+            case exp.CountIf():
+                return PersonAggregate("count", both(where, read_condition(inner.this, self.columns)))
+            case exp.Count() if isinstance(inner.this, exp.Star) or constant(inner.this) is not None:
+                return PersonAggregate("count", where)
+            case exp.Count() if isinstance(inner.this, exp.Distinct) and len(inner.this.expressions) == 1:
+                return PersonAggregate("distinct", where, read_operand(inner.this.expressions[0], self.columns))
+            case exp.Count() if not isinstance(inner.this, exp.Distinct):
+                return PersonAggregate("count", both(where, Not(IsNull(read_operand(inner.this, self.columns)))))
+            case exp.Sum() | exp.Avg():
+                return PersonAggregate("sum" if isinstance(inner, exp.Sum) else "avg", where, self.number(inner.this, text))
+            case exp.Min() | exp.Max() if not inner.expressions:
+                value = read_operand(inner.this, self.columns)
+                return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, value)
+        raise DuotoneError(f"{text}: of a person's rows take count, count(distinct …), sum, avg, min or max")
+
+    def number(self, node: exp.Expression, text: str) -> Operand:
+        """What is added up within a person."""
+        value = read_operand(node, self.columns)
+        if value.kind not in NUMERIC:
+            raise DuotoneError(f"{text}: {value.column} does not hold numbers")
+        return Operand(value.column, "float", "try") if value.kind == "untyped" else value
+
+
+def _aggregates(node: exp.Expression) -> Iterator[Any]:
+    """The outermost aggregates in an expression, with their filters."""
+    for part in node.find_all(exp.AggFunc):
+        if part.find_ancestor(exp.AggFunc) is None:
+            yield part.parent if isinstance(part.parent, exp.Filter) else part
