@@ -109,6 +109,8 @@ REFUSED = {
     "count(*) filter (where d::int = 1) > 3": "column d cannot be cast so",
     "count(*) filter (where vote like u) > 3": "a pattern is a text that is written out",
     "count(*) filter (where 1 + 1 is null) > 3": "is the same on every row: name a column",
+    "count(*) filter (where greatest(z, z) > 3) > 3": "say what the columns of the CSV file hold",
+    "select count(*) > 3 from (select u, max(z) as m from visits group by u)": "say what z holds, as in z::double",
     "abs(count(*)) > count(b)": "compare an absolute value with a number",
     "avg(x) * avg(salary) > 3": "mixes aggregates",
     "median(x) > median(salary)": "mixes aggregates",

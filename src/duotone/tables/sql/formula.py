@@ -184,6 +184,8 @@ def _rounded(node: exp.Round, text: str, read: Read) -> Operand:
 
 
 def _alike(text: str, function: str, parts: Sequence[Part]) -> Operand:
+    if function != "coalesce" and {_kind(part) for part in parts} == {"untyped"}:  # which is larger, or equal, as what?
+        raise DuotoneError(f"{text}: say what the columns of the CSV file hold, as in x::double or x::date")
     kind, same = _common(parts, text)
     return _made(text, kind, function, *same)
 

@@ -130,6 +130,8 @@ class _Reader:
                 return PersonAggregate("sum" if isinstance(inner, exp.Sum) else "avg", where, self.number(inner.this, text))
             case exp.Min() | exp.Max() if not inner.expressions:
                 value = read_operand(inner.this, self.columns)
+                if value.kind == "untyped":  # the least text is not the least number
+                    raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double or ::date")
                 return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, value)
         raise DuotoneError(f"{text}: of a person's rows take count, count(distinct …), sum, avg, min or max")
 
