@@ -234,6 +234,12 @@ UNIT_CASES: list[tuple[str, Callable[[Sequence[Person]], bool], list[Person], di
     ),
     ("mode(v) = 'Y'", lambda p: leads([(min(q),) for q in p], "Y"), VOTERS, {"per_unit": "min"}),
     ("bool_or(v = 'Y')", lambda p: any(map(yes, p)), VOTERS, {}),
+    *(
+        ("avg(x) filter (where v = 'A') > avg(x)",
+         lambda p, h=how: bool(a := reduced(p, h, "A")) and mean(a) > mean(reduced(p, h)), PATIENTS,
+         {"bounds": TO3, "per_unit": how})
+        for how in ("avg", "max")
+    ),
     ("bool_and(v = 'Y')", lambda p: bool(p) and not any(map(no, p)), VOTERS, {}),
     (f"{YES} / {NO} < 2", lambda p: clipped((2 * no(q) - yes(q) for q in p), -1, 2) > 0, VOTERS, {"max_rows": 1}),
     (f"{YES} / {NO} <= 2", lambda p: bool(p) and clipped((2 * no(q) - yes(q) for q in p), -2, 4) >= 0, VOTERS, {"max_rows": 2}),

@@ -32,8 +32,8 @@ NONE = Fraction(0)
 UPWARD = (">", ">=")
 
 
-def compared(left: Expression, sign: str, right: Expression, text: str) -> Tree:
-    """One expression of aggregates against another."""
+def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:
+    """One expression of aggregates against another; `alone` where each row is a person."""
     weights, rest = _shares(*linear(Arithmetic("-", left, right)))
     if any(not w and not _never_null(part) for part, w in weights.items()):
         raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
@@ -41,7 +41,7 @@ def compared(left: Expression, sign: str, right: Expression, text: str) -> Tree:
     if not weights:
         raise DuotoneError(f"{text} has no aggregate in it: compare a count, sum, avg, median, quantile, min, max or mode")
     if sign not in ("=", "<>"):
-        return _ordered(weights, sign, limit, text)
+        return _ordered(weights, sign, limit, text, alone)
     if not all(isinstance(part, Aggregate) and part.kind in ("count", "people", "distinct") for part in weights):
         raise DuotoneError(f"{text}: only counts can be asked for equality; ask with >= or <= instead")
     equal = _equal(weights, limit, text)
@@ -58,19 +58,21 @@ def _equal(weights: Mapping[Part, Fraction], limit: Fraction, text: str) -> Tree
     if (limit * scale / math.gcd(*(int(w * scale) for w in weights.values()))).denominator != 1:
         return Settled(False, f"whole numbers of people never make {text} true")
     steps = len(weights) == 1 and set(map(abs, weights.values())) == {1}
-    return BoolOp("and", tuple(_ordered(weights, s, limit, text) for s in (">=", "<=")), exact=steps)
+    return BoolOp("and", tuple(_ordered(weights, s, limit, text, alone=True) for s in (">=", "<=")), exact=steps)
 
 
-def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
+def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
     """Σ weights · parts, compared with a limit by <, <=, > or >=."""
     if (sums := _counts_and_sums(weights)) is not None:
         return total(sums, sign, limit)
     if len(weights) == 1:
         ((part, weight),) = weights.items()
         sign, limit = sign if weight > 0 else MIRRORED[sign], limit / weight
-        return _single(part, sign, limit, text) if isinstance(part, Aggregate) else _quotient(part, sign, limit, text)
+        if isinstance(part, Aggregate):
+            return _single(part, sign, limit, text)
+        return _quotient(part, sign, limit, text, alone)
     if len(weights) == 2 and all(isinstance(part, Aggregate) and part.kind == "mean" for part in weights):
-        return _averages(weights, sign, limit)
+        return _averages(weights, sign, limit, alone)
     return _of_counts(weights, sign, limit, text)
 
 
@@ -138,7 +140,7 @@ def _one_by_one(part: Part) -> tuple[tuple[Aggregate, Fraction], tuple[Aggregate
     return sides[0], sides[1]
 
 
-def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str) -> Tree:
+def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
     """A quotient of aggregates against a number: with nothing to divide by, no."""
     if (pair := _one_by_one(part)) is not None:
         (upper, by), (lower, over) = pair
@@ -151,14 +153,18 @@ def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str) -> Tree:
                 there = both(upper.where, Not(IsNull(upper.value)))
                 if lower.where == there:
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled)
-                if lower.where == upper.where:  # who has no value counts as one with 0
+                if alone and lower.where == upper.where:  # who has no value counts as one with 0
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=lower.where)
             case "mean", "mean" if not (upper.is_share and lower.is_share):
-                return _by_mean(upper, lower, *scaled)
+                return _by_mean(upper, lower, *scaled, alone)
     if part.rule == "/":
         (upper_weights, a), (lower_weights, b) = linear(part.left), linear(part.right)
         first, second = _counts_and_sums(upper_weights), _counts_and_sums(lower_weights)
-        if first and second and {x.kind for x in (*first, *second)} & {"sum"}:
+        if first and second and "sum" in (kinds := {x.kind for x in (*first, *second)}):
+            if "people" in kinds:
+                raise DuotoneError(
+                    f"{text}: for a sum per person, make one row of each first: (select …, sum(…) as s … group by …)"
+                )
             return _by_sum(first, a, second, b, sign, limit)
     return _of_counts({part: ONE}, sign, limit, text)
 
@@ -181,11 +187,11 @@ def _by_sum(
     return BoolOp("or", (above, BoolOp("and", (total(apart, MIRRORED[sign], rest), total(lower, "<", -b)))))
 
 
-def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction) -> Tree:
+def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alone: bool) -> Tree:
     """One average by another: as above."""
 
     def apart(sign: str) -> Tree:
-        return _averages({upper: ONE, lower: -limit}, sign, NONE) if limit else mean(upper, sign, NONE)
+        return _averages({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
 
     return BoolOp(
         "or",
@@ -196,13 +202,13 @@ def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction) -> 
     )
 
 
-def _averages(weights: Mapping[Part, Fraction], sign: str, limit: Fraction) -> Tree:
+def _averages(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
     """Two averages or shares, each with a weight."""
     way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
     (first, weight), (second, other) = [
         (Mean(part.averaged, part.where), way * w) for part, w in weights.items() if isinstance(part, Aggregate)
     ]
-    if limit == 0 and weight == -other and first.value == second.value:
+    if alone and limit == 0 and weight == -other and first.value == second.value:
         for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):
             if _within(part.where, every.where):
                 return _against_everybody(part, every, ways, strict)

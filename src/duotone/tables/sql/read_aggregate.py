@@ -42,7 +42,7 @@ class Aggregates:
             case exp.Neg():
                 return Arithmetic("-", Fraction(0), self.expression(node.this))
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-                left, right = self.expression(node.this), self.expression(node.expression)
+                left, right = self.expression(node.this), self.expression(_divisor(node))
                 if isinstance(node, exp.Div) and right == 0:
                     raise DuotoneError(f"{node.sql()} divides by zero")
                 return Arithmetic(RULES[type(node)], left, right)  # type: ignore[arg-type]
@@ -71,6 +71,8 @@ class Aggregates:
                 return Aggregate(
                     text, "min" if isinstance(inner, exp.Min) else "max", where, read_operand(inner.this, self.columns)
                 )
+            case exp.WithinGroup() if isinstance(inner.this, exp.PercentileDisc):
+                return self.ordered_quantile(inner, where, text)
             case exp.PercentileCont() | exp.WithinGroup():
                 raise DuotoneError(f"{text}: write quantile(x, q), which is a value of the table and not between two")
             case exp.Window():
@@ -125,12 +127,25 @@ class Aggregates:
             return Aggregate(text, "people", where)
         return Aggregate(text, "distinct", where, read_operand(only, self.columns))
 
+    def ordered_quantile(self, node: exp.WithinGroup, where: Condition, text: str) -> Aggregate:
+        """percentile_disc(q) within group (order by x)."""
+        by = node.expression.expressions
+        if len(by) != 1 or by[0].args.get("desc"):
+            raise DuotoneError(f"{text}: order by one column, upwards")
+        return self.quantile(exp.Quantile(this=by[0].this, quantile=node.this.this), where, text)
+
     def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
         """A value such that so many are at or below it."""
         q = constant(node.args.get("quantile") or node.expression or exp.Null())
         if not (isinstance(q, Fraction) and 0 < q < 1):
             raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
         return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)
+
+
+def _divisor(node: exp.Expression) -> exp.Expression:
+    """What is divided by: of nullif(x, 0) it is x, since what is divided by zero is null anyway."""
+    by: exp.Expression = node.expression
+    return by.this if isinstance(node, exp.Div) and isinstance(by, exp.Nullif) and constant(by.expression) == 0 else by
 
 
 def bare(node: exp.Expression) -> exp.Expression:

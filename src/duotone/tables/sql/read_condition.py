@@ -133,6 +133,7 @@ def _refusal(node: exp.Expression) -> str:
     for kinds, why in (
         ((exp.Window,), "looks at other rows: a condition is about one row"),
         ((exp.Subquery, exp.Select, exp.Exists), "asks a query of its own: a condition is about one row"),
+        ((exp.In,), "asks a query of its own, or no constants: a condition is about one row"),
         ((exp.Rand, exp.Randn), "is random: a condition must say the same each time"),
         ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "depends on the clock: write the date itself"),
         ((exp.AggFunc,), "is an aggregate, and stands inside a condition: compare it outside"),
@@ -149,7 +150,7 @@ def _refusal(node: exp.Expression) -> str:
         return f"{text} changes from call to call: write the value itself"
     return (
         f"{text} is not understood here: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, and, or, "
-        "not, and the functions of docs/questions.md"
+        "not, and the functions of docs/forms.md"
     )
 
 

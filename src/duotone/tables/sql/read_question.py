@@ -160,7 +160,7 @@ class _Reader:
             if isinstance(absolute, exp.Abs):
                 return self.apart(absolute, way, other, text)
         left, right = self.read.expression(node.this), self.read.expression(node.expression)
-        return compared(left, sign, right, text)
+        return compared(left, sign, right, text, alone=self.read.unit is None)
 
     def apart(self, node: exp.Abs, sign: str, other: exp.Expression, text: str) -> Tree:
         """|x| > t is x > t or x < -t; |x| < t is both x < t and x > -t."""
@@ -168,7 +168,8 @@ class _Reader:
         if not isinstance(limit, Fraction) or sign in ("=", "<>"):
             raise DuotoneError(f"{text}: compare an absolute value with a number, by <, <=, > or >=")
         inside = self.read.expression(node.this)
-        parts = tuple(compared(inside, s, t, text) for s, t in ((sign, limit), (MIRRORED[sign], -limit)))
+        alone = self.read.unit is None
+        parts = tuple(compared(inside, s, t, text, alone=alone) for s, t in ((sign, limit), (MIRRORED[sign], -limit)))
         return BoolOp("or" if sign in (">", ">=") else "and", parts)
 
     def winner(self, node: exp.Expression, sign: str, text: str) -> Tree:
