@@ -70,7 +70,7 @@ def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_lost_answer_is_recorded(folder: Path) -> None:
-    question = ["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--ledger", "budget.ledger"]
+    question = ["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-rows", "1", "--ledger", "budget.ledger"]
     code, said = in_shell(folder, question, ">/dev/full")
     assert code == 2
     assert "an answer that was charged is recorded in the ledger, and asking again is free" in said
@@ -102,7 +102,7 @@ def busy(*_, **__):
     raise {error}("Query interrupted")  # as DuckDB does between two of its tasks
 
 embedded.{place} = busy
-main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x"])
+main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-rows", "1"])
 """
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypedDict, Unpack
 
 from duotone.errors import DuotoneError
@@ -82,6 +83,36 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         if asked.by and listed is None and not privacy.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
         return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed)
+
+
+def ask_all(
+    table: Any, questions: Sequence[str], privacy: ApproxDP, *, each: bool = False, **options: Unpack[Options]
+) -> list[Answers]:
+    """Private answers to several questions about a table, which share a budget evenly; `each` gives all of it to each.
+
+    Guarantee: the answers together satisfy `privacy`; with `each`, each by itself does. Every question has been checked before
+    the first is answered.
+
+    >>> import pyarrow as pa
+    >>> votes = pa.table({"vote": ["Y"] * 868 + ["N"] * 700})
+    >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], ApproxDP(1, "1e-6"))]
+    ['yes', 'no']
+    """
+    with prepare_all(table, questions, privacy, each=each, **options) as prepared:
+        return [question.release() for question in prepared]
+
+
+@contextmanager
+def prepare_all(
+    table: Any, questions: Sequence[str], privacy: ApproxDP, *, each: bool = False, **options: Unpack[Options]
+) -> Iterator[list[Prepared]]:
+    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends."""
+    _require_privacy(privacy)
+    if isinstance(questions, str) or not questions:
+        raise DuotoneError("questions are a list of at least one: ask a single one by itself")
+    share = privacy if each else privacy.split(len(questions))
+    with ExitStack() as opened:
+        yield [opened.enter_context(prepare(table, question, share, **options)) for question in questions]
 
 
 def prepare_groups(

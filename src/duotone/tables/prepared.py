@@ -19,6 +19,7 @@ from duotone.line.mechanism import LineMechanism, balanced, partition_selection
 from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
+from duotone.privacy.numbers import show
 from duotone.release.coin import Basis, Coin
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
@@ -148,6 +149,32 @@ class Prepared:
         rows += "" if self.declared.per_unit is None else f", with the {self.declared.per_unit} of its rows"
         groups = f", in at most {self.most} groups" if self.by else ""
         return f"a person is a {self.declared.unit}{rows}{groups}"
+
+    @property
+    def clipping(self) -> str | None:
+        """What is cut to size before it is counted, in words; None for nothing. `error` is that of the answer after it:
+        how much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
+        cut = [
+            f"{column} to [{show(grid.low * grid.step)}, {show(grid.high * grid.step)}] in steps of {show(grid.step)}"
+            for compared in self.comparisons
+            for column, grid in compared.grids.items()
+        ]
+        if self.declared.max_rows is not None:
+            cut.append(f"a person's rows to {self.declared.max_rows}")
+        if self.declared.per_unit is not None:
+            cut.append(f"a person's values to their {self.declared.per_unit}")
+        if self.by and self.declared.unit is not None:
+            cut.append(f"a person's groups to {self.most}")
+        stated = ", ".join(dict.fromkeys(cut))
+        return f"clipped before anything is counted: {stated}; what that changes is not in Pr[wrong]" if cut else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever asks should know about the question: each a sentence."""
+        if self.asked is None:
+            return ()
+        equalities = () if self.declared.replaced else self.asked.equalities
+        return (*self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
