@@ -64,6 +64,9 @@ def test_error_and_tradeoff() -> None:
     assert list(drawn.get_xdata()) == [1, 2]  # type: ignore[arg-type]
     assert list(drawn.get_ydata()) == pytest.approx([0.3, 0.1])  # type: ignore[arg-type]
     assert "e^ε = 2, δ = 0.1" in texts(figure)
+    costly = texts(plotting.error_by_distance([with_boundary(PRIVACY, "9/10")]))
+    assert "e^ε = 2, δ = 0.1: false no" in costly
+    assert "e^ε = 2, δ = 0.1: false yes" in costly
     assert "balanced" in texts(plotting.tradeoff_curve([PRIVACY, ApproxDP(0, "0.1")]))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import run
 
-from duotone import ApproxDP
+from duotone import ApproxDP, DuotoneError, prepare, with_boundary
 from duotone.ledger.ledger import open_ledger
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-3")
@@ -30,8 +30,8 @@ def test_what_is_clipped_is_said(capsys: pytest.CaptureFixture[str], visits: Pat
     )
     assert says in run(capsys, "ask", visits, "avg(cost) > 20", *options)[1].splitlines()
     assert json.loads(run(capsys, "ask", visits, "avg(cost) > 20", *options, "--json")[1])["clipping"] == says
-    options = ("--unit", "person", "--per-unit", "sum", "--max-groups", "2", "--bounds", "cost=0:50:1", *PRIVACY, "--preview")
-    grouped = run(capsys, "ask", visits, "select town, avg(cost) > 20 from visits group by town", *options)[1]
+    reduced = ("--unit", "person", "--per-unit", "sum", "--max-groups", "2", "--bounds", "cost=0:50:1", *PRIVACY, "--preview")
+    grouped = run(capsys, "ask", visits, "select town, avg(cost) > 20 from visits group by town", *reduced)[1]
     assert "in steps of 1, a person's values to their sum, a person's groups to 2; what" in grouped
     assert "clipped" not in run(capsys, "ask", visits, "count(*) > 20", *PRIVACY, "--preview")[1]
 
@@ -136,3 +136,35 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
     assert run(capsys, "inspect", visits, *options)[0] == 2  # bounds that are no multiples of the grid
     assert "nothing to inspect: name the unit, or give bounds" in run(capsys, "inspect", visits)[2]
     assert "cost in [20, 60]" in run(capsys, "inspect", visits, "--bounds", "cost=20:60:20")[1]
+
+
+def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        ledger.register("visits", ApproxDP(3, "1/2"), unit="row", neighbours="add-remove", version="1")
+    asked = ("ask", visits, "count(*) > 20", "--ratio", "2", "--delta", "1/10", "--costs", "10:1")
+    files = ("--draw", tmp_path / "c.svg", "--certificate", tmp_path / "c.json")
+    code, out, _ = run(capsys, *asked, *files, "--ledger", tmp_path / "a.ledger", "--dataset", "visits", "--json")
+    assert code == 0
+    document = json.loads(out)
+    line = with_boundary(ApproxDP(exp_epsilon=2, delta="1/10"), "37/40")
+    assert document["boundary"] == "37/40"
+    for margin in (1, 2, 3):
+        assert document["false_no_by_margin"][str(margin)] == pytest.approx(float(line.error(margin - 1)))
+        assert document["false_yes_by_margin"][str(margin)] == pytest.approx(float(line.error(-margin)))
+        worst = max(line.error(margin - 1), line.error(-margin))
+        assert document["error_by_margin"][str(margin)] == pytest.approx(float(worst))
+    assert document["false_yes_by_margin"]["1"] == pytest.approx(10 * document["false_no_by_margin"]["1"])
+    assert document["certain_from"] == max(line.certain) + 1
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        (entry,) = (body for body in ledger.entries() if body["kind"] == "charge")
+        assert entry["boundary"] == "37/40"  # so that the same question with other costs is another charge
+    assert run(capsys, "check", tmp_path / "c.json")[0] == 0
+    assert json.loads((tmp_path / "c.json").read_text())["boundary"] == "37/40"
+    out = run(capsys, *asked, "--preview")[1]
+    assert "Pr[false no]" in out
+    assert "Pr[false yes]" in out
+    assert "boundary" not in json.loads(run(capsys, *asked[:-1], "2:2", "--preview", "--json")[1])
+    assert "costs are NO:YES" in run(capsys, *asked[:-1], "10")[2]
+    assert "the cost of a mistake must be above 0" in run(capsys, *asked[:-1], "0:1")[2]
+    with pytest.raises(DuotoneError, match=r"costs are how bad a false no and a false yes are, as \(10, 1\)"):
+        prepare(visits, "count(*) > 20", ApproxDP(1), costs=(1, 2, 3))  # type: ignore[arg-type]

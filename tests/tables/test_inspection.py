@@ -34,7 +34,7 @@ def test_values(unit: str | None) -> None:
     own = [(who, x) for who, x in ROWS if x is not None and (unit is None or who is not None)]
     values = [x for _, x in own]
     clipped = [min(max(math.floor(x + 0.5), 0), 20) for x in values]
-    assert (seen.low, seen.high, seen.step, seen.values) == (0, 20, 1, len(values))
+    assert (int(seen.low), int(seen.high), int(seen.step), seen.values) == (0, 20, 1, len(values))
     assert (seen.below, seen.above, seen.rounded) == (
         values.count(-40),
         values.count(49.6) + values.count(1e6),

@@ -70,6 +70,9 @@ def ask(
         Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
     ] = None,
     max_groups: MaxGroups = 1,
+    costs: Annotated[
+        str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
+    ] = None,
     name: Name = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
@@ -108,6 +111,7 @@ def ask(
         groups=None if groups is None else _keys(groups),
         max_groups=max_groups,
         name=name,
+        costs=None if costs is None else _costs(costs),
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
@@ -116,7 +120,7 @@ def ask(
                 if draw is not None:
                     from duotone import plotting
 
-                    wrote(plotting.save(plotting.error_by_distance([prepared.share]), draw))
+                    wrote(plotting.save(plotting.error_by_distance([prepared.mechanism]), draw))
                 reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
@@ -198,6 +202,13 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
     return reply
 
 
+def _costs(text: str) -> tuple[str, str]:
+    no, _, yes = text.partition(":")
+    if not no.strip() or not yes.strip():
+        raise DuotoneError(f"costs are NO:YES, how bad a false no and a false yes are, as 10:1, got {text}")
+    return no.strip(), yes.strip()
+
+
 def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
     """Bounds as they were given, by column."""
     bounds: dict[str, tuple[str, ...]] = {}
@@ -254,9 +265,7 @@ def _print_answers(reply: Answers) -> None:
 
 
 def _certain(prepared: Prepared) -> float:
-    from duotone.line.mechanism import balanced
-
-    return max(balanced(prepared.share).certain) + 1
+    return max(prepared.mechanism.certain) + 1
 
 
 def _print_accuracy(prepared: Prepared) -> None:
@@ -264,7 +273,11 @@ def _print_accuracy(prepared: Prepared) -> None:
     if prepared.parts > 1:
         print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
     shown = [m for m in MARGINS if m < certain and prepared.error(m) > 1e-12]
-    print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in shown])
+    if prepared.boundary == "balanced":
+        print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in shown])
+    else:
+        head = ("people from flipping", "Pr[false no]", "Pr[false yes]")
+        print_table(head, [(str(m), *(f"{wrong:.3g}" for wrong in prepared.errors(m))) for m in shown])
     print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
 
 
@@ -290,6 +303,10 @@ def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
     document["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
     document["certain_from"] = int(certain) if math.isfinite(certain) else None
     document["share"] = {"epsilon": prepared.share.epsilon, "delta": show(prepared.share.delta)}
+    if prepared.boundary != "balanced":
+        document["boundary"] = str(prepared.boundary)
+        document["false_no_by_margin"] = {str(m): prepared.errors(m)[0] for m in MARGINS}
+        document["false_yes_by_margin"] = {str(m): prepared.errors(m)[1] for m in MARGINS}
     document["clipping"] = prepared.clipping
     document["notes"] = list(prepared.notes)
     if reply is None:

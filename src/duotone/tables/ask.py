@@ -25,7 +25,8 @@ class Options(TypedDict, total=False):
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
-    in at most `max_groups` of them. `name` is the table of a database.
+    in at most `max_groups` of them. `name` is the table of a database. `costs` is how bad a false no and a false yes are, as
+    (10, 1): the worst expected cost is then the least that is possible.
     """
 
     unit: str | None
@@ -36,6 +37,7 @@ class Options(TypedDict, total=False):
     groups: Sequence[Sequence[Any]] | None
     max_groups: int
     name: str | None
+    costs: tuple[Given, Given] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -82,7 +84,10 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         if asked.by and listed is None and not privacy.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
-        return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed)
+        costs = options.get("costs")
+        if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
+            raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+        return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed, costs)
 
 
 def ask_all(

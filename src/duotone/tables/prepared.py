@@ -15,11 +15,12 @@ from duotone.errors import DuotoneError
 from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
-from duotone.line.mechanism import LineMechanism, balanced, partition_selection
+from duotone.line.costs import boundary_for_costs
+from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
-from duotone.privacy.numbers import show
+from duotone.privacy.numbers import Given, show
 from duotone.release.coin import Basis, Coin
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
@@ -86,6 +87,8 @@ class Prepared:
     """The budget of one answer."""
     reach: int
     """The last level that one answer tells apart, or a little more."""
+    boundary: Boundary
+    """What is fixed at the boundary of one answer: balanced, or the truth on the side of yes, where one mistake is worse."""
     compiled: Compiled | None = field(repr=False)
     """What the engine is asked, made when the question was checked."""
 
@@ -106,8 +109,8 @@ class Prepared:
 
     @property
     def mechanism(self) -> LineMechanism:
-        """Of one answer: balanced, or which groups may be shown."""
-        return partition_selection(self.share) if self.asked is None else balanced(self.share)
+        """Of one answer: balanced, by the costs of mistakes, or which groups may be shown."""
+        return on_line(self.share, self.boundary)
 
     @property
     def selection(self) -> LineMechanism | None:
@@ -178,10 +181,14 @@ class Prepared:
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
+        return max(self.errors(margin))
+
+    def errors(self, margin: int) -> tuple[float, float]:
+        """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
         if type(margin) is not int or not margin >= 1:
             raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
-        at = [self.table.blue, self.table.red]
-        return float(max(1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in at))
+        blue, red = (1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in (self.table.blue, self.table.red))
+        return float(blue), float(red)
 
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
@@ -263,21 +270,29 @@ class Prepared:
 
 
 def prepared_question(
-    source: Source, asked: ParsedQuestion, declared: Declared, privacy: ApproxDP, most: int, listed: tuple[Key, ...] | None
+    source: Source,
+    asked: ParsedQuestion,
+    declared: Declared,
+    privacy: ApproxDP,
+    most: int,
+    listed: tuple[Key, ...] | None,
+    costs: tuple[Given, Given] | None = None,
 ) -> Prepared:
     """Compile a question that has been read: whatever is still wrong with it is reported here, before anything is charged."""
     share = privacy.split(_parts(asked, asked.by, most, listed))
-    last = reach(balanced(share))
+    boundary: Boundary = "balanced" if costs is None else boundary_for_costs(share, *costs)
+    last = reach(on_line(share, boundary))
     if asked.by and listed is None:
         reach(partition_selection(share))  # refuses a budget for which no group could be drawn
     compiled = compile_question(asked, declared, last)
-    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, compiled)
+    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, boundary, compiled)
 
 
 def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:
     """The question which groups there are."""
     share = privacy.split(_parts(None, by, most, None))
-    return Prepared(source, None, by, declared, privacy, most, None, share, reach(partition_selection(share)), None)
+    last = reach(partition_selection(share))
+    return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:
