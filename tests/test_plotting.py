@@ -59,8 +59,14 @@ def test_line_phases() -> None:
 
 def test_error_and_tradeoff() -> None:
     figure = plotting.error_by_distance([PRIVACY, ApproxDP(1, 1e-6), ApproxDP(1, 0)])
-    assert "0 from 14" in texts(figure)
+    assert "0 from 15" in texts(figure)  # people from flipping, as in the table of `duotone ask`
+    drawn = figure.axes[0].lines[0]
+    assert list(drawn.get_xdata()) == [1, 2]  # type: ignore[arg-type]
+    assert list(drawn.get_ydata()) == pytest.approx([0.3, 0.1])  # type: ignore[arg-type]
     assert "e^ε = 2, δ = 0.1" in texts(figure)
+    costly = texts(plotting.error_by_distance([with_boundary(PRIVACY, "9/10")]))
+    assert "e^ε = 2, δ = 0.1: false no" in costly
+    assert "e^ε = 2, δ = 0.1: false yes" in costly
     assert "balanced" in texts(plotting.tradeoff_curve([PRIVACY, ApproxDP(0, "0.1")]))
 
 

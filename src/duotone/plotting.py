@@ -121,32 +121,40 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int) -> Figure:
     return figure
 
 
-def error_by_distance(budgets: Sequence[ApproxDP], longest: int | None = None, *, log: bool = True) -> Figure:
-    """The balanced optimum's error against the distance to the boundary, a line per budget.
+def error_by_distance(budgets: Sequence[ApproxDP | LineMechanism], longest: int | None = None, *, log: bool = True) -> Figure:
+    """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; of a mechanism
+    that is not balanced, a line for each mistake.
 
     Each line ends where the error becomes exactly 0.
     """
-    mechanisms = [balanced(p) for p in budgets]
-    ends = [m.certain[0] for m in mechanisms]
+    sides = [side for given in budgets for side in _sides(given if isinstance(given, LineMechanism) else balanced(given))]
+    ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
     reach = longest or int(min(40, max((e for e in ends if math.isfinite(e)), default=20)))
     figure, ax = _axes(None, (7.2, 4.4))
-    for i, (mechanism, end) in enumerate(zip(mechanisms, ends, strict=True)):
-        distances = np.arange(min(reach, int(min(end, reach + 1)) - 1) + 1)
-        errors = np.array([float(mechanism.error(int(d))) for d in distances])
+    for i, ((mechanism, red, name), end) in enumerate(zip(sides, ends, strict=True)):
+        margins = np.arange(1, int(min(end, reach + 1)))
+        errors = np.array([float(mechanism.error(-int(m) if red else int(m) - 1)) for m in margins])
         style = {"color": SEQUENCE[i % len(SEQUENCE)], "ls": LINES[i % len(LINES)], "lw": 1.6}
-        ax.plot(distances, errors, marker="o", ms=3.5, label=_budget(mechanism.privacy), **style)
+        ax.plot(margins, errors, marker="o", ms=3.5, label=_budget(mechanism.privacy) + name, **style)
         if end <= reach:
-            ax.annotate(f"0 from {end:g}", (distances[-1], errors[-1]), (4, -2), textcoords="offset points", fontsize=7)
+            ax.annotate(f"0 from {end:g}", (margins[-1], errors[-1]), (4, -2), textcoords="offset points", fontsize=7)
     if log:
         ax.set_yscale("log")
     ax.set(
-        xlabel="distance to the boundary (people; one more flips the answer)",
+        xlabel="people from flipping (1: one person flips the answer)",
         ylabel="Pr[wrong answer]",
-        xlim=(-0.5, reach + 0.5),
+        xlim=(0.5, reach + 0.5),
     )
     ax.legend(frameon=False, fontsize=9, loc="upper right")
     _frame(ax)
     return figure
+
+
+def _sides(mechanism: LineMechanism) -> list[tuple[LineMechanism, bool, str]]:
+    """What of a mechanism is drawn: whether it is the red side, and its name; one side where both are alike."""
+    if mechanism.boundary == "balanced":
+        return [(mechanism, False, "")]
+    return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
 
 
 def tradeoff_curve(budgets: Sequence[PrivacyDefinition]) -> Figure:

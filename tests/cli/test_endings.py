@@ -102,7 +102,7 @@ def busy(*_, **__):
     raise {error}("Query interrupted")  # as DuckDB does between two of its tasks
 
 embedded.{place} = busy
-main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x"])
+main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-rows", "1"])
 """
 
 

@@ -116,8 +116,8 @@ COMPARED: list[Case] = [
 ]  # fmt: skip
 
 
-def inner(columns: str, where: str = "") -> str:
-    return f"(select u, {columns} from t {where} group by u)"
+def inner(columns: str, where: str = "", having: str = "") -> str:
+    return f"(select u, {columns} from t {where} group by u {having})"
 
 
 def changes(people: Sequence[Person]) -> list[Fraction]:
@@ -135,6 +135,8 @@ IN_PERSON: list[Case] = [
     (f"select avg(change) > 0 from {inner(f'{A} - {B} as change')}",
      lambda p: bool(c := changes(p)) and sum(max(Fraction(-3), min(Fraction(3), x)) for x in c) > 0, CHANGED,
      {"bounds": {"change": (-3, 3, "1/2")}}, True),
+    (f"select count(*) >= 2 from {inner('max(x) as top', having='having count(*) >= 2')} where top > 0",
+     lambda p: sum(len(q) >= 2 and any(x is not None and x > 0 for _, x in q) for q in p) >= 2, EARNERS, {}, True),
     (f"select sum(s) > 4 from {inner('sum(x) as s', 'where x > 0')}",
      lambda p: sum(min(s, 5) for q in p if (s := sum(x for _, x in q if x is not None and x > 0))) > 4, EARNERS,
      {"bounds": {"s": (0, 5, 1)}}, True),

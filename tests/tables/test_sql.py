@@ -25,6 +25,7 @@ from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joi
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import Bounds, Grid, score
+from duotone.tables.sql.syntax import split_questions
 
 
 @pytest.mark.parametrize(("text", "says"), REFUSED.items(), ids=[text[:60] for text in REFUSED])
@@ -380,3 +381,42 @@ def test_the_grid_of_bounds_by_hand(kind: Any, bounds: Any, grid: Any) -> None:
 def test_bounds_that_no_grid_fits(bounds: Any, kind: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         Bounds.of(*bounds).on("x", kind)
+
+
+def test_other_shapes_of_a_select_are_the_same_question() -> None:
+    plain = read_question("select vote, count(*) > 3 from t group by vote", COLUMNS)
+    for text in (
+        "select vote, count(*) > 3 from t group by 1",
+        "select vote, count(*) > 3 from t group by vote order by 2 desc, vote",
+        "select vote from t group by vote having count(*) > 3",
+        "select vote from t group by 1 having count(*) > 3 order by 1",
+    ):
+        assert read_question(text, COLUMNS) == plain, text  # and one normal form, so that a ledger charges once
+    assert plain.notes == ()
+    ordered = read_question("select vote from t group by 1 having count(*) > 3 order by 1", COLUMNS)
+    assert [note.split(" does not ")[0] for note in ordered.notes] == ["order by", "having"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    {
+        "count(*) = 5": ["COUNT(*) = 5 is never more than one person from no"],
+        "5 <> count(*) -- a remark": ["5 <> COUNT(*) is never more than one person from yes"],
+        "count(*) >= 5": [],
+        "mode(v) = 'Y'": [],
+        "count(distinct v) = 2": [],  # whose last two values many people may have
+        "count(*) filter (where v = 'Y') > 5": [],
+    }.items(),
+)
+def test_equalities_are_said(text: str, says: list[str]) -> None:
+    asked = read_question(text, {"v": "text"})
+    assert list(asked.equalities) == says
+    assert len(prepare(TABLE, text, ApproxDP(1)).notes) == len(says)
+    assert prepare(TABLE, "count(*) filter (where v = 'Y') = 5", ApproxDP(1), neighbours="replace").notes == ()
+
+
+def test_questions_between_semicolons() -> None:
+    assert split_questions("") == split_questions(" ;; -- nothing\n") == []
+    assert split_questions("a > 'x;y' ;\n/* ; */ \"b;\" < 3;") == ["a > 'x;y'", '"b;" < 3']
+    with pytest.raises(DuotoneError, match="check their quotes"):
+        split_questions("a = 'b")

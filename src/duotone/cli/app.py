@@ -15,6 +15,7 @@ import typer
 
 from duotone.cli.audit import audit, paper
 from duotone.cli.design import check, design, line
+from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
 from duotone.cli.tables import ask, groups
 from duotone.cli.terminal import say
@@ -37,6 +38,7 @@ app.command(context_settings={"ignore_unknown_options": True})(audit)  # so that
 app.command()(paper)
 app.command()(ask)
 app.command()(groups)
+app.command()(inspect)
 app.add_typer(ledgers, name="ledger")
 
 

@@ -38,6 +38,10 @@ Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file; with --table a DuckDB file, postgres://… or spark://…")
 ]
 Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
+BoundsOf = Annotated[
+    list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
+]
+PerUnit = Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")]
 MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
 LedgerPlace = Annotated[str | None, typer.Option("--ledger", metavar="LEDGER", help="The file or URL of the ledger to charge.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the table's.")]
@@ -48,28 +52,35 @@ Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The t
 
 def ask(
     table: Table,
-    question: Annotated[str, typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one.")],
+    question: Annotated[
+        str,
+        typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one; or FILE.sql with one or more."),
+    ],
     epsilon: Epsilon = None,
     ratio: Ratio = None,
     delta: Delta = "0",
     unit: Unit = None,
-    bounds: Annotated[
-        list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
-    ] = None,
+    bounds: BoundsOf = None,
     neighbours: Annotated[
         str, typer.Option(metavar="add-remove|replace", help="How neighbouring tables differ.")
     ] = "add-remove",
     max_rows: Annotated[int | None, typer.Option(metavar="M", help="As how many rows a person counts at most.")] = None,
-    per_unit: Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")] = None,
+    per_unit: PerUnit = None,
     groups: Annotated[
         Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
     ] = None,
     max_groups: MaxGroups = 1,
+    costs: Annotated[
+        str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
+    ] = None,
     name: Name = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
     asker: By = None,
+    each: Annotated[
+        bool, typer.Option("--each", help="Each question of FILE.sql has the whole budget; else they share it.")
+    ] = False,
     preview: Annotated[
         bool, typer.Option("--preview", help="Show how accurate the answer will be; read and spend nothing.")
     ] = False,
@@ -79,38 +90,47 @@ def ask(
 ) -> None:
     """A private answer to a yes/no question about a table."""
     from duotone.questions import Neighbours
-    from duotone.tables.ask import prepare
+    from duotone.tables.ask import prepare_all
     from duotone.tables.engines.person_columns import Reduction
 
-    privacy = budget(epsilon, ratio, delta)
-    asked = prepare(
-        _without_password(table),
-        question,
-        privacy,
+    questions = _questions(question)
+    if each and len(questions) == 1:
+        raise DuotoneError("--each is for several questions: name a FILE.sql that has them, with ; between")
+    if len(questions) > 1 and not (draw is None and certificate is None):
+        raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
+    asked = prepare_all(
+        without_password(table),
+        questions,
+        budget(epsilon, ratio, delta),
+        each=each,
         unit=unit,
-        bounds=_bounds(bounds or []),
+        bounds=parsed_bounds(bounds or []),
         neighbours=cast(Neighbours, neighbours),  # checked, as everything else is, in one place
         max_rows=max_rows,
         per_unit=cast(Reduction | None, per_unit),
         groups=None if groups is None else _keys(groups),
         max_groups=max_groups,
         name=name,
+        costs=None if costs is None else _costs(costs),
     )
-    with asked as prepared:
-        if draw is not None:
-            from duotone import plotting
+    documents: list[dict[str, Any]] = []
+    with asked as every:
+        try:
+            for text, prepared in zip(questions, every, strict=True):
+                if draw is not None:
+                    from duotone import plotting
 
-            wrote(plotting.save(plotting.error_by_distance([prepared.share]), draw))
-        reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
-    if certificate is not None and reply is not None:
-        write_json(certificate, reply.certificate())
-    if as_json:
-        print(json.dumps(_document(prepared, reply)))
-        return
-    if reply is not None:
-        _print_answers(reply)
-    print(f"{privacy}; {printable(prepared.person)}; {prepared.basis}")
-    _print_accuracy(prepared)
+                    wrote(plotting.save(plotting.error_by_distance([prepared.mechanism]), draw))
+                reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
+                if certificate is not None and reply is not None:
+                    write_json(certificate, reply.certificate())
+                title = {"question": text} if len(questions) > 1 else {}
+                documents.append({**title, **_document(prepared, reply)})
+                if not as_json:
+                    _print_question(prepared, reply, title.get("question"))
+        finally:  # what was answered before one failed is shown
+            if as_json and documents:
+                print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
 def groups(
@@ -133,7 +153,7 @@ def groups(
     from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    asked = prepare_groups(_without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
     with asked as prepared:
         reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
@@ -146,7 +166,8 @@ def groups(
     print(f"{len(reply.answers)} groups may be shown under {privacy}; {printable(prepared.person)}")
 
 
-def _without_password(table: str) -> str:
+def without_password(table: str) -> str:
+    """The table as it was named, if that tells no secret."""
     if "://" in table and re.search("://[^/?#]*:[^/?#]*@|password=", table):
         raise DuotoneError(
             "a password on the command line can be seen by everybody on this machine: leave it out of the URL, and put it into "
@@ -181,7 +202,15 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
     return reply
 
 
-def _bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
+def _costs(text: str) -> tuple[str, str]:
+    no, _, yes = text.partition(":")
+    if not no.strip() or not yes.strip():
+        raise DuotoneError(f"costs are NO:YES, how bad a false no and a false yes are, as 10:1, got {text}")
+    return no.strip(), yes.strip()
+
+
+def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
+    """Bounds as they were given, by column."""
     bounds: dict[str, tuple[str, ...]] = {}
     for text in texts:
         column, _, limits = text.rpartition("=")
@@ -200,6 +229,33 @@ def _keys(path: Path) -> list[list[str]]:
         raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
 
 
+def _questions(text: str) -> list[str]:
+    """The question itself, or those of a file."""
+    if not text.lower().endswith(".sql"):
+        return [text]
+    from duotone.tables.sql.syntax import split_questions
+
+    try:
+        questions = split_questions(Path(text).read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
+        raise DuotoneError(f"{text} cannot be read: it must be a file in UTF-8 with questions, and ; between them") from None
+    if not questions:
+        raise DuotoneError(f"{text} has no question: write one or more, with ; between them")
+    return questions
+
+
+def _print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
+    if title is not None:
+        print(printable(" ".join(title.split())))
+    if reply is not None:
+        _print_answers(reply)
+    print(f"{prepared.privacy}; {printable(prepared.person)}; {prepared.basis}")
+    for note in (prepared.clipping, *prepared.notes):
+        if note is not None:
+            print(printable(note))
+    _print_accuracy(prepared)
+
+
 def _print_answers(reply: Answers) -> None:
     if not reply.by:
         print(reply)
@@ -209,15 +265,19 @@ def _print_answers(reply: Answers) -> None:
 
 
 def _certain(prepared: Prepared) -> float:
-    from duotone.line.mechanism import balanced
-
-    return max(balanced(prepared.share).certain) + 1
+    return max(prepared.mechanism.certain) + 1
 
 
 def _print_accuracy(prepared: Prepared) -> None:
     certain = _certain(prepared)
+    if prepared.parts > 1:
+        print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
     shown = [m for m in MARGINS if m < certain and prepared.error(m) > 1e-12]
-    print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in shown])
+    if prepared.boundary == "balanced":
+        print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in shown])
+    else:
+        head = ("people from flipping", "Pr[false no]", "Pr[false yes]")
+        print_table(head, [(str(m), *(f"{wrong:.3g}" for wrong in prepared.errors(m))) for m in shown])
     print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
 
 
@@ -233,6 +293,8 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
 
 
 def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
+    from duotone.privacy.numbers import show
+
     certain = _certain(prepared)
     document: dict[str, Any] = {"privacy": _budget(prepared), "person": prepared.person, "basis": prepared.basis}
     if reply is not None and reply.receipt is not None:
@@ -240,6 +302,13 @@ def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
     document["grids"] = {c: str(g.step) for compared in prepared.comparisons for c, g in compared.grids.items()}
     document["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
     document["certain_from"] = int(certain) if math.isfinite(certain) else None
+    document["share"] = {"epsilon": prepared.share.epsilon, "delta": show(prepared.share.delta)}
+    if prepared.boundary != "balanced":
+        document["boundary"] = str(prepared.boundary)
+        document["false_no_by_margin"] = {str(m): prepared.errors(m)[0] for m in MARGINS}
+        document["false_yes_by_margin"] = {str(m): prepared.errors(m)[1] for m in MARGINS}
+    document["clipping"] = prepared.clipping
+    document["notes"] = list(prepared.notes)
     if reply is None:
         return document
     if not reply.by:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
@@ -26,7 +27,8 @@ class Options(TypedDict, total=False):
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
-    in at most `max_groups` of them. `name` is the table of a database.
+    in at most `max_groups` of them. `name` is the table of a database. `costs` is how bad a false no and a false yes are, as
+    (10, 1): the worst expected cost is then the least that is possible.
     """
 
     unit: str | None
@@ -37,6 +39,7 @@ class Options(TypedDict, total=False):
     groups: Sequence[Sequence[Any]] | None
     max_groups: int
     name: str | None
+    costs: tuple[Given, Given] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -80,7 +83,40 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         if asked.by and listed is None and not privacy.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
-        return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed)
+        costs = options.get("costs")
+        if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
+            raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+        return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed, costs)
+
+
+def ask_all(
+    table: Any, questions: Sequence[str], privacy: ApproxDP, *, each: bool = False, **options: Unpack[Options]
+) -> list[Answers]:
+    """Private answers to several questions about a table, which share a budget evenly; `each` gives all of it to each.
+
+    Guarantee: the answers together satisfy `privacy`; with `each`, each by itself does. Every question has been checked before
+    the first is answered.
+
+    >>> import pyarrow as pa
+    >>> votes = pa.table({"vote": ["Y"] * 868 + ["N"] * 700})
+    >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], ApproxDP(1, "1e-6"))]
+    ['yes', 'no']
+    """
+    with prepare_all(table, questions, privacy, each=each, **options) as prepared:
+        return [question.release() for question in prepared]
+
+
+@contextmanager
+def prepare_all(
+    table: Any, questions: Sequence[str], privacy: ApproxDP, *, each: bool = False, **options: Unpack[Options]
+) -> Iterator[list[Prepared]]:
+    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends."""
+    _require_privacy(privacy)
+    if isinstance(questions, str) or not questions:
+        raise DuotoneError("questions are a list of at least one: ask a single one by itself")
+    share = privacy if each else privacy.split(len(questions))
+    with ExitStack() as opened:
+        yield [opened.enter_context(prepare(table, question, share, **options)) for question in questions]
 
 
 def prepare_groups(

@@ -15,10 +15,12 @@ from duotone.errors import DuotoneError
 from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
-from duotone.line.mechanism import LineMechanism, balanced, partition_selection
+from duotone.line.costs import boundary_for_costs
+from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Given, show
 from duotone.release.coin import Basis, Coin
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
@@ -85,6 +87,8 @@ class Prepared:
     """The budget of one answer."""
     reach: int
     """The last level that one answer tells apart, or a little more."""
+    boundary: Boundary
+    """What is fixed at the boundary of one answer: balanced, or the truth on the side of yes, where one mistake is worse."""
     compiled: Compiled | None = field(repr=False)
     """What the engine is asked, made when the question was checked."""
 
@@ -105,8 +109,8 @@ class Prepared:
 
     @property
     def mechanism(self) -> LineMechanism:
-        """Of one answer: balanced, or which groups may be shown."""
-        return partition_selection(self.share) if self.asked is None else balanced(self.share)
+        """Of one answer: balanced, by the costs of mistakes, or which groups may be shown."""
+        return on_line(self.share, self.boundary)
 
     @property
     def selection(self) -> LineMechanism | None:
@@ -151,12 +155,42 @@ class Prepared:
         groups = f", in at most {self.most} groups" if self.by else ""
         return f"a person is a {self.declared.unit}{rows}{groups}"
 
+    @property
+    def clipping(self) -> str | None:
+        """What is cut to size before it is counted, in words; None for nothing. `error` is that of the answer after it:
+        how much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
+        cut = [
+            f"{column} to [{show(grid.low * grid.step)}, {show(grid.high * grid.step)}] in steps of {show(grid.step)}"
+            for compared in self.comparisons
+            for column, grid in compared.grids.items()
+        ]
+        if self.declared.max_rows is not None:
+            cut.append(f"a person's rows to {self.declared.max_rows}")
+        if self.declared.per_unit is not None:
+            cut.append(f"a person's values to their {self.declared.per_unit}")
+        if self.by and self.declared.unit is not None:
+            cut.append(f"a person's groups to {self.most}")
+        stated = ", ".join(dict.fromkeys(cut))
+        return f"clipped before anything is counted: {stated}; what that changes is not in Pr[wrong]" if cut else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever asks should know about the question: each a sentence."""
+        if self.asked is None:
+            return ()
+        equalities = () if self.declared.replaced else self.asked.equalities
+        return (*self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
+
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
+        return max(self.errors(margin))
+
+    def errors(self, margin: int) -> tuple[float, float]:
+        """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
         if type(margin) is not int or not margin >= 1:
             raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
-        at = [self.table.blue, self.table.red]
-        return float(max(1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in at))
+        blue, red = (1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in (self.table.blue, self.table.red))
+        return float(blue), float(red)
 
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
@@ -238,21 +272,29 @@ class Prepared:
 
 
 def prepared_question(
-    source: Source, asked: ParsedQuestion, declared: Declared, privacy: ApproxDP, most: int, listed: tuple[Key, ...] | None
+    source: Source,
+    asked: ParsedQuestion,
+    declared: Declared,
+    privacy: ApproxDP,
+    most: int,
+    listed: tuple[Key, ...] | None,
+    costs: tuple[Given, Given] | None = None,
 ) -> Prepared:
     """Compile a question that has been read: whatever is still wrong with it is reported here, before anything is charged."""
     share = privacy.split(_parts(asked, asked.by, most, listed))
-    last = reach(balanced(share))
+    boundary: Boundary = "balanced" if costs is None else boundary_for_costs(share, *costs)
+    last = reach(on_line(share, boundary))
     if asked.by and listed is None:
         reach(partition_selection(share))  # refuses a budget for which no group could be drawn
     compiled = compile_question(asked, declared, last)
-    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, compiled)
+    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, boundary, compiled)
 
 
 def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:
     """The question which groups there are."""
     share = privacy.split(_parts(None, by, most, None))
-    return Prepared(source, None, by, declared, privacy, most, None, share, reach(partition_selection(share)), None)
+    last = reach(partition_selection(share))
+    return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:

@@ -34,7 +34,10 @@ def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Sourc
     aggregates = [_value(a, grouped, str(i)).name(str(i)) for i, a in enumerate(people.aggregates)]
     person = grouped.select(PRESENT, *aggregates)
     columns = [_column(made, person).name(name) for name, made in people.columns]
-    return replace(source, table=person.select(PRESENT, *columns), reading=None, untyped=False)
+    here = (
+        person[PRESENT] if people.kept == ALWAYS else ibis.cases((holds(people.kept, person), person[PRESENT]), else_=wide(0))
+    )
+    return replace(source, table=person.select(here.cast("int64").name(PRESENT), *columns), reading=None, untyped=False)
 
 
 def _column(made: Operand | Condition, person: Any) -> Any:

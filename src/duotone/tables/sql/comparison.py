@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -151,3 +151,7 @@ class ParsedQuestion:
     normal: str
     people: PeopleTable | None = None
     """The table that it is about, where an inner select makes one row of each person first."""
+    equalities: tuple[str, ...] = field(default=(), compare=False)
+    """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What whoever asks should know about how the question was read."""

@@ -44,12 +44,13 @@ class PersonAggregate:
 @dataclass(frozen=True)
 class PeopleTable:
     """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
-    `columns` computed from them. `normal` is its text, in which two ways to write it look the same."""
+    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways to write it look the same."""
 
     unit: str
     where: Condition
     aggregates: tuple[PersonAggregate, ...]
     columns: tuple[tuple[str, Operand | Condition], ...]
+    kept: Condition
     normal: str
 
     @property
@@ -61,7 +62,8 @@ class PeopleTable:
 def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | None, name: str | None) -> PeopleTable:
     """Read an inner select; whoever has no row in its where is not in it."""
     drop_names(select, name)
-    group = select.args.get("group")
+    select.set("order", None)  # which does not matter in a table
+    group, having = select.args.get("group"), select.args.get("having")
     keys = group.expressions if group is not None else []
     named = [column_name(key, columns) for key in keys if isinstance(key, exp.Column)]
     if unit is None or named != [unit] or len(keys) != 1:
@@ -80,7 +82,11 @@ def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | Non
         made[expression.alias] = reader.column(expression.this)
     if not made:
         raise DuotoneError("the inner select has no column besides the unit: name one, as in count(*) as visits")
-    return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), select.sql(dialect="duckdb", normalize=True))
+    kept = reader.column(having.this) if having is not None else ALWAYS
+    if isinstance(kept, Operand):
+        raise DuotoneError(f"{having.sql(dialect='duckdb')} is not a condition: compare it with something")
+    normal = select.sql(dialect="duckdb", normalize=True)
+    return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal)
 
 
 class _Reader:

@@ -18,6 +18,7 @@ from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Kin
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import (
     MIRRORED,
+    NUMERIC,
     SIGNS,
     column_name,
     compare,
@@ -58,14 +59,44 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
     if PRESENT in columns:  # a person without a row in the inner select's where is not there
         rows = both(HERE, rows)
     by = _group_columns(select, columns)
-    answers = [e.unalias() for e in select.expressions]
-    answers = [e for e in answers if not (isinstance(e, exp.Column) and column_name(e, columns) in by)]
+    notes = (*_without_order(select), *_without_having(select, by, columns))
+    answers = _answers(select, by, columns)
     if len(answers) != 1:
         raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
-    tree = _Reader(columns, rows, unit).tree(answers[0])
+    reader = _Reader(columns, rows, unit)
+    tree = reader.tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
-    return ParsedQuestion(tree, by, rows, select.sql(dialect="duckdb", normalize=True))
+    normal = select.sql(dialect="duckdb", normalize=True)
+    return ParsedQuestion(tree, by, rows, normal, equalities=tuple(reader.equalities), notes=notes)
+
+
+def _answers(select: exp.Select, by: tuple[str, ...], columns: Columns) -> list[exp.Expression]:
+    """What is selected besides the columns that the question is grouped by."""
+    selected = [e.unalias() for e in select.expressions]
+    return [e for e in selected if not (isinstance(e, exp.Column) and column_name(e, columns) in by)]
+
+
+def _without_order(select: exp.Select) -> tuple[str, ...]:
+    """Leave out order by, so that the question is the same with it and without, and say so."""
+    if select.args.get("order") is None:
+        return ()
+    select.set("order", None)
+    return ("order by does not matter in a set of answers: it is left out",)
+
+
+def _without_having(select: exp.Select, by: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
+    """`select k … group by k having E` as the question E by group, `select k, E … group by k`."""
+    having = select.args.get("having")
+    if having is None:
+        return ()
+    if not by:
+        raise DuotoneError("having is about groups: add group by, or put the yes/no expression after select")
+    if _answers(select, by, columns):
+        raise DuotoneError("a question has one yes/no expression: put it after select or after having, not both")
+    select.set("having", None)
+    select.append("expressions", having.this)
+    return ("having does not leave groups out: each group that is shown has its answer, yes or no",)
 
 
 HERE = Compare(Operand(PRESENT, "integer"), ">", Fraction(0))
@@ -87,12 +118,22 @@ def value_name(text: str, columns: Columns) -> str:
     >>> value_name("Price*amount", {"price": "float", "amount": "integer"})
     'price * amount'
     """
-    if text in columns:
-        return text
+    return text if text in columns else _computed(text, columns).column
+
+
+def read_value(text: str, columns: Columns) -> Operand:
+    """What `value_name` names, as numbers."""
+    value = Operand(text, columns[text]) if text in columns else _computed(text, columns)
+    if value.kind not in NUMERIC:
+        raise DuotoneError(f"{value.column} does not hold numbers: give bounds for a column that does")
+    return replace(value, kind="float", reading="try") if value.kind == "untyped" else value
+
+
+def _computed(text: str, columns: Columns) -> Operand:
     select = parse(text)
-    if len(select.expressions) != 1 or any(select.args.get(clause) for clause in ("from_", "where", "group")):
+    if len(select.expressions) != 1 or any(value for name, value in select.args.items() if name != "expressions"):
         raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")
-    return read_operand(select.expressions[0], columns).column
+    return read_operand(select.expressions[0], columns)
 
 
 def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
@@ -101,10 +142,20 @@ def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
         return ()
     if any(value for name, value in group.args.items() if name != "expressions"):
         raise DuotoneError("group by takes columns, not rollup, cube or all")
-    for key in group.expressions:
-        if not isinstance(key, exp.Column):
+    for key in list(group.expressions):
+        if isinstance(key, exp.Literal) and not key.is_string:
+            key.replace(_selected(select, key.name))
+        elif not isinstance(key, exp.Column):
             raise DuotoneError(f"group by {key.sql()}: group by columns themselves")
     return tuple(dict.fromkeys(column_name(key, columns) for key in group.expressions))
+
+
+def _selected(select: exp.Select, place: str) -> exp.Expression:
+    """The column that is selected at a place, from 1 on."""
+    chosen = [e.unalias() for i, e in enumerate(select.expressions, 1) if str(i) == place]
+    if not chosen or not isinstance(chosen[0], exp.Column):
+        raise DuotoneError(f"group by {place}: it must be the place of a column after select, from 1 on; or name the column")
+    return chosen[0].copy()
 
 
 class _Reader:
@@ -112,6 +163,7 @@ class _Reader:
 
     def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
         self.columns, self.read = columns, Aggregates(columns, rows, unit)
+        self.equalities: list[str] = []
 
     def tree(self, node: exp.Expression) -> Tree:
         match node:
@@ -160,7 +212,12 @@ class _Reader:
             if isinstance(absolute, exp.Abs):
                 return self.apart(absolute, way, other, text)
         left, right = self.read.expression(node.this), self.read.expression(node.expression)
-        return compared(left, sign, right, text, alone=self.read.unit is None)
+        tree = compared(left, sign, right, text, alone=self.read.unit is None)
+        equal = tree.part if isinstance(tree, Negation) else tree
+        if sign in ("=", "<>") and isinstance(equal, BoolOp) and isinstance(equal.parts[0], LinearThreshold):
+            end = "no" if sign == "=" else "yes"
+            self.equalities.append(f"{node.sql(dialect='duckdb', comments=False)} is never more than one person from {end}")
+        return tree
 
     def apart(self, node: exp.Abs, sign: str, other: exp.Expression, text: str) -> Tree:
         """|x| > t is x > t or x < -t; |x| < t is both x < t and x > -t."""

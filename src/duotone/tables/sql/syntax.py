@@ -6,7 +6,7 @@ import logging
 import re
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from duotone.errors import DuotoneError
@@ -16,7 +16,7 @@ LONGEST = 10_000
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
-    exp.Select: ("expressions", "from_", "where", "group"), exp.Table: ("this", "alias", "db", "catalog"),
+    exp.Select: ("expressions", "from_", "where", "group", "having", "order"), exp.Table: ("this", "alias", "db", "catalog"),
     exp.TableAlias: _THIS, exp.Subquery: ("this", "alias"), exp.Star: (), exp.Distinct: ("expressions",),
     exp.Count: ("this", "big_int"), exp.Quantile: ("this", "quantile"), exp.PercentileDisc: _TWO,
     **dict.fromkeys((exp.Sum, exp.Avg, exp.Median, exp.Mode, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd, exp.CountIf,
@@ -38,8 +38,8 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.DateDiff: ("this", "expression", "unit", "date_part_boundary"),
 }  # fmt: skip
 """The parts of SQL's expressions that are read."""
-CLAUSES = {"joins": "join", "having": "having", "order": "order by", "limit": "limit", "distinct": "distinct", "with_": "with",
-           "qualify": "qualify", "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
+CLAUSES = {"joins": "join", "limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
+           "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
 
 
 def parse(text: str) -> exp.Select:
@@ -66,6 +66,24 @@ def parse(text: str) -> exp.Select:
         logger.setLevel(level)
 
 
+def split_questions(text: str) -> list[str]:
+    """The questions of a text, which a semicolon ends or divides; one in quotes or in a remark does neither.
+
+    >>> split_questions("count(*) > 5; -- and; then\\n mode(x) = ';';")
+    ['count(*) > 5', "mode(x) = ';'"]
+    """
+    questions: list[list[Token]] = [[]]
+    try:
+        for token in sqlglot.tokenize(text, read="duckdb"):
+            if token.token_type is TokenType.SEMICOLON:
+                questions.append([])
+            else:
+                questions[-1].append(token)
+    except SqlglotError:
+        raise DuotoneError("the questions are not SQL that can be read: check their quotes") from None
+    return [text[own[0].start : own[-1].end + 1] for own in questions if own]
+
+
 def _strict(select: exp.Select, bare: bool) -> None:
     """Refuse whatever would be passed over in silence."""
     if bare and any(isinstance(e, exp.Alias) for e in select.expressions):
@@ -79,7 +97,7 @@ def _strict(select: exp.Select, bare: bool) -> None:
             raise DuotoneError(f"{node.sql(dialect='duckdb')} has no argument: name a column")
     for name, clause in CLAUSES.items():
         if select.args.get(name):
-            raise DuotoneError(f"a question has no {clause}: it is one select with where and group by, over one table")
+            raise DuotoneError(f"a question has no {clause}: it is one select with where, group by and having, over one table")
     source = select.args.get("from_")
     if source is not None and isinstance(source.this, exp.Subquery) and isinstance(source.this.this, exp.Select):
         _strict(source.this.this, bare=False)

@@ -1,0 +1,78 @@
+"""The command for a table's owner: inspect."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+from duotone.cli.tables import BoundsOf, Name, PerUnit, Table, Unit, parsed_bounds, without_password
+from duotone.cli.terminal import AsJson, print_table, printable
+
+if TYPE_CHECKING:
+    from duotone.tables.inspection import ClippedValues, RowsPerPerson
+
+WARNING = "NOT PRIVATE: for the table's owner only; computed from the rows without noise, and charged to no ledger"
+
+
+def inspect(
+    table: Table,
+    unit: Unit = None,
+    bounds: BoundsOf = None,
+    per_unit: PerUnit = None,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """How much bounds, a grid and a limit on a person's rows would clip. NOT PRIVATE: for the table's owner only."""
+    from duotone.tables.engines.person_columns import Reduction
+    from duotone.tables.inspection import as_document, inspect_clipping
+
+    seen = inspect_clipping(
+        without_password(table),
+        unit=unit,
+        bounds=parsed_bounds(bounds or []),
+        per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
+        name=name,
+    )
+    if as_json:
+        print(json.dumps({"warning": WARNING, **as_document(seen)}))
+        return
+    print(WARNING)
+    if seen.rows is not None:
+        _print_rows(seen.rows)
+    for values in seen.values:
+        _print_values(values, unit, per_unit)
+
+
+def _print_rows(seen: RowsPerPerson) -> None:
+    print(f"{seen.people} people have {seen.rows} rows")
+    if seen.people:
+        print_table(("of people", "have at most so many rows"), [(_share(q), str(n)) for q, n in seen.quantiles.items()])
+    if seen.above:
+        head = ("max_rows", "people with more rows", "rows that do not count")
+        rows = [(str(m), _of(people, seen.people), _of(lost, seen.rows)) for m, (people, lost) in seen.above.items()]
+        print_table(head, rows)
+
+
+def _print_values(seen: ClippedValues, unit: str | None, per_unit: str | None) -> None:
+    from duotone.privacy.numbers import show
+
+    print(f"{printable(seen.column)} in [{show(seen.low)}, {show(seen.high)}] in steps of {show(seen.step)}")
+    rows = [("values", str(seen.values))]
+    rows += [(what, _of(many, seen.values)) for what, many in (("below", seen.below), ("above", seen.above))]
+    rows.append(("rounded", _of(seen.rounded, seen.values)))
+    if seen.mean is not None and seen.mean_after is not None:
+        rows += [("mean before", f"{seen.mean:.6g}"), ("mean after", f"{seen.mean_after:.6g}")]
+    if unit is not None and per_unit is not None:
+        rows += [("people with several values", str(seen.several)), ("people whose values differ", str(seen.differing))]
+        if per_unit == "sum":
+            rows.append(("people whose sum is out of bounds", str(seen.beyond)))
+    print_table(("", "how many"), rows)
+
+
+def _share(quantile: str) -> str:
+    above, _, below = quantile.partition("/")
+    return f"{100 * int(above) // int(below or 1)}%"
+
+
+def _of(part: int, total: int) -> str:
+    return f"{part} ({part / total:.2%})" if total else str(part)

@@ -1,0 +1,170 @@
+"""The commands about tables: what is said beside an answer, several questions, and what an owner may see."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from duotone import ApproxDP, DuotoneError, prepare, with_boundary
+from duotone.ledger.ledger import open_ledger
+
+PRIVACY = ("--epsilon", "1", "--delta", "1e-3")
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    path = tmp_path / "visits.csv"
+    rows = [f"p{i},{'Ely' if i % 3 else 'Wells'},{cost}" for i in range(60) for cost in range(0, 30 * (i % 4 + 1), 30)]
+    path.write_text("\n".join(["person,town,cost", *rows, ",Ely,5"]) + "\n")
+    return path
+
+
+def test_what_is_clipped_is_said(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
+    options = ("--unit", "person", "--max-rows", "3", "--bounds", "cost=0:50:1", *PRIVACY, "--preview")
+    says = (
+        "clipped before anything is counted: cost to [0, 50] in steps of 1, a person's rows to 3; "
+        "what that changes is not in Pr[wrong]"
+    )
+    assert says in run(capsys, "ask", visits, "avg(cost) > 20", *options)[1].splitlines()
+    assert json.loads(run(capsys, "ask", visits, "avg(cost) > 20", *options, "--json")[1])["clipping"] == says
+    reduced = ("--unit", "person", "--per-unit", "sum", "--max-groups", "2", "--bounds", "cost=0:50:1", *PRIVACY, "--preview")
+    grouped = run(capsys, "ask", visits, "select town, avg(cost) > 20 from visits group by town", *reduced)[1]
+    assert "in steps of 1, a person's values to their sum, a person's groups to 2; what" in grouped
+    assert "clipped" not in run(capsys, "ask", visits, "count(*) > 20", *PRIVACY, "--preview")[1]
+
+
+def test_a_grouped_questions_table_is_of_one_answer(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
+    asked = (
+        "ask",
+        visits,
+        "select town, count(*) > 9 from visits group by 1 order by 1",
+        "--unit",
+        "person",
+        "--max-rows",
+        "4",
+    )
+    code, out, _ = run(capsys, *asked, "--max-groups", "2", *PRIVACY, "--preview")
+    assert code == 0
+    each = "each answer has ApproxDP(epsilon=0.25, delta=1/4000): the budget is divided among 4 answers about a person"
+    assert each in out.splitlines()
+    assert "order by does not matter in a set of answers" in out
+    share = json.loads(run(capsys, *asked, "--max-groups", "2", *PRIVACY, "--preview", "--json")[1])["share"]
+    assert share == {"epsilon": 0.25, "delta": "1/4000"}
+    assert "each answer" not in run(capsys, "ask", visits, "count(*) > 9", *PRIVACY, "--preview")[1]
+
+
+def test_an_equality_is_said(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
+    says = "COUNT(*) = 9 is never more than one person from no: ask for a range, if it may be one"
+    assert says in run(capsys, "ask", visits, "count(*) = 9", *PRIVACY, "--preview")[1].splitlines()
+
+
+def test_several_questions_share_a_budget(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "two.sql"
+    questions.write_text("count(*) > 20; -- the first\nselect town from visits group by town\nhaving count(*) > 3;\n")
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        ledger.register("visits", ApproxDP(3, "1e-2"), unit="row", neighbours="add-remove", version="1")
+    to_ledger = ("--ledger", tmp_path / "a.ledger", "--dataset", "visits")
+    code, out, _ = run(capsys, "ask", visits, questions, *PRIVACY, *to_ledger)
+    assert code == 0
+    assert out.count("ApproxDP(epsilon=0.5, delta=1/2000); each row") == 2
+    assert "select town from visits group by town having count(*) > 3" in out.splitlines()
+    code, out, _ = run(capsys, "ask", visits, questions, *PRIVACY, *to_ledger, "--json")
+    both = json.loads(out)["questions"]
+    assert [(one["question"], one["ledger"]["free"]) for one in both] == [
+        ("count(*) > 20", True),
+        ("select town from visits group by town\nhaving count(*) > 3", True),
+    ]
+    code, out, err = run(capsys, "ask", visits, questions, *PRIVACY, *to_ledger, "--each", "--json")
+    assert (code, err.count("charged")) == (0, 2)
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        assert len(ledger.statement("visits").charges) == 4  # each its own: 2 of half, 2 of all
+    code, out, err = run(capsys, "ask", visits, questions, *PRIVACY, *to_ledger, "--each", "--again", "--json")
+    assert (code, out) == (2, "")  # nothing is left: 3 were spent
+
+
+def test_what_was_answered_before_a_refusal_is_shown(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "two.sql"
+    questions.write_text("count(*) > 20; count(*) > 30")
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        ledger.register("visits", ApproxDP("1.5", "1e-2"), unit="row", neighbours="add-remove", version="1")
+    options = ("--ledger", tmp_path / "a.ledger", "--dataset", "visits", "--each", "--json")
+    code, out, err = run(capsys, "ask", visits, questions, *PRIVACY, *options)
+    assert code == 2
+    assert [one["question"] for one in json.loads(out)["questions"]] == ["count(*) > 20"]
+    assert err.splitlines()[-1].startswith("duotone: ")
+    questions.write_text("count(*) > 40; count(nothing) > 30")
+    assert run(capsys, "ask", visits, questions, *PRIVACY, *options)[:2] == (2, "")
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        assert len(ledger.statement("visits").charges) == 1  # all questions are checked before the first is charged
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "says"),
+    [
+        ("", (), "has no question: write one or more, with ; between them"),
+        ("count(*) > 3", ("--each",), "--each is for several questions: name a FILE.sql that has them"),
+        ("count(*) > 3; count(*) > 4", ("--draw", "a.svg"), "--draw and --certificate are for one question"),
+        ("count(*) > 'x", (), "check their quotes"),
+        (None, (), "cannot be read: it must be a file in UTF-8"),
+    ],
+)
+def test_files_of_questions_that_are_refused(
+    capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path, text: str | None, options: tuple[str, ...], says: str
+) -> None:
+    file = tmp_path / "some.sql"
+    if text is not None:
+        file.write_text(text)
+    code, out, err = run(capsys, "ask", visits, file, *PRIVACY, *options)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
+    options = ("--unit", "person", "--bounds", "cost=10:60:20", "--per-unit", "sum")
+    code, out, err = run(capsys, "inspect", visits, *options[:3], "cost=20:60:20", *options[4:])
+    assert (code, err) == (0, "")
+    assert out.startswith("NOT PRIVATE: for the table's owner only")
+    assert "60 people have 150 rows" in out
+    for cells in (("1", "45 (75.00%)", "90 (60.00%)"), ("3", "15 (25.00%)", "15 (10.00%)")):
+        assert [c for line in out.splitlines() if all(cell in line for cell in cells) for c in cells] == list(cells)
+    seen = json.loads(run(capsys, "inspect", visits, *options[:3], "cost=20:60:20", "--json")[1])
+    assert seen["private"] is False
+    assert seen["rows"]["above"]["2"] == {"people": 30, "rows": 45}
+    assert run(capsys, "inspect", visits, *options)[0] == 2  # bounds that are no multiples of the grid
+    assert "nothing to inspect: name the unit, or give bounds" in run(capsys, "inspect", visits)[2]
+    assert "cost in [20, 60]" in run(capsys, "inspect", visits, "--bounds", "cost=20:60:20")[1]
+
+
+def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        ledger.register("visits", ApproxDP(3, "1/2"), unit="row", neighbours="add-remove", version="1")
+    asked = ("ask", visits, "count(*) > 20", "--ratio", "2", "--delta", "1/10", "--costs", "10:1")
+    files = ("--draw", tmp_path / "c.svg", "--certificate", tmp_path / "c.json")
+    code, out, _ = run(capsys, *asked, *files, "--ledger", tmp_path / "a.ledger", "--dataset", "visits", "--json")
+    assert code == 0
+    document = json.loads(out)
+    line = with_boundary(ApproxDP(exp_epsilon=2, delta="1/10"), "37/40")
+    assert document["boundary"] == "37/40"
+    for margin in (1, 2, 3):
+        assert document["false_no_by_margin"][str(margin)] == pytest.approx(float(line.error(margin - 1)))
+        assert document["false_yes_by_margin"][str(margin)] == pytest.approx(float(line.error(-margin)))
+        worst = max(line.error(margin - 1), line.error(-margin))
+        assert document["error_by_margin"][str(margin)] == pytest.approx(float(worst))
+    assert document["false_yes_by_margin"]["1"] == pytest.approx(10 * document["false_no_by_margin"]["1"])
+    assert document["certain_from"] == max(line.certain) + 1
+    with open_ledger(tmp_path / "a.ledger") as ledger:
+        (entry,) = (body for body in ledger.entries() if body["kind"] == "charge")
+        assert entry["boundary"] == "37/40"  # so that the same question with other costs is another charge
+    assert run(capsys, "check", tmp_path / "c.json")[0] == 0
+    assert json.loads((tmp_path / "c.json").read_text())["boundary"] == "37/40"
+    out = run(capsys, *asked, "--preview")[1]
+    assert "Pr[false no]" in out
+    assert "Pr[false yes]" in out
+    assert "boundary" not in json.loads(run(capsys, *asked[:-1], "2:2", "--preview", "--json")[1])
+    assert "costs are NO:YES" in run(capsys, *asked[:-1], "10")[2]
+    assert "the cost of a mistake must be above 0" in run(capsys, *asked[:-1], "0:1")[2]
+    with pytest.raises(DuotoneError, match=r"costs are how bad a false no and a false yes are, as \(10, 1\)"):
+        prepare(visits, "count(*) > 20", ApproxDP(1), costs=(1, 2, 3))  # type: ignore[arg-type]

@@ -1,0 +1,2 @@
+count(*) > 100; -- of all
+mode(city) = 'Oslo';

@@ -1,0 +1,67 @@
+"""What is clipped, against a count by hand."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+from duotone import DuotoneError
+from duotone.tables.inspection import inspect_clipping
+
+CHANCE = random.Random(7)
+ROWS = [(CHANCE.choice([None, *range(12)]), CHANCE.choice([None, -40.0, 0.0, 3.25, 10.0, 49.6, 1e6])) for _ in range(200)]
+TABLE = pa.table({"who": [who for who, _ in ROWS], "x": [x for _, x in ROWS]})
+
+
+def test_rows_per_person() -> None:
+    many = sorted(Counter(who for who, _ in ROWS if who is not None).values())
+    seen = inspect_clipping(TABLE, unit="who").rows
+    assert seen is not None
+    assert (seen.people, seen.rows) == (len(many), sum(many))
+    assert seen.quantiles == {q: many[math.ceil(Fraction(q) * len(many)) - 1] for q in seen.quantiles}
+    assert seen.above == {m: (sum(n > m for n in many), sum(max(n - m, 0) for n in many)) for m in seen.above}
+    assert max(seen.above) < many[-1]
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_values(unit: str | None) -> None:
+    (seen,) = inspect_clipping(TABLE, unit=unit, bounds={"x": (0, 20, 1)}, per_unit="sum" if unit else None).values
+    own = [(who, x) for who, x in ROWS if x is not None and (unit is None or who is not None)]
+    values = [x for _, x in own]
+    clipped = [min(max(math.floor(x + 0.5), 0), 20) for x in values]
+    assert (int(seen.low), int(seen.high), int(seen.step), seen.values) == (0, 20, 1, len(values))
+    assert (seen.below, seen.above, seen.rounded) == (
+        values.count(-40),
+        values.count(49.6) + values.count(1e6),
+        values.count(3.25),
+    )
+    assert seen.mean == pytest.approx(sum(values) / len(values))
+    assert seen.mean_after == pytest.approx(sum(clipped) / len(values))
+    people = [[c for (w, _), c in zip(own, clipped, strict=True) if w == who] for who in range(12)] if unit else []
+    expected = sum(len(p) > 1 for p in people), sum(len(set(p)) > 1 for p in people), sum(sum(p) > 20 for p in people)
+    assert (seen.several, seen.differing, seen.beyond) == expected
+
+
+def test_values_far_out_and_none() -> None:
+    far = pa.table({"x": [math.inf, -math.inf, math.nan, 1.7e308, 1.7e308, None]})
+    (seen,) = inspect_clipping(far, bounds={"x": (0, 10, 1)}).values
+    assert (seen.values, seen.below, seen.above, seen.rounded) == (4, 1, 3, 0)
+    (seen,) = inspect_clipping(pa.table({"x": pa.array([], pa.float64())}), bounds={"x + 1": (0, 10, 1)}).values
+    assert (seen.column, seen.values, seen.mean, seen.mean_after) == ("x + 1", 0, None, None)
+    empty = inspect_clipping(pa.table({"u": pa.array([], pa.int64())}), unit="u").rows
+    assert empty is not None
+    assert (empty.people, empty.quantiles, empty.above) == (0, {}, {})
+
+
+def test_refusals() -> None:
+    with pytest.raises(DuotoneError, match="nothing to inspect"):
+        inspect_clipping(TABLE)
+    with pytest.raises(DuotoneError, match="t does not hold numbers: give bounds for a column that does"):
+        inspect_clipping(pa.table({"t": ["a"]}), bounds={"t": (0, 1)})
+    with pytest.raises(DuotoneError, match="without a unit each row is a person"):
+        inspect_clipping(TABLE, bounds={"x": (0, 20)}, per_unit="avg")
