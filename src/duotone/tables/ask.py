@@ -24,7 +24,8 @@ class Options(TypedDict, total=False):
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
-    in at most `max_groups` of them. `name` is the table of a database.
+    in at most `max_groups` of them. `name` is the table of a database, `separator` what
+    stands between the fields of a CSV file whose first line has several candidates.
     """
 
     unit: str | None
@@ -35,6 +36,7 @@ class Options(TypedDict, total=False):
     groups: Sequence[Sequence[Any]] | None
     max_groups: int
     name: str | None
+    separator: str | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -65,7 +67,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source = open_conforming(table, options.get("name"), prepare)
+    source = open_conforming(table, options.get("name"), prepare, options.get("separator"))
     with closed_on_error(source.close):
         declared = Declared(
             unit,
@@ -85,13 +87,20 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
 
 
 def prepare_groups(
-    table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
+    table: Any,
+    by: Sequence[str],
+    privacy: ApproxDP,
+    *,
+    unit: str | None = None,
+    max_groups: int = 1,
+    name: str | None = None,
+    separator: str | None = None,
 ) -> Prepared:
     """Prepare the question which groups there are."""
     _require_privacy(privacy)
     if isinstance(by, str) or not all(isinstance(column, str) for column in by):
         raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare)
+    source = open_conforming(table, name, prepare, separator)
     with closed_on_error(source.close):
         if not (by and len(set(by)) == len(by)):
             raise DuotoneError("name at least one column to group by, each once")
@@ -104,7 +113,14 @@ def prepare_groups(
 
 
 def select_groups(
-    table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
+    table: Any,
+    by: Sequence[str],
+    privacy: ApproxDP,
+    *,
+    unit: str | None = None,
+    max_groups: int = 1,
+    name: str | None = None,
+    separator: str | None = None,
 ) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
@@ -119,7 +135,7 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-6"), unit="person").answers)
     [('Ely',)]
     """
-    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name) as prepared:
+    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, separator=separator) as prepared:
         return prepared.release()
 
 
