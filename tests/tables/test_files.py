@@ -147,6 +147,15 @@ def test_no_row_can_make_the_first_line_unreadable(tmp_path: Path) -> None:
         assert caught.value.__context__ is None
 
 
+def test_a_link_is_read_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(gzip.compress(b"a;b\n1;2\n"))
+    (tmp_path / "t.csv.gz").symlink_to(tmp_path / "blob")
+    assert values(tmp_path / "t.csv.gz", "b", "a") == [("2", "1")]
+    (tmp_path / "plain.gz").write_text("a;b\n1;2\n")
+    (tmp_path / "t.csv").symlink_to(tmp_path / "plain.gz")
+    assert values(tmp_path / "t.csv", "b", "a") == [("2", "1")]
+
+
 def test_damaged_gzip_is_one_sentence(tmp_path: Path) -> None:
     data = gzip.compress(b"a,b\n" + b"".join(b"%d,secret\n" % i for i in range(200_000)))
     for damaged in (b"a,b\n1,2\n", b"", data[:8], data[:20] + b"\xff" * 30 + data[50:]):

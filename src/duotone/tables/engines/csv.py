@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from duotone.errors import DuotoneError
+from duotone.resources import literal_path
 from duotone.tables.engines.stored_values import literal, quoted
 
 READ = """columns = {'line': 'VARCHAR', 'rest': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '',
@@ -31,7 +32,7 @@ SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertica
 """What a first line may have between its names without being asked."""
 
 
-def lines_of(path: str, names: Sequence[str], columns: Sequence[str], separator: str = ",") -> str:
+def lines_of(path: Path, names: Sequence[str], columns: Sequence[str], separator: str) -> str:
     """The query of some columns of a file whose first line names them: no other field is looked at."""
     place = {name: i for i, name in enumerate(names, start=1)}
     chosen = [f"{_unquoted(f'fields[{place[name]}]')} as {quoted(name)}" for name in columns]
@@ -42,8 +43,9 @@ def lines_of(path: str, names: Sequence[str], columns: Sequence[str], separator:
         f"else string_split(line, {literal(separator)}) end"
     )
     kept = f"rest is null and line <> '' and strlen(line) <= {LONGEST}"
-    compression = "gzip" if path.endswith(".gz") else "none"
-    lines = f"select {fields} as fields from read_csv({literal(path)}, {READ}, compression = '{compression}') where {kept}"
+    compression = "gzip" if path.suffix == ".gz" else "none"  # by the name that was given: a link may lead to another
+    file = literal(literal_path(path.resolve()))
+    lines = f"select {fields} as fields from read_csv({file}, {READ}, compression = '{compression}') where {kept}"
     return f"select {', '.join(chosen) or 'true as one'} from ({lines})"
 
 

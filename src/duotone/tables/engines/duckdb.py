@@ -104,7 +104,7 @@ def of_lines(path: Path, separator: str | None) -> Source:
     connection, close = connected(path)
 
     def table(columns: Sequence[str]) -> Any:
-        query = lines_of(literal_path(path.resolve()), names, columns, separator)
+        query = lines_of(path, names, columns, separator)
         return view(connection, query, dict.fromkeys(columns, "string"))
 
     kinds: Mapping[str, Kind] = dict.fromkeys(names, "untyped")
