@@ -167,7 +167,7 @@ def test_bad_sources(tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes("näme,x\n4711,1\n".encode("latin-1"))
     for source, name, says in [
         (tmp_path / "none.csv", None, "there is no file"),
-        (tmp_path / "t.xls", None, r"must end in .csv, .parquet or .duckdb"),
+        (tmp_path / "t.xls", None, r"save the sheet as CSV"),
         (tmp_path / "t.parquet", None, "is not a Parquet file"),
         (tmp_path / "t.duckdb", None, "say which"),
         (tmp_path / "t.duckdb", "visits", "is not a DuckDB file"),

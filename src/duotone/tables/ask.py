@@ -27,8 +27,9 @@ class Options(TypedDict, total=False):
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
-    in at most `max_groups` of them. `name` is the table of a database. `costs` is how bad a false no and a false yes are, as
-    (10, 1): the worst expected cost is then the least that is possible.
+    in at most `max_groups` of them. `name` is the table of a database, `separator` what stands between the fields of a CSV
+    file whose first line has several candidates. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
+    expected cost is then the least that is possible.
     """
 
     unit: str | None
@@ -40,6 +41,7 @@ class Options(TypedDict, total=False):
     max_groups: int
     name: str | None
     costs: tuple[Given, Given] | None
+    separator: str | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -70,7 +72,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source = open_conforming(table, options.get("name"), prepare)
+    source = open_conforming(table, options.get("name"), prepare, options.get("separator"))
     with closed_on_error(source.close):
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
@@ -120,13 +122,20 @@ def prepare_all(
 
 
 def prepare_groups(
-    table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
+    table: Any,
+    by: Sequence[str],
+    privacy: ApproxDP,
+    *,
+    unit: str | None = None,
+    max_groups: int = 1,
+    name: str | None = None,
+    separator: str | None = None,
 ) -> Prepared:
     """Prepare the question which groups there are."""
     _require_privacy(privacy)
     if isinstance(by, str) or not all(isinstance(column, str) for column in by):
         raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare)
+    source = open_conforming(table, name, prepare, separator)
     with closed_on_error(source.close):
         if not (by and len(set(by)) == len(by)):
             raise DuotoneError("name at least one column to group by, each once")
@@ -139,7 +148,14 @@ def prepare_groups(
 
 
 def select_groups(
-    table: Any, by: Sequence[str], privacy: ApproxDP, *, unit: str | None = None, max_groups: int = 1, name: str | None = None
+    table: Any,
+    by: Sequence[str],
+    privacy: ApproxDP,
+    *,
+    unit: str | None = None,
+    max_groups: int = 1,
+    name: str | None = None,
+    separator: str | None = None,
 ) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
@@ -154,7 +170,7 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-6"), unit="person").answers)
     [('Ely',)]
     """
-    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name) as prepared:
+    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, separator=separator) as prepared:
         return prepared.release()
 
 

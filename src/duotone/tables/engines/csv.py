@@ -1,17 +1,23 @@
 """CSV files, a line at a time: no line can change how another is read, and nothing is guessed from the rows.
 
-A line ends with a line feed, a carriage return or both. Its fields are between commas; one that is wholly in double quotes
-may have commas in it, and a double quote twice. An empty field, and one that is not there, is null. Fields too many are
-passed over, and so is a line that is not UTF-8 or longer than 1,000,000 bytes, or that has a byte 1 in it or is a byte 2.
+A line ends with a line feed, a carriage return or both. Its fields are between commas, or the separator that the first line
+has; one that is wholly in double quotes may have separators in it, and a double quote twice. An empty field, and one that is
+not there, is null. Fields too many are passed over, and so is a line that is not UTF-8 or longer than 1,000,000 bytes, or
+that has a byte 1 in it or is a byte 2.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
+import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from duotone.errors import DuotoneError
+from duotone.resources import literal_path
 from duotone.tables.engines.stored_values import literal, quoted
 
 READ = """columns = {'line': 'VARCHAR', 'rest': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '',
@@ -21,19 +27,25 @@ hive_partitioning = false"""
 there is a rest, if only an empty one."""
 LONGEST = 1_000_000
 """The bytes of a line, at most: well below DuckDB's own limit, which depends on where a line stands in the file."""
-FIELD = '("(?:[^"]|"")*"|[^,]*)(?:,|$)'
 LONGEST_HEADER = 2**20
+SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
+"""What a first line may have between its names without being asked."""
 
 
-def lines_of(path: str, names: Sequence[str], columns: Sequence[str]) -> str:
+def lines_of(path: Path, names: Sequence[str], columns: Sequence[str], separator: str) -> str:
     """The query of some columns of a file whose first line names them: no other field is looked at."""
     place = {name: i for i, name in enumerate(names, start=1)}
     chosen = [f"{_unquoted(f'fields[{place[name]}]')} as {quoted(name)}" for name in columns]
+    mark = f"\\x{{{ord(separator):x}}}"
+    field = f'("(?:[^"]|"")*"|[^{mark}]*)(?:{mark}|$)'
     fields = (
-        f"case when contains(line, '\"') then regexp_extract_all(line, {literal(FIELD)}, 1) else string_split(line, ',') end"
+        f"case when contains(line, '\"') then regexp_extract_all(line, {literal(field)}, 1) "
+        f"else string_split(line, {literal(separator)}) end"
     )
     kept = f"rest is null and line <> '' and strlen(line) <= {LONGEST}"
-    lines = f"select {fields} as fields from read_csv({literal(path)}, {READ}) where {kept}"
+    compression = "gzip" if path.suffix == ".gz" else "none"  # by the name that was given: a link may lead to another
+    file = literal(literal_path(path.resolve()))
+    lines = f"select {fields} as fields from read_csv({file}, {READ}, compression = '{compression}') where {kept}"
     return f"select {', '.join(chosen) or 'true as one'} from ({lines})"
 
 
@@ -43,16 +55,49 @@ def _unquoted(field: str) -> str:
     return f"nullif(case when {quotes} then {inner} else {field} end, '')"
 
 
-def header(path: Path) -> list[str]:
-    """The column names: the first line, and nothing else of the file, is read for them."""
-    try:
-        with path.open("rb") as file:
-            first = file.readline(LONGEST_HEADER).decode("utf-8-sig").splitlines()
-        names = next(csv.reader(first[:1]), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
-        names = None
-    if names is None:
-        raise DuotoneError(f"the first line of {path} cannot be read as column names in UTF-8")
+def header(path: Path, separator: str | None = None) -> tuple[list[str], str]:
+    """The column names and the separator: the first line, and nothing else of the file, is read for them."""
+    first = _first_line(path)
+    separator = _separator(path, first) if separator is None else _one_character(separator)
+    names: list[str] = []
+    with contextlib.suppress(csv.Error):  # a name of more than 131,072 characters
+        names = next(csv.reader([first], delimiter=separator), [])
     if not names or not all(names) or len(set(names)) != len(names):
         raise DuotoneError(f"the first line of {path} must name every column, each differently")
-    return names
+    return names, separator
+
+
+def _first_line(path: Path) -> str:
+    failure, first = f"the first line of {path} cannot be read as column names in UTF-8", None
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            line = re.split(b"[\r\n]", file.readline(LONGEST_HEADER), maxsplit=1)[0]  # where a return ends it, rows follow
+        first = line.decode("utf-8-sig") if len(line) < LONGEST_HEADER else None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        failure = f"{path} is not a gzip file, or is damaged: compress it again"
+    except (OSError, UnicodeDecodeError):
+        pass
+    if first is None:  # out here, so that nothing of the file is remembered as the context
+        raise DuotoneError(failure)
+    return first
+
+
+def _separator(path: Path, first: str) -> str:
+    """The one that stands in the first line outside double quotes; in a .tsv file a tab."""
+    if ".tsv" in path.suffixes[-2:]:
+        return "\t"
+    bare = re.sub('"(?:[^"]|"")*"', "", first)
+    present = [separator for separator in SEPARATORS if separator in bare]
+    if len(present) > 1:
+        these = " and ".join(SEPARATORS[separator] for separator in present)
+        raise DuotoneError(
+            f"the first line of {path} has {these}: say which stands between the columns "
+            "(separator), or put the names that have the other in double quotes"
+        )
+    return present[0] if present else ","
+
+
+def _one_character(separator: str) -> str:
+    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0\1\2' or not separator.isascii():
+        raise DuotoneError(f"a separator is one ASCII character that is no double quote or line end, got {separator!r}")
+    return separator

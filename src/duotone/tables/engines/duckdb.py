@@ -17,9 +17,8 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import keep_in_child, literal_path
 from duotone.tables.engines.csv import header, lines_of
-from duotone.tables.engines.data_frames import columns_of, of_arrow, plain_type, wide
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.stored_values import Columns, Reading, literal, of_type, quoted, text
 from duotone.tables.sql.condition import Kind
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
@@ -39,35 +38,13 @@ LOCKED = {
     "disabled_optimizers": literal(",".join(BLIND)),
 }
 """What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
-PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
 _NUMBERS = itertools.count()
 
 
-def open_local(table: Any, name: str | None) -> Source:
-    """A table in a file or a data frame, read by DuckDB inside the process."""
-    if not isinstance(table, str | Path):
-        return _of_frame(table)
-    path = Path(table)
-    if not path.is_file():
-        raise DuotoneError(f"there is no file {path}")
-    match path.suffix:
-        case ".duckdb" | ".db":
-            if name is None:
-                raise DuotoneError(UNNAMED)
-            connection, close = connected(path, database=True)
-            with closed_on_error(close):
-                return replace(of_duckdb(connection, name, str(path), database=_attached(path)), release=close)
-        case ".csv":
-            return _of_lines(path)
-        case ".parquet":
-            return _of_parquet(path)
-    raise DuotoneError(f"{path} must end in .csv, .parquet or .duckdb")
-
-
-def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any, Callable[[], None]]:
+def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable[[], None]]:
     """A connection of Ibis to DuckDB, and what closes it.
 
-    Guarantee: it reads the file that is named and no other, writes nothing but temporary files in a folder of its own, which
+    Guarantee: it reads the files that are named and no other, writes nothing but temporary files in a folder of its own, which
     is removed when it is closed, loads no extension, and none of this can be changed any more.
     """
     import ibis
@@ -80,16 +57,16 @@ def connected(path: Path | None = None, *, database: bool = False) -> tuple[Any,
         connection.disconnect()
         shutil.rmtree(folder, ignore_errors=True)
 
-    files = [] if path is None or database else [str(path.resolve()), literal_path(path.resolve())]
+    allowed = [form for file in files for form in (str(file.resolve()), literal_path(file.resolve()))]
     settings = LOCKED | {
         "temp_directory": literal(folder),
-        "allowed_paths": f"[{', '.join(map(literal, files))}]",
+        "allowed_paths": f"[{', '.join(map(literal, allowed))}]",
         "enable_external_access": "false",
         "lock_configuration": "true",
     }
     with closed_on_error(close):
-        if path is not None and database:  # attached, so that the same file may be opened twice, each time locked
-            quietly(lambda: _attach(connection, path), f"{path} is not a DuckDB file, or is in use")
+        if database is not None:  # attached, so that the same file may be opened twice, each time locked
+            quietly(lambda: _attach(connection, database), f"{database} is not a DuckDB file, or is in use")
         for setting, value in settings.items():
             quietly(partial(connection.con.execute, f"set {setting} = {value}"), UNPREPARED)
     return connection, close
@@ -104,27 +81,30 @@ def _attached(path: Path) -> str:
     return "file" if path.stem.lower() in ("memory", "system", "temp") else path.stem
 
 
-def _of_frame(frame: Any) -> Source:
-    readings, some = columns_of(frame)
+def of_frame(
+    readings: Mapping[str, Reading], some: Callable[[Sequence[str]], Any], name: str = "the table", *, named: bool = False
+) -> Source:
+    """Columns that are read so, and what gives some of them as an Arrow table."""
     connection, close = connected()
 
     def table(columns: Sequence[str]) -> Any:
-        name = _fresh()
-        connection.con.register(name, quietly(lambda: some(columns), UNREADABLE))
-        made = _selected(connection, {name: readings[name] for name in columns}, name)
-        weakref.finalize(made.op(), _forget, connection, made.op().name, name)
+        rows = fresh()
+        connection.con.register(rows, quietly(lambda: some(columns), UNREADABLE))
+        made = selected(connection, {name: readings[name] for name in columns}, rows)
+        weakref.finalize(made.op(), _forget, connection, made.op().name, rows)
         return made
 
     kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, connection, "the table", named=False, reading=Columns(kinds, table), release=close)
+    return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
 
 
-def _of_lines(path: Path) -> Source:
-    names = header(path)
+def of_lines(path: Path, separator: str | None) -> Source:
+    """A CSV file, or one like it with another separator; it may be compressed by gzip."""
+    names, separator = header(path, separator)
     connection, close = connected(path)
 
     def table(columns: Sequence[str]) -> Any:
-        query = lines_of(literal_path(path.resolve()), names, columns)
+        query = lines_of(path, names, columns, separator)
         return view(connection, query, dict.fromkeys(columns, "string"))
 
     kinds: Mapping[str, Kind] = dict.fromkeys(names, "untyped")
@@ -133,29 +113,24 @@ def _of_lines(path: Path) -> Source:
     return Source(None, connection, path.name, untyped=True, reading=Columns(kinds, table), release=close)
 
 
-def _of_parquet(path: Path) -> Source:
-    """DuckDB's own reader, but for times in milliseconds: one out of range would be an error there, so that a question about
-    such a column has the file read as Arrow, which leaves them numbers. The file's schema alone decides."""
-    failure = f"{path} is not a Parquet file"
-    connection, close = connected(path)
-    rows = f"read_parquet({literal(literal_path(path.resolve()))}, {PARQUET})"
+def of_database(path: Path, name: str | None) -> Source:
+    """A table of a DuckDB file."""
+    if name is None:
+        raise DuotoneError(UNNAMED)
+    connection, close = connected(database=path)
     with closed_on_error(close):
-        names, coarse, plain = quietly(lambda: _in_milliseconds(path), failure)
-        if len({name.lower() for name in names}) != len(names):
-            raise DuotoneError(TWINS)
-        native = quietly(lambda: _described(connection, f"select * from {rows}"), failure)
-        if coarse:  # a column is asked about only if both readers take it for the same
-            native = {name: how if plain[name].kind == how.kind else OTHER for name, how in native.items()}
+        return replace(of_duckdb(connection, name, str(path), database=_attached(path)), release=close)
 
-    def table(columns: Sequence[str]) -> Any:
-        if not coarse & set(columns):
-            return _selected(connection, {name: native[name] for name in columns}, rows)
-        name = _fresh()
-        connection.con.register(name, _as_arrow(path, columns))
-        return _selected(connection, {name: plain[name] for name in columns}, name)
 
-    kinds = {name: how.kind for name, how in native.items()}
-    return Source(None, connection, path.name, reading=Columns(kinds, table), release=close)
+def of_native(connection: Any, name: str | None) -> Source:
+    """A table of a connection of DuckDB's own. What is set for Ibis is set on a second connection to the same database."""
+    import ibis
+
+    second = quietly(connection.cursor, "the DuckDB connection is closed")
+    keep_in_child(second)
+    with closed_on_error(second.close):
+        backend = quietly(lambda: ibis.duckdb.from_connection(second), UNPREPARED)
+        return replace(of_duckdb(backend, name), release=second.close)
 
 
 def _forget(connection: Any, view: str, rows: str) -> None:
@@ -168,31 +143,6 @@ def _forget(connection: Any, view: str, rows: str) -> None:
 def _described(connection: Any, query: str) -> dict[str, Reading]:
     """How the columns of a query are read, by their types."""
     return {name: of_type(quoted(name), kind) for name, kind, *_ in connection.con.execute(f"describe {query}").fetchall()}
-
-
-def _in_milliseconds(path: Path) -> tuple[list[str], set[str], dict[str, Reading]]:
-    """The columns of a Parquet file, those that hold times in milliseconds, and how Arrow's columns are read.
-
-    A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(path)
-    types = dict(zip(schema.names, schema.types, strict=True))
-    coarse = {name for name, kind in types.items() if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms")}
-    return schema.names, coarse, {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
-
-
-def _as_arrow(path: Path, columns: Sequence[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(path)
-    plain = pa.schema([(name, wide(plain_type(schema.field(name).type))) for name in columns])
-    options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
-    return ds.dataset(path, schema=plain, format=ds.ParquetFileFormat(read_options=options))
 
 
 def of_duckdb(
@@ -226,7 +176,7 @@ def of_duckdb(
     views: list[str] = []
 
     def table(columns: Sequence[str]) -> Any:
-        made = _selected(connection, {name: readings[name] for name in columns}, rows)
+        made = selected(connection, {name: readings[name] for name in columns}, rows)
         views.append(made.op().name)
         return made
 
@@ -277,7 +227,7 @@ def _require_plain_settings(connection: Any) -> None:
         raise DuotoneError("the DuckDB connection has a default_collation or integer_division set: reset them")
 
 
-def _selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
+def selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
     """A table of columns as they are read. A constant column is there even where none is asked about."""
     columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
     types = {name: how.type for name, how in readings.items()}
@@ -289,11 +239,12 @@ def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
     import ibis
     import ibis.expr.operations as ops
 
-    name = _fresh()
+    name = fresh()
     connection.con.execute(f"create temp view {quoted(name)} as {query}")
     place = ops.Namespace(catalog="temp", database="main")
     return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
 
 
-def _fresh() -> str:
+def fresh() -> str:
+    """A name that no other table has."""
     return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"

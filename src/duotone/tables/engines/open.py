@@ -6,19 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.duckdb import TWINS, of_duckdb, open_local
+from duotone.tables.engines.duckdb import TWINS, of_duckdb, of_native
+from duotone.tables.engines.files import NO_SEPARATOR, open_local
 from duotone.tables.engines.postgres import of_database, open_postgres
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.engines.spark import of_frame, of_session, open_spark
 
 
-def open_source(table: Any, *, name: str | None = None) -> Source:
-    """A CSV or Parquet file, a table of a DuckDB file, a pandas, Polars or Arrow table; or a table beyond this machine, by a
-    URL (postgres://…, spark://…), an Ibis connection or a table of one, or a Spark session or data frame.
+def open_source(table: Any, *, name: str | None = None, separator: str | None = None) -> Source:
+    """A CSV, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB file or
+    connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…), an Ibis
+    connection or a table of one, or a Spark session or data frame.
 
-    A CSV file is read line by line, and as text throughout: see `engines.csv`.
+    A CSV file is read line by line, and as text throughout: see `engines.csv`. Its separator is found in its first line, if
+    it is not given.
     """
-    source = _opened(table, name)
+    source = _opened(table, name, separator)
     names = [column.lower() for column in source.columns]
     if len(set(names)) != len(names):
         source.close()
@@ -26,13 +29,31 @@ def open_source(table: Any, *, name: str | None = None) -> Source:
     return source
 
 
-def _opened(table: Any, name: str | None) -> Source:
-    if isinstance(table, str) and "://" in table:
-        return _located(table, name)
+def _opened(table: Any, name: str | None, separator: str | None) -> Source:
     home = type(table).__module__.partition(".")[0]
-    if home == "pyspark":
-        return of_session(table, name) if hasattr(table, "createDataFrame") else of_frame(table)
-    return _of_ibis(table, name) if home == "ibis" else open_local(table, name)
+    located = isinstance(table, str) and "://" in table
+    if not (located or home in ("pyspark", "ibis", "duckdb", "_duckdb")):
+        return open_local(table, name, separator)
+    if separator is not None:
+        raise DuotoneError(NO_SEPARATOR)
+    match home:
+        case "pyspark":
+            return of_session(table, name) if hasattr(table, "createDataFrame") else of_frame(table)
+        case "ibis":
+            return _of_ibis(table, name)
+        case "duckdb" | "_duckdb":
+            return _of_duckdb_object(table, name)
+    return _located(table, name)
+
+
+def _of_duckdb_object(handle: Any, name: str | None) -> Source:
+    """A connection and the name of a table; not a relation, which is a query."""
+    if not hasattr(handle, "cursor"):
+        raise DuotoneError(
+            "that is a DuckDB relation, which may be any query, in which people could be mixed up: create a table of it, "
+            "and give the connection with the table's name (name)"
+        )
+    return of_native(handle, name)
 
 
 def _located(url: str, name: str | None) -> Source:

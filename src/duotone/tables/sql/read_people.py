@@ -44,7 +44,8 @@ class PersonAggregate:
 @dataclass(frozen=True)
 class PeopleTable:
     """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
-    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways to write it look the same."""
+    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways to
+    write it look the same."""
 
     unit: str
     where: Condition
@@ -82,9 +83,7 @@ def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | Non
         made[expression.alias] = reader.column(expression.this)
     if not made:
         raise DuotoneError("the inner select has no column besides the unit: name one, as in count(*) as visits")
-    kept = reader.column(having.this) if having is not None else ALWAYS
-    if isinstance(kept, Operand):
-        raise DuotoneError(f"{having.sql(dialect='duckdb')} is not a condition: compare it with something")
+    kept = reader.condition(having.this) if having is not None else ALWAYS
     normal = select.sql(dialect="duckdb", normalize=True)
     return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal)
 
@@ -111,6 +110,13 @@ class _Reader:
         if not isinstance(part, Operand):
             raise DuotoneError(f"{text} is the same for everybody: leave it out")
         return part
+
+    def condition(self, node: exp.Expression) -> Condition:
+        """Which people are kept."""
+        made = self.column(node)
+        if isinstance(made, Operand):
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a condition: compare it with something")
+        return made
 
     def _place(self, node: exp.Expression) -> str:
         aggregate = self.aggregate(node)

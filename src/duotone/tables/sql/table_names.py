@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 
-ENDINGS = (".csv", ".parquet")
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".arrow", ".feather")
 
 
 def drop_names(select: exp.Select, name: str | None) -> None:

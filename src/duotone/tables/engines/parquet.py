@@ -1,0 +1,87 @@
+"""Parquet files: one, or several that have the same columns, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.resources import literal_path
+from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
+from duotone.tables.engines.duckdb import TWINS, connected, fresh, selected
+from duotone.tables.engines.source import Source, closed_on_error, quietly
+from duotone.tables.engines.stored_values import OTHER, Columns, literal, of_type, quoted
+
+PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
+
+
+def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True) -> Source:
+    """DuckDB's own reader, but for times in milliseconds: one out of range would be an error there, so that a question about
+    such a column has the files read as Arrow, which leaves them numbers. The files' schemas alone decide.
+
+    Guarantee: no value is converted to another file's type, since all files have the same columns, of the same types, for both
+    readers: else they are refused, by their schemas.
+    """
+    connection, close = connected(*paths)
+    with closed_on_error(close):
+        schema, types = _schemas(connection, paths[0])
+        if len({column.lower() for column in schema.names}) != len(schema.names):
+            raise DuotoneError(TWINS)
+        for path in paths[1:]:
+            if _schemas(connection, path) != (schema, types):
+                raise DuotoneError(
+                    f"{path} has other columns than {paths[0]}, or other types, or another order: "
+                    "write all files with the same ones, or ask about each alone"
+                )
+    native = {column: of_type(quoted(column), kind) for column, kind in types.items()}
+    plain = {column: of_arrow(quoted(column), kind) for column, kind in zip(schema.names, schema.types, strict=True)}
+    coarse = _in_milliseconds(schema)
+    if coarse:  # a column is asked about only if both readers take it for the same
+        native = {column: how if plain[column].kind == how.kind else OTHER for column, how in native.items()}
+
+    def table(columns: Sequence[str]) -> Any:
+        if not coarse & set(columns):
+            return selected(connection, {column: native[column] for column in columns}, _rows(paths))
+        rows = fresh()
+        connection.con.register(rows, _as_arrow(paths, schema, columns))
+        return selected(connection, {column: plain[column] for column in columns}, rows)
+
+    kinds = {column: how.kind for column, how in native.items()}
+    return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
+
+
+def _rows(paths: Sequence[Path]) -> str:
+    files = ", ".join(literal(literal_path(path.resolve())) for path in paths)
+    return f"read_parquet([{files}], {PARQUET})"
+
+
+def _schemas(connection: Any, path: Path) -> tuple[Any, dict[str, str]]:
+    """The columns of a file and their types, for Arrow and for DuckDB."""
+    import pyarrow.parquet as pq
+
+    failure = f"{path} is not a Parquet file"
+    schema = quietly(lambda: pq.read_schema(path).remove_metadata(), failure)
+    query = f"describe select * from {_rows([path])}"
+    described = quietly(lambda: connection.con.execute(query).fetchall(), failure)
+    return schema, {column: kind for column, kind, *_ in described}
+
+
+def _in_milliseconds(schema: Any) -> set[str]:
+    """The columns that hold times in milliseconds.
+
+    A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
+    """
+    import pyarrow as pa
+
+    types = zip(schema.names, schema.types, strict=True)
+    return {name for name, kind in types if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms")}
+
+
+def _as_arrow(paths: Sequence[Path], schema: Any, columns: Sequence[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    plain = pa.schema([(name, wide(plain_type(schema.field(name).type))) for name in columns])
+    options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
+    return ds.dataset([str(path) for path in paths], schema=plain, format=ds.ParquetFileFormat(read_options=options))
