@@ -157,6 +157,7 @@ def test_a_table_of_exactly_the_longest_length(monkeypatch: pytest.MonkeyPatch) 
     line = balanced(ApproxDP(exp_epsilon=2, delta="1/4"))
     monkeypatch.setattr("duotone.line.table.LONGEST", 2)
     assert line_table(line).blue == (3 * 2**126, 2**128)  # 3/4 and 1
+    line_table.cache_clear()
     monkeypatch.setattr("duotone.line.table.LONGEST", 1)
     with pytest.raises(DuotoneError, match="more than 1 levels"):
         line_table(line)
