@@ -98,8 +98,14 @@ def test_every_example_has_what_it_prints() -> None:
     assert not _prints(PRINTED["own_question"], PRINTED["own_question"].replace("<answer>", "maybe"))
 
 
+EXAMPLES = [
+    pytest.param(example, id=example.stem, marks=[pytest.mark.false_alarm(1e-300)] if example.stem == "audit" else [])
+    for example in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(example: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", example], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT

@@ -114,6 +114,7 @@ def test_certificates(capsys: pytest.CaptureFixture[str], figure_2: Path, tmp_pa
     )
 
 
+@pytest.mark.false_alarm(1e-10)
 def test_audit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     budget = ("--ratio", "2", "--delta", "0.1", "--confidence", "0.9999999999")
     code, out, _ = run(capsys, "audit", "line", 0, -1, *budget, "--draws", 100000, "--draw", tmp_path / "a.png")

@@ -56,6 +56,7 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         code, out, err = run(capsys, "ledger", "register", place, *bad)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith("duotone: ")
+        assert "exp_epsilon" not in err  # the command calls it --ratio
 
 
 def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:

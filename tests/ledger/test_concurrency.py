@@ -67,7 +67,7 @@ def test_a_fork_opens_its_own_connection(ledger: Ledger) -> None:
 
 
 def test_creation_races(place: str) -> None:
-    ledgers = [open_ledger(place, wait=20) for _ in range(8)]
+    ledgers = [open_ledger(place, wait=60) for _ in range(8)]
     named = [{"dataset": f"d{i}"} for i in range(8)]
     threads = [threading.Thread(target=register, args=(a,), kwargs=b) for a, b in zip(ledgers, named, strict=True)]
     for thread in threads:

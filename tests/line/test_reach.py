@@ -49,6 +49,7 @@ def reached(mechanism: LineMechanism) -> int | str:
 @example(ApproxDP(exp_epsilon=1, delta=Fraction(1, 2)), 0)
 @example(ApproxDP(0.003344202385227224, 2.938735877055719e-39), Fraction(1, 2))  # a delta of one unit
 @example(ApproxDP(4.6816763546921983e-97, 0.0018552463121097465), 0)
+@example(ApproxDP(Fraction(43, 1000), Fraction(1578743590659994730399, 2**200)), 0)  # rounding takes all of delta
 def test_the_reach_is_never_below_the_tables_end(privacy: ApproxDP, blue: Any) -> None:
     for mechanism in (balanced(privacy), partition_selection(privacy), with_boundary(privacy, blue)):
         end, closed = length(mechanism), reached(mechanism)
@@ -118,3 +119,10 @@ def test_certain_after_holds_where_epsilon_is_next_to_nothing() -> None:
     for epsilon in ("1e-20", "1e-60", "1e-97", "1e-300"):
         privacy = ApproxDP(epsilon, "0.00185")
         assert privacy.certain_after("0.00185") == math.ceil(1 / 0.00185) - 1
+
+
+def test_a_boundary_too_long_for_a_certificate_is_refused_alike() -> None:
+    long = with_boundary(ApproxDP(1, "1e-6"), Fraction(1, 3) + Fraction(1, 3**70_000))
+    for act in (reach, line_table):
+        with pytest.raises(DuotoneError, match="a boundary value has too many digits"):
+            act(long)

@@ -123,13 +123,14 @@ def test_a_step_on_integers_is_the_step_on_fractions(privacy: ApproxDP, bits: in
 
 @pytest.mark.slow
 def test_a_million_levels_take_seconds() -> None:
-    """They took minutes. The time-out is generous; the answer must be exact."""
+    """They took minutes. The limit is on the time of the processor, whatever else runs there; the answer must be exact."""
     code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (40, 40)); "
         "from duotone import *; from duotone.line.table import line_table; "
         "a, b = line_table(balanced(ApproxDP(exp_epsilon=1, delta='1e-6'))), line_table(balanced(ApproxDP('0.0001'))); "
         "print(len(a.blue), len(b.red), len(a.certificate()['blue']), a.blue[1] - a.blue[0] == 2**128 // 10**6)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout == "500001 793966 500001 True\n"
 
 
@@ -157,6 +158,7 @@ def test_a_table_of_exactly_the_longest_length(monkeypatch: pytest.MonkeyPatch) 
     line = balanced(ApproxDP(exp_epsilon=2, delta="1/4"))
     monkeypatch.setattr("duotone.line.table.LONGEST", 2)
     assert line_table(line).blue == (3 * 2**126, 2**128)  # 3/4 and 1
+    line_table.cache_clear()
     monkeypatch.setattr("duotone.line.table.LONGEST", 1)
     with pytest.raises(DuotoneError, match="more than 1 levels"):
         line_table(line)

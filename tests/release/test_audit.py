@@ -130,7 +130,7 @@ def test_a_function_that_ends_the_program_does_not_pass(ending: str, place: str,
         [sys.executable, "-m", "duotone", "audit", f"{file}:f", "1", "2", "--epsilon", "1", "--draws", "10"],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1

@@ -257,6 +257,7 @@ def _toss(coin: Coin, pipe: Any) -> None:
     pipe.close()
 
 
+@pytest.mark.false_alarm(1e-300)  # two rows of 4096 coins agree with 10^-888
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forks_share_no_randomness() -> None:
     COIN.answers(np.zeros(4096, dtype=np.int64))
@@ -274,6 +275,7 @@ def test_forks_share_no_randomness() -> None:
     assert len(set(singles)) == 4
 
 
+@pytest.mark.false_alarm(1e-300)
 def test_threads_share_no_randomness() -> None:
     results: list[bytes] = []
     levels = np.zeros(2**20, dtype=np.int64)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 SMALL = "--driver-memory 768m --conf spark.executor.memory=512m --conf spark.sql.shuffle.partitions=2 pyspark-shell"
@@ -42,8 +42,7 @@ class Cluster:
     """Where the master is, and the processes of its workers."""
 
     url: str
-    folder: Path
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[subprocess.Popen[bytes]]
 
     def kill_one(self) -> None:
         """A worker and everything it started, at once."""
@@ -55,18 +54,19 @@ class Cluster:
 @contextlib.contextmanager
 def cluster() -> Iterator[Cluster]:
     """Started, waited for, and killed in the end."""
-    port, folder = _free_port(), Path(tempfile.mkdtemp(prefix="duotone-spark-"))
-    found = Cluster(f"spark://127.0.0.1:{port}", folder)
-    master = _start(folder, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+    folder = Path(tempfile.mkdtemp(prefix="duotone-spark-"))
+    log, workers = folder / "master.Master.log", list[subprocess.Popen[bytes]]()
+    master = _start(folder, "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     try:
-        _wait(folder / "master.Master.log", "New state: ALIVE")
+        _wait(log, "New state: ALIVE")
+        (url,) = re.findall(r"Starting Spark master at (\S+)", log.read_text())  # at a port that the system chose
         for i in range(2):
-            own = ("--webui-port", "0", "-c", "1", "-m", "600m", "-d", str(folder / f"work{i}"), found.url)
-            found.workers.append(_start(folder, "worker.Worker", *own))
-        _wait(folder / "master.Master.log", "Registering worker", times=2)
-        yield found
+            own = ("--webui-port", "0", "-c", "1", "-m", "600m", "-d", str(folder / f"work{i}"), url)
+            workers.append(_start(folder, "worker.Worker", *own))
+        _wait(log, "Registering worker", times=2)
+        yield Cluster(url, workers)
     finally:
-        for process in (*found.workers, master):
+        for process in (*workers, master):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -83,14 +83,8 @@ def _start(folder: Path, which: str, *arguments: str) -> subprocess.Popen[bytes]
         return subprocess.Popen(command, stdout=log, stderr=log, env=environ, start_new_session=True)
 
 
-def _wait(log: Path, text: str, times: int = 1, seconds: float = 60) -> None:
+def _wait(log: Path, text: str, times: int = 1, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while log.read_text(errors="replace").count(text) < times:
         assert time.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
         time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -20,7 +20,7 @@ from duotone.tables.ask import prepare_groups
 from duotone.tables.prepared import Prepared
 
 EACH = ApproxDP(1, "1e-6")
-TABLE = pa.table({"town": ["Ely"] * 60 + ["Wells"] * 50, "x": [1] * 110, "who": range(110)})
+TABLE = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 80, "x": [1] * 170, "who": range(170)})
 
 
 @pytest.fixture

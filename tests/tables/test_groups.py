@@ -58,14 +58,14 @@ def test_without_a_unit_rows_are_people(content: list[tuple[Any, Any]]) -> None:
 
 @pytest.mark.slow
 def test_every_kind_of_table(tmp_path: Path) -> None:
-    content = [(i, "common") for i in range(40)] + [(99, "rare")] + [(7, "common")] * 50
+    content = [(i, "common") for i in range(90)] + [(99, "rare")] + [(7, "common")] * 50
     arrow = table(content)
     pq.write_table(arrow, tmp_path / "t.parquet")
     arrow.to_pandas().to_csv(tmp_path / "t.csv", index=False)
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.register("given", arrow)
         connection.execute("create table visits as select * from given")
-    privacy = ApproxDP(1, "1e-9")
+    privacy = ApproxDP(1, "1e-15")  # nobody is shown alone, and 90 are
     sources: list[tuple[Any, str | None]] = [
         (arrow, None),
         (pd.DataFrame(arrow.to_pydict()), None),
@@ -78,7 +78,7 @@ def test_every_kind_of_table(tmp_path: Path) -> None:
         chosen = select_groups(source, ["key"], privacy, unit="person", name=name)
         assert list(chosen.answers) == [("common",)]
         assert ask(source, "count(distinct person) >= 25", privacy, unit="person", name=name)
-        assert not ask(source, "sum(person) > 2000", privacy, bounds={"person": (0, 10)}, name=name)
+        assert not ask(source, "sum(person) > 9000", privacy, bounds={"person": (0, 10)}, name=name)
     assert prove(chosen.certificate()).startswith("private and optimal")
 
 
@@ -113,9 +113,9 @@ def test_columns_may_be_called_anything() -> None:
 
 
 def test_a_question_by_group_from_a_list_or_selected() -> None:
-    content = pa.table({"town": ["Ely"] * 60 + ["Wells"] * 30 + ["Bath"], "x": [1.0] * 91})
-    question = "select town, count(*) >= 45 from t group by town"
-    assert ask(content, question, ApproxDP(2, "1e-6")).answers == {("Ely",): True, ("Wells",): False}
+    content = pa.table({"town": ["Ely"] * 200 + ["Wells"] * 100 + ["Bath"], "x": [1.0] * 301})
+    question = "select town, count(*) >= 150 from t group by town"
+    assert ask(content, question, ApproxDP(2, "1e-15")).answers == {("Ely",): True, ("Wells",): False}
     listed = [("Wells",), ("Ely",), ("Nowhere",)]
     reply = ask(content, question, ApproxDP(4), groups=listed)
     assert list(reply.answers) == listed
@@ -195,8 +195,8 @@ def test_bad_sources(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "t.csv"
-    file.write_text("person,town\n" + "".join(f"{i},Ely\n" for i in range(40)) + "1,Wells\n")
-    budget = ["--epsilon", "1", "--delta", "1e-9"]
+    file.write_text("person,town\n" + "".join(f"{i},Ely\n" for i in range(90)) + "1,Wells\n")
+    budget = ["--epsilon", "1", "--delta", "1e-15"]
     with pytest.raises(SystemExit) as ended:
         main(["groups", str(file), "--by", "town", "--unit", "person", *budget, "--json"])
     assert not ended.value.code

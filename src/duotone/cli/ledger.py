@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import printable
+from duotone.cli.terminal import budget, printable
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def register(
                 raise DuotoneError("give --epsilon or --ratio to register; a new version of a dataset takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
-            ledger.register(dataset, _budget(epsilon, ratio, delta), **parameters)
+            ledger.register(dataset, budget(epsilon, ratio, delta), **parameters)
         _print_account(ledger.statement(dataset), as_json)
 
 
@@ -208,12 +208,6 @@ def _open(place: str) -> Ledger:
     return open_ledger(place)
 
 
-def _budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
-    from duotone.privacy.approx_dp import ApproxDP
-
-    return ApproxDP(epsilon, delta, exp_epsilon=ratio)
-
-
 def _definition(text: str) -> ApproxDP:
     first, _, second = text.partition(",")
-    return _budget(first.strip(), None, second.strip() or "0")
+    return budget(first.strip(), None, second.strip() or "0")

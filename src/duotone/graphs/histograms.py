@@ -37,8 +37,9 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
     shape = tuple(int(m) + 1 for m in _checked_counts(most))
     size = math.prod(shape)
     must_fit(size * 30, f"the levels of {size} histograms")
+    distances_of = _by_joining() if neighbours == "add-remove" else _by_moving
     yes = _asked(question, shape).reshape(shape)
-    distance = (_by_joining if neighbours == "add-remove" else _by_moving)(yes)
+    distance = distances_of(yes)
     distances = np.where(distance < 0, NEVER, distance.astype(np.int64))
     return np.where(yes, distances, -1 - distances)
 
@@ -107,13 +108,13 @@ def _asked(question: Question, shape: tuple[int, ...]) -> Array:
     return yes
 
 
-def _by_joining(yes: Array) -> Array:
-    """The distance to the boundary in a box where one person joins or leaves, a taxicab's; −1 where there is none."""
+def _by_joining() -> Callable[[Array], Array]:
+    """What gives distances to the boundary in a box where one person joins or leaves, a taxicab's; −1 where there is none."""
     try:
         from scipy.ndimage import distance_transform_cdt
     except ImportError:
         raise MissingExtra("a box of counts", "fast") from None
-    return np.asarray(distance_transform_cdt(~_on_boundary(yes), metric="taxicab"))
+    return lambda yes: np.asarray(distance_transform_cdt(~_on_boundary(yes), metric="taxicab"))
 
 
 def _by_moving(yes: Array) -> Array:

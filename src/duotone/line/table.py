@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import gmpy2
@@ -78,6 +79,7 @@ class LineTable:
         }
 
 
+@lru_cache(maxsize=1)  # the last one: where its length was counted, it is not built again
 def line_table(mechanism: LineMechanism) -> LineTable:
     """The integers from which answers by level are released.
 
@@ -105,8 +107,8 @@ def line_table(mechanism: LineMechanism) -> LineTable:
 def reach(mechanism: LineMechanism) -> int:
     """How far levels matter: how many entries the longer side of the mechanism's table has; of few, perhaps a few more.
 
-    In closed form. Rounding makes a side settle no sooner than the optimum is certain, and no later than φ rounded down does;
-    where these differ, as with delta 0, a long table is built to count.
+    In closed form. Where delta is more than rounding takes, a side settles no sooner than the optimum is certain, and no later
+    than φ rounded down does; where these differ, or delta is 0 or next to it, a long table is built to count.
 
     Guarantee: never less than the table's length; where there is no table, this raises what `line_table` does.
 
@@ -115,13 +117,14 @@ def reach(mechanism: LineMechanism) -> int:
     15
     """
     privacy = require_approx_dp(mechanism.privacy)
+    boundary_text(mechanism.boundary)  # raises what no certificate could say
     floor = Rounded(privacy, FEWEST_BITS)
     low = on_line(floor, mechanism.boundary)
     latest = max(floor.settles_after(side) for side in (low.blue, low.red))
     if latest < SHORT:
         return int(latest) + 1
     soonest = max(on_line(privacy.exactly(), mechanism.boundary).certain)
-    if soonest == latest < LONGEST // 2:  # so far from the longest there is a table, of 128 or 256 bits
+    if floor.reaches_one and soonest == latest < LONGEST // 2:  # so far from the longest there is a table, of 128 or 256 bits
         return int(latest) + 1
     table = line_table(mechanism)
     return max(len(table.blue), len(table.red))

@@ -113,7 +113,7 @@ class ApproxDP:
     @classmethod
     def from_exp_epsilon(cls, exp_epsilon: Given, delta: Given) -> ApproxDP:
         """A definition as it was written down in a file: its e^ε may be longer than one that a caller may give."""
-        y = number(exp_epsilon, "e^epsilon")
+        y = number(exp_epsilon, "the ratio, e^epsilon,")
         if isinstance(y, float) or not 1 <= y <= LARGEST_EXP_EPSILON:
             return cls(exp_epsilon=exp_epsilon, delta=delta)
         return cls._computed(y, cls(0, delta).delta)

@@ -62,6 +62,11 @@ class Rounded:
 
         return step
 
+    @property
+    def reaches_one(self) -> bool:
+        """Whether δ is more than rounding down takes from a step: then every value gets to 1."""
+        return bool(self.privacy.delta > self.privacy.exp_epsilon / 2**self.bits)
+
     def settles_after(self, x: Number) -> float:
         """A number of steps after which φ, rounded down, changes x no more: in closed form, and infinite where that has none.
 
@@ -75,7 +80,7 @@ class Rounded:
         """
         ratio, delta, unit = self.privacy.exp_epsilon, Fraction(self.privacy.delta), Fraction(1, 2**self.bits)
         start, lost = self.represent(x), ratio * unit
-        if delta > lost:
+        if self.reaches_one:
             return ApproxDP._computed(ratio, delta - lost).certain_after(start)
         if ratio == 1 or start < Fraction(1, 2):  # there the first piece of φ is taken, too
             return math.inf

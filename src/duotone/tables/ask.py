@@ -166,8 +166,8 @@ def select_groups(
     that nobody has is never shown. Keys come in their own order, not the engine's.
 
     >>> import pyarrow as pa
-    >>> visits = pa.table({"town": ["Ely"] * 40 + ["Wells"], "person": range(41)})
-    >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-6"), unit="person").answers)
+    >>> visits = pa.table({"town": ["Ely"] * 90 + ["Wells"], "person": range(91)})
+    >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-13"), unit="person").answers)
     [('Ely',)]
     """
     with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, separator=separator) as prepared:

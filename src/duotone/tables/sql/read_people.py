@@ -44,8 +44,8 @@ class PersonAggregate:
 @dataclass(frozen=True)
 class PeopleTable:
     """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
-    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways to
-    write it look the same."""
+    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. In `normal`, its text, two ways to write
+    it look the same."""
 
     unit: str
     where: Condition

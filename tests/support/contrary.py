@@ -1,0 +1,94 @@
+"""Coins that say what is less likely: a test that passes under them does not pass by luck.
+
+`pytest -p contrary`, with this folder on PYTHONPATH, runs the tests with such coins, in this process and in those that it
+starts. A coin says the less likely answer wherever that has a chance above `CERTAIN`; where a test dictates the random bits, or
+sets a test seed, chance does not decide, and coins say what they would.
+
+(PYTEST_DONT_REWRITE: pytest warns of a plugin that was imported before it, as xdist's workers do.)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+CERTAIN = 40
+"""What has a chance of at most 2^-40 counts as what does not happen."""
+COIN = "duotone.release.coin"
+SYSTEM = os.urandom
+
+
+def pytest_load_initial_conftests(early_config: Any) -> None:
+    """Before anything is imported that has coins; processes that tests start do the same first."""
+    if any(isinstance(finder, Finder) for finder in sys.meta_path):
+        return  # a worker of xdist, which is such a process
+    install()
+    folder = tempfile.TemporaryDirectory()
+    early_config.add_cleanup(folder.cleanup)
+    (Path(folder.name) / "sitecustomize.py").write_text("import contrary\n\ncontrary.install()\n")
+    path = [folder.name, str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+
+
+def install() -> None:
+    """From here on, in this process."""
+    sys.meta_path.insert(0, Finder())
+
+
+class Finder(MetaPathFinder):
+    """Changes coins when they are imported, not before: most processes never do, and some tests look at what is imported."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, _: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path) if name == COIN else None
+        if spec is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                make_contrary(module)
+
+            loader.exec_module = exec_module
+        return spec
+
+
+def make_contrary(module: Any) -> None:
+    """Change the coins of `duotone.release.coin`. They draw all the same, so that nothing else about them changes."""
+    import numpy as np
+
+    coin, keystream = module.Coin, module.Keystream
+    prepare, draw, draw_chunk = coin.__init__, coin.answer, coin._toss
+
+    def by_chance() -> bool:
+        return module._TEST_STREAM.get() is None and os.urandom is SYSTEM and module.Keystream is keystream
+
+    def initialise(self: Any, *arguments: Any, **options: Any) -> None:
+        prepare(self, *arguments, **options)
+        self.contrary = np.array([less_likely(threshold, self.table.bits) for threshold in self._thresholds])
+
+    def answer(self: Any, at: Any) -> Any:
+        drawn = draw(self, at)
+        return replace(drawn, answer=bool(self.contrary[self._index(at)])) if by_chance() else drawn
+
+    def _toss(self: Any, levels: Any, out: Any, buffers: Any) -> None:
+        draw_chunk(self, levels, out, buffers)
+        if by_chance():
+            where = np.clip(levels, self._lowest, self._highest, out=buffers.ties[: len(levels)])  # a test weighs the memory
+            where -= self._lowest
+            np.take(self.contrary, where, out=out, mode="clip")
+
+    coin.__init__, coin.answer, coin._toss = initialise, answer, _toss
+
+
+def less_likely(threshold: int, bits: int) -> bool:
+    """Whether it is yes, of chance threshold/2^bits, that is less likely; where that as good as never happens, the other."""
+    yes, no = threshold, (1 << bits) - threshold
+    return yes <= no if min(yes, no) > 1 << (bits - CERTAIN) else yes > no
