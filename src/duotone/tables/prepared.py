@@ -24,6 +24,7 @@ from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.query import People, gather, kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.sql.comparison import ParsedQuestion
@@ -243,6 +244,7 @@ def prepared_question(
     last = reach(balanced(share))
     if asked.by and listed is None:
         reach(partition_selection(share))  # refuses a budget for which no group could be drawn
+    require_able(source, asked)
     compiled = compile_question(asked, declared, last)
     return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, compiled)
 

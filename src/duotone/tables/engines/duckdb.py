@@ -145,7 +145,7 @@ def _of_parquet(path: Path) -> Source:
             raise DuotoneError(TWINS)
         native = quietly(lambda: _described(connection, f"select * from {rows}"), failure)
         if coarse:  # a column is asked about only if both readers take it for the same
-            native = {name: how if plain[name].kind == how.kind else OTHER for name, how in native.items()}
+            native = {name: how if _alike(plain[name], how) else OTHER for name, how in native.items()}
 
     def table(columns: Sequence[str]) -> Any:
         if not coarse & set(columns):
@@ -156,6 +156,10 @@ def _of_parquet(path: Path) -> Source:
 
     kinds = {name: how.kind for name, how in native.items()}
     return Source(None, connection, path.name, reading=Columns(kinds, table), release=close)
+
+
+def _alike(one: Reading, other: Reading) -> bool:
+    return (one.kind, one.zone) == (other.kind, other.zone)
 
 
 def _forget(connection: Any, view: str, rows: str) -> None:
@@ -171,7 +175,8 @@ def _described(connection: Any, query: str) -> dict[str, Reading]:
 
 
 def _in_milliseconds(path: Path) -> tuple[list[str], set[str], dict[str, Reading]]:
-    """The columns of a Parquet file, those that hold times in milliseconds, and how Arrow's columns are read.
+    """The columns of a Parquet file, those that hold times in milliseconds, or in nanoseconds with a zone, of which DuckDB
+    would make microseconds, and how Arrow's columns are read.
 
     A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
     """
@@ -180,7 +185,8 @@ def _in_milliseconds(path: Path) -> tuple[list[str], set[str], dict[str, Reading
 
     schema = pq.read_schema(path)
     types = dict(zip(schema.names, schema.types, strict=True))
-    coarse = {name for name, kind in types.items() if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms")}
+    times = {name: kind for name, kind in types.items() if pa.types.is_timestamp(kind)}
+    coarse = {name for name, kind in times.items() if kind.unit in ("s", "ms") or (kind.unit == "ns" and kind.tz is not None)}
     return schema.names, coarse, {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
 
 

@@ -46,13 +46,17 @@ class Spark:
         return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
 
     def _statement(self, plan: Any) -> str:
-        """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
+        """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums. So is a
+        floor, of a float and its own."""
         import sqlglot.expressions as sge
 
         tree = self._backend.compiler.to_sqlglot(plan)
         for total in list(tree.find_all(sge.Sum)):
             if not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
                 total.replace(_in_parts(total.this))
+        for call in reversed(list(tree.find_all(sge.Anonymous))):  # the inner ones first, since what is inside is copied
+            if call.name.lower() == "floor":
+                call.replace(_floored(call.expressions[0]))
         return str(tree.sql(self._backend.dialect))
 
 
@@ -71,6 +75,16 @@ def _in_parts(added: Any) -> Any:
 
     both = sge.Add(this=part(0), expression=part(LIMB))
     return sge.paren(sge.Add(this=both, expression=part(2 * LIMB, last=True)))
+
+
+def _floored(number: Any) -> Any:
+    """Spark's floor is a whole number of 64 bits; from 2^53 on, every float is a whole number already."""
+    import sqlglot.expressions as sge
+
+    most = sge.cast(sge.Literal.number(2**53), "DOUBLE", dialect="spark")
+    small = sge.LTE(this=sge.Abs(this=number.copy()), expression=most)
+    down = sge.cast(sge.Floor(this=number.copy()), "DOUBLE", dialect="spark")
+    return sge.If(this=small, true=down, false=number.copy())
 
 
 def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
@@ -131,7 +145,14 @@ def of_frame(frame: Any, name: str | None = None) -> Source:
     kinds = {name: how.kind for name, how in readings.items()}
     called, reading = name or "the table", Columns(kinds, table)
     return Source(
-        None, Spark(session, backend), called, named=name is not None, embedded=False, reading=reading, release=release
+        None,
+        Spark(session, backend),
+        called,
+        named=name is not None,
+        embedded=False,
+        reading=reading,
+        release=release,
+        engine="Spark",
     )
 
 
@@ -171,6 +192,10 @@ def of_type(column: str, held: str) -> Reading:
             last = "timestamp_ntz'9999-12-31 23:59:59.999999'"
             inside = f"{column} between timestamp_ntz'0001-01-01 00:00:00' and {last}"
             return Reading("time", "timestamp(6)", f"case when {inside} then {column} end")
+        case "timestamp":  # an instant; the zone of the session is UTC, but is not what this depends on
+            first, last = ("timestamp'0001-01-01 00:00:00 UTC'", "timestamp'9999-12-31 23:59:59.999999 UTC'")
+            local = f"convert_timezone(current_timezone(), 'UTC', cast({column} as timestamp_ntz))"
+            return Reading("time", "timestamp(6)", f"case when {column} between {first} and {last} then {local} end")
     return OTHER
 
 
