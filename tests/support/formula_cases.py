@@ -51,12 +51,8 @@ def table() -> pa.Table:
     def second(values: list[Any], i: int) -> Any:
         return values[(i + i // len(values)) % len(values)]
 
-    pairs = [(INTEGERS, INTEGERS), (FLOATS, FLOATS), (TEXTS, TEXTS), (DATES, DATES)]
-    columns = (
-        [[at(one, i) for i in range(ROWS)] for one, _ in pairs],
-        [[second(two, i) for i in range(ROWS)] for _, two in pairs],
-    )
-    (a, b, s, d), (c, e, s2, d2) = columns
+    a, b, s, d = ([at(values, i) for i in range(ROWS)] for values in EVERY)
+    c, e, s2, d2 = ([second(values, i) for i in range(ROWS)] for values in EVERY)
     t, f = [at(TIMES, i + i // 11) for i in range(ROWS)], [at([True, False, None], i) for i in range(ROWS)]
     values = list(range(ROWS)), a, c, b, e, s, s2, d, d2, t, f
     return pa.table({name: pa.array(own, kind) for (name, kind), own in zip(KINDS.items(), values, strict=True)})

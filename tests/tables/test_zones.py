@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import spark_cluster
-from reading import column
+from reading import column, values
 
 from duotone.tables.engines import open_source
 
@@ -81,14 +81,14 @@ def test_postgres() -> None:
     need(None if postgres_server.programs() else "PostgreSQL")
     psycopg = pytest.importorskip("psycopg")
     with postgres_server.server() as url, psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("create table t (x timestamptz)")
+        connection.execute("create table t (x timestamptz, n int default 1)")
         connection.execute(
-            """insert into t values ('infinity'), ('-infinity'), ('2020-01-01 00:00:00+02'), ('0001-01-01 00:00:00+00'),
+            """insert into t (x) values ('infinity'), ('-infinity'), ('2020-01-01 00:00:00+02'), ('0001-01-01 00:00:00+00'),
             ('0001-01-01 00:00:00+01'), ('9999-12-31 23:59:59.999999+00'), ('9999-12-31 23:59:59.999999-01'), (null),
             ('200000-01-01 00:00:00+00'), ('4713-01-01 00:00:00+00 BC')"""
         )
         ends = [T(1, 1, 1), None, T(9999, 12, 31, 23, 59, 59, 999999), None, None, None, None]
-        assert column(url, of="t") == [None, None, T(2019, 12, 31, 22), *ends]
+        assert [x for x, _ in values(url, "x", "n", of="t")] == [None, None, T(2019, 12, 31, 22), *ends]
 
 
 @pytest.mark.slow

@@ -16,8 +16,8 @@ from duotone.tables.sql.condition import Formula, Kind, Like, Operand
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""
-IN_THE_LAST_PLACE = ("exp", "ln", "log10")
-"""What Java's library rounds otherwise than C's."""
+OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "round", "integer")
+"""What Java's library rounds otherwise than C's, and what rests on Spark's floor, a whole number of 64 bits."""
 LARGEST = 3000
 """Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
 what is nested grows by a factor with each step: beyond this, they take longer to read the expression than the rows."""
@@ -69,7 +69,7 @@ TESTED = "DuckDB, Postgres and Spark"
 def _require_function(source: Source, function: str) -> None:
     if not source.proven and function not in TRIED:
         raise DuotoneError(f"values computed by {function} are tested on {TESTED} only: store the value as a column")
-    if source.engine == "Spark" and function in IN_THE_LAST_PLACE:
+    if source.engine == "Spark" and function in OTHERWISE_ON_SPARK:
         raise DuotoneError(f"Spark rounds {function} in a way of its own: store the value as a column, or compare the inside")
 
 

@@ -94,7 +94,7 @@ def _where(condition: Any, function: Callable[[Any], Any], column: Any, instead:
 
 @ibis.udf.scalar.builtin(name="floor", signature=(("float64",), "float64"))
 def _floor(number):  # type: ignore[no-untyped-def]
-    """As a float, of any: on Spark, whose own is of 64 bits, it is put together where the statement is written."""
+    """As a float; on Spark, whose own has 64 bits, what rests on it is refused (`abilities`)."""
 
 
 NUMBERS: dict[str, Callable[..., Any]] = {

@@ -46,17 +46,13 @@ class Spark:
         return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
 
     def _statement(self, plan: Any) -> str:
-        """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums. So is a
-        floor, of a float and its own."""
+        """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
         import sqlglot.expressions as sge
 
         tree = self._backend.compiler.to_sqlglot(plan)
         for total in list(tree.find_all(sge.Sum)):
             if not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
                 total.replace(_in_parts(total.this))
-        for call in reversed(list(tree.find_all(sge.Anonymous))):  # the inner ones first, since what is inside is copied
-            if call.name.lower() == "floor":
-                call.replace(_floored(call.expressions[0]))
         return str(tree.sql(self._backend.dialect))
 
 
@@ -75,16 +71,6 @@ def _in_parts(added: Any) -> Any:
 
     both = sge.Add(this=part(0), expression=part(LIMB))
     return sge.paren(sge.Add(this=both, expression=part(2 * LIMB, last=True)))
-
-
-def _floored(number: Any) -> Any:
-    """Spark's floor is a whole number of 64 bits; from 2^53 on, every float is a whole number already."""
-    import sqlglot.expressions as sge
-
-    most = sge.cast(sge.Literal.number(2**53), "DOUBLE", dialect="spark")
-    small = sge.LTE(this=sge.Abs(this=number.copy()), expression=most)
-    down = sge.cast(sge.Floor(this=number.copy()), "DOUBLE", dialect="spark")
-    return sge.If(this=small, true=down, false=number.copy())
 
 
 def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
