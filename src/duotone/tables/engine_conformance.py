@@ -53,7 +53,7 @@ TEXTS = [
 NEWER = [
     "stddev(f) > 4",
     "count(distinct v) > 4",
-    "count(*) filter (where b) * count(*) filter (where v = 'Y') > 2 * count(*) filter (where g = 'A')",
+    "count(*) filter (where b) * count(*) filter (where b) > 5 * count(*) filter (where v = 'Y')",
     "avg(f) filter (where b) > 1.2 * avg(f) filter (where not b)",
     "avg(f) filter (where b) > avg(f)",
 ]
