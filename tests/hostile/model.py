@@ -158,7 +158,7 @@ def kind_of(kind: pa.DataType) -> str:
     if types.is_decimal(kind):
         return "decimal" if kind.precision <= 38 and 0 <= kind.scale <= kind.precision else "other"
     if types.is_timestamp(kind):
-        return "time" if kind.tz is None else "other"
+        return "time"
     for name, fits in (("boolean", types.is_boolean), ("date", types.is_date)):
         if fits(kind):
             return name

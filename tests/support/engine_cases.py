@@ -91,6 +91,15 @@ DUELS = [
     "avg(f) filter (where b) >= avg(f) filter (where not b) + 1/7",
     "avg(x > 3) filter (where b) - avg(x > 3) filter (where not b) > 1/100",
 ]  # fmt: skip
+FEW = "count(*) filter (where v = 'Y' and b) * count(*) filter (where v = 'N' and not b)"
+MANY = "count(*) filter (where v = 'Y' and not b) * count(*) filter (where v = 'N' and b)"
+NEWER = [
+    "stddev(x) > 2.8", "var_pop(x) <= 7.5", f"{FEW} > 2 * {MANY}",
+    "avg(x) filter (where v = 'Y') > 1.2 * avg(x) filter (where v = 'N')", "avg(x) > avg(f)",
+    "avg(x) filter (where b) > avg(x)", "sum(x) / sum(m) > 1/100", "avg(x + f) > 5", "avg(2 * m) filter (where b) < 500",
+]  # fmt: skip
+"""Variances, counts multiplied, differences with weights, of two columns and with everybody, and of computed values."""
+DIFFERENT = ["count(distinct v) > 12", "count(distinct i) = 5"]
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
 
@@ -116,6 +125,10 @@ def everything(source: Source) -> dict[str, Any]:
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
             by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
+        more = {**BOUNDS, "x + f": (0, 20), "2 * m": (0, 2000)}
+        by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *DIFFERENT], bounds=more, neighbours=neighbours)
+    by_question["different by group"] = levels(source, DIFFERENT, ("g",))
+    by_question["newer by group"] = levels(source, NEWER[:7], ("g",))
     by_question["conditions"] = levels(source, CONDITIONAL)
     by_question["groups"] = levels(
         source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2

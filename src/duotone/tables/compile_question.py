@@ -11,6 +11,8 @@ from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import CompiledComparison, Results, compile_comparison, one_value_each
 from duotone.tables.declared import Declared
+from duotone.tables.engines import Source
+from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
 from duotone.tables.sql.comparison import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
@@ -40,11 +42,12 @@ class Compiled:
         )
 
 
-def compile_question(asked: ParsedQuestion, declared: Declared, reach: int) -> Compiled:
-    """Check a question against what is declared, and compile its comparisons; `reach` is the mechanism's last level.
+def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, source: Source) -> Compiled:
+    """Check a question against what is declared and what the engine can do, and compile its comparisons; `reach` is the mechanism's last level.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
+    require_able(source, asked)
     if declared.per_unit is not None and not any(map(one_value_each, _atoms(asked.tree))):
         raise DuotoneError(
             "per_unit is for averages, medians, quantiles, min, max, mode and differences; sums, counts and shares add up a "

@@ -50,9 +50,16 @@ TEXTS = [
     "count(*) filter (where v = 'back\\slash' or v = 'it''s') > 1",
     "count(*) filter (where v like '%''%') > 0",
 ]
+NEWER = [
+    "stddev(f) > 4",
+    "count(distinct v) > 4",
+    "count(*) filter (where b) * count(*) filter (where b) > 5 * count(*) filter (where v = 'Y')",
+    "avg(f) filter (where b) > 1.2 * avg(f) filter (where not b)",
+    "avg(f) filter (where b) > avg(f)",
+]
 OTHERS = ["count(*) filter (where not b) > 2", "avg(b = true) > 1/2", "count(*) filter (where year(day) = 9999) > 0"]
 CASES: list[tuple[str, Mapping[str, Any]]] = [
-    *((question, {}) for question in (*NUMBERS, *ORDERS, *TEXTS, *OTHERS)),
+    *((question, {}) for question in (*NUMBERS, *ORDERS, *TEXTS, *OTHERS, *NEWER)),
     *((question, {"neighbours": "replace"}) for question in NUMBERS[:3]),
     ("sum(x) > 7", {"unit": "u", "max_rows": 2}),
     ("avg(f) > 1", {"unit": "u", "per_unit": "avg"}),

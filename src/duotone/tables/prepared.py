@@ -286,7 +286,7 @@ def prepared_question(
     last = reach(on_line(share, boundary))
     if asked.by and listed is None:
         reach(partition_selection(share))  # refuses a budget for which no group could be drawn
-    compiled = compile_question(asked, declared, last)
+    compiled = compile_question(asked, declared, last, source)
     return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, boundary, compiled)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -71,8 +72,8 @@ def of_arrow(column: str, kind: pa.DataType | None) -> Reading:
         return date(column)
     if is_.is_date64(kind):
         return day(column)
-    if is_.is_timestamp(kind) and kind.tz is None:
-        return moment(column, kind.unit)
+    if is_.is_timestamp(kind):  # with a time zone, its number is of UTC
+        return replace(moment(column, kind.unit), zone=kind.tz is not None)
     return OTHER
 
 

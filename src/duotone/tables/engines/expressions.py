@@ -27,7 +27,7 @@ def read(operand: Operand, table: Any) -> Any:
     """A column in the reading that is asked for. What cannot be read so is null, and so is NaN; −0.0 is 0.0."""
     if operand.made is not None:
         made = operand.made, operand.kind, lambda part: read(part, table), lambda condition: holds(condition, table)
-        return _real(computed(*made)) if operand.kind == "float" else computed(*made)
+        return computed(*made) + 0.0 if operand.kind == "float" else computed(*made)  # of what is not NaN, nothing is
     if operand.kind in ("float", "decimal"):
         return _real(_number(operand, table))
     column = table[operand.column]

@@ -14,13 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 import ibis
+import ibis.expr.operations as ops
 
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
 from duotone.tables.sql.interval import Span, moved
 
 LEAST, MOST, MOST_ADDED = 1e-150, 1e150, 8e307
-WHOLE = 2.0**53
-"""Above it every float is a whole number."""
 LONGEST_TEXT = 1_000_000
 """The characters of texts that are joined, at most."""
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
@@ -63,15 +62,29 @@ def _as(part: Part | None, kind: Kind, value: Value) -> Any:
     return part if plain else ibis.literal(part)
 
 
+def _whole_number(column: Any) -> bool:
+    """Whether a number is a whole one of 64 bits, which can be added to and multiplied with any other that can."""
+    node = column.op()
+    return isinstance(node, ops.Cast) and node.arg.dtype.is_integer()
+
+
 def _added(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def of(a: Any, b: Any) -> Any:
-        return rule(*(ibis.cases((x.between(-MOST_ADDED, MOST_ADDED), x)) for x in (a, b)))
+        return rule(*(x if _whole_number(x) else _bounded(x) for x in (a, b)))
 
     return of
 
 
+def _bounded(column: Any) -> Any:
+    """The number, if it may be added; null if it is null, not a number, or too large. It stands here once, so that long sums
+    do not grow with every term."""
+    return ibis.greatest(ibis.least(column, MOST_ADDED), -MOST_ADDED).nullif(MOST_ADDED).nullif(-MOST_ADDED)
+
+
 def _within(column: Any) -> Any:
     """The number, if it may be multiplied."""
+    if _whole_number(column):
+        return column
     return ibis.cases((column.abs().between(LEAST, MOST), column), (column == 0, ibis.literal(0.0)))
 
 
@@ -85,10 +98,9 @@ def _where(condition: Any, function: Callable[[Any], Any], column: Any, instead:
     return ibis.cases((condition, function(ibis.cases((condition, column), else_=ibis.literal(instead)))))
 
 
-def _floor(column: Any) -> Any:
-    """From 2^53 on every float is a whole number."""
-    small = ibis.cases((column.between(-WHOLE, WHOLE), column), else_=ibis.literal(0.0))
-    return ibis.cases((column.between(-WHOLE, WHOLE), small.floor().cast("float64")), else_=column)
+@ibis.udf.scalar.builtin(name="floor", signature=(("float64",), "float64"))
+def _floor(number):  # type: ignore[no-untyped-def]
+    """As a float; on Spark, whose own has 64 bits, what rests on it is refused (`abilities`)."""
 
 
 NUMBERS: dict[str, Callable[..., Any]] = {
@@ -114,10 +126,9 @@ def _rounded(column: Any, decimals: int) -> Any:
     scale = float(10 ** abs(decimals))
     size = _within(column.abs()) if decimals else column.abs()
     scaled = size * scale if decimals > 0 else size / scale
-    down = _floor(scaled)
-    nearest = ibis.cases((scaled - down >= 0.5, down + 1.0), else_=down)
+    nearest = _raised(scaled, scaled - _floor(scaled) >= 0.5)
     nearest = nearest / scale if decimals > 0 else nearest * scale
-    return ibis.cases((column < 0, -nearest), else_=nearest) + 0.0
+    return nearest * ibis.cases((column < 0, -1.0), else_=ibis.literal(1.0))
 
 
 def _even(column: Any) -> Any:
@@ -125,7 +136,12 @@ def _even(column: Any) -> Any:
     down = _floor(column)
     over = column - down
     odd = _floor(down / 2.0) * 2.0 < down
-    return ibis.cases(((over > 0.5) | ((over == 0.5) & odd), down + 1.0), else_=down)
+    return _raised(column, (over > 0.5) | ((over == 0.5) & odd))
+
+
+def _raised(column: Any, up: Any) -> Any:
+    """A number rounded down, or one more."""
+    return _floor(column) + ibis.cases((up, 1.0), else_=ibis.literal(0.0))
 
 
 def _modulo(a: Any, b: Any) -> Any:
@@ -138,20 +154,11 @@ def _nullif(first: Any, second: Any) -> Any:
     return ibis.cases(((first == second).fill_null(False), ibis.null(first.type())), else_=first)
 
 
-def _best(better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The best of those that are not null."""
-
-    def best(a: Any, b: Any) -> Any:
-        return ibis.cases((a.isnull(), b), (b.isnull(), a), (better(b, a), b), else_=a)
-
-    return lambda *columns: functools.reduce(best, columns)
-
-
 ALIKE: dict[str, Callable[..., Any]] = {
     "coalesce": ibis.coalesce,
     "nullif": _nullif,
-    "greatest": _best(operator.gt),
-    "least": _best(operator.lt),
+    "greatest": ibis.greatest,
+    "least": ibis.least,
 }
 """Functions of values of one kind, which is theirs."""
 

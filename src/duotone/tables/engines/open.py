@@ -96,4 +96,4 @@ def _of_ibis(handle: Any, name: str | None) -> Source:
     if name is None:
         raise DuotoneError("a database may hold many tables: say which (name)")
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
-    return Source(table, backend, name, embedded=False, proven=False)
+    return Source(table, backend, name, embedded=False, engine="this engine", proven=False)

@@ -11,7 +11,7 @@ from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
 from duotone.tables.engines.duckdb import TWINS, connected, fresh, selected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, literal, of_type, quoted
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
 
 PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
 
@@ -38,7 +38,7 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True) -> Sourc
     plain = {column: of_arrow(quoted(column), kind) for column, kind in zip(schema.names, schema.types, strict=True)}
     coarse = _in_milliseconds(schema)
     if coarse:  # a column is asked about only if both readers take it for the same
-        native = {column: how if plain[column].kind == how.kind else OTHER for column, how in native.items()}
+        native = {column: how if _alike(plain[column], how) else OTHER for column, how in native.items()}
 
     def table(columns: Sequence[str]) -> Any:
         if not coarse & set(columns):
@@ -49,6 +49,10 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True) -> Sourc
 
     kinds = {column: how.kind for column, how in native.items()}
     return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
+
+
+def _alike(one: Reading, other: Reading) -> bool:
+    return (one.kind, one.zone) == (other.kind, other.zone)
 
 
 def _rows(paths: Sequence[Path]) -> str:
@@ -68,14 +72,14 @@ def _schemas(connection: Any, path: Path) -> tuple[Any, dict[str, str]]:
 
 
 def _in_milliseconds(schema: Any) -> set[str]:
-    """The columns that hold times in milliseconds.
+    """The columns that hold times in milliseconds, or in nanoseconds with a zone, of which DuckDB would make microseconds.
 
     A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
     """
     import pyarrow as pa
 
-    types = zip(schema.names, schema.types, strict=True)
-    return {name for name, kind in types if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms")}
+    times = [(name, kind) for name, kind in zip(schema.names, schema.types, strict=True) if pa.types.is_timestamp(kind)]
+    return {name for name, kind in times if kind.unit in ("s", "ms") or (kind.unit == "ns" and kind.tz is not None)}
 
 
 def _as_arrow(paths: Sequence[Path], schema: Any, columns: Sequence[str]) -> Any:

@@ -112,7 +112,7 @@ def of_database(backend: Any, name: str | None, schema: str = "") -> Source:
         return ops.SQLQueryResult(f"select {read} from {place}", ibis.schema(types), backend).to_expr()
 
     kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, Postgres(backend), name, embedded=False, reading=Columns(kinds, table))
+    return Source(None, Postgres(backend), name, embedded=False, engine="Postgres", reading=Columns(kinds, table))
 
 
 def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str]:
@@ -156,6 +156,9 @@ def of_column(column: str, kind: str, family: str, modifier: int) -> Reading:
         held, last = DATES[kind]
         inside = f"{column} between {kind} '0001-01-01' and {kind} '{last}'"
         return Reading("date" if kind == "date" else "time", held, f"case when {inside} then {column} end")
+    if kind == "timestamptz":
+        inside = f"{column} between timestamptz '0001-01-01 00:00:00+00' and timestamptz '9999-12-31 23:59:59.999999+00'"
+        return Reading("time", "timestamp", f"case when {inside} then {column} at time zone 'UTC' end")
     if kind == "numeric" and modifier >= 4:
         precision, scale = (modifier - 4) >> 16, ((modifier - 4) & 2047 ^ 1024) - 1024
         if 0 <= scale <= precision <= 38:

@@ -36,6 +36,8 @@ class Source:
     """Whether the name is the table's own."""
     embedded: bool = True
     """Whether the engine is DuckDB, inside the process."""
+    engine: str = "DuckDB"
+    """The engine's name, where it is one of those that Duotone's tests run on."""
     proven: bool = True
     """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
     release: Callable[[], Any] = field(default=lambda: None, repr=False)

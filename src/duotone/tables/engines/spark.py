@@ -131,7 +131,14 @@ def of_frame(frame: Any, name: str | None = None) -> Source:
     kinds = {name: how.kind for name, how in readings.items()}
     called, reading = name or "the table", Columns(kinds, table)
     return Source(
-        None, Spark(session, backend), called, named=name is not None, embedded=False, reading=reading, release=release
+        None,
+        Spark(session, backend),
+        called,
+        named=name is not None,
+        embedded=False,
+        reading=reading,
+        release=release,
+        engine="Spark",
     )
 
 
@@ -171,6 +178,10 @@ def of_type(column: str, held: str) -> Reading:
             last = "timestamp_ntz'9999-12-31 23:59:59.999999'"
             inside = f"{column} between timestamp_ntz'0001-01-01 00:00:00' and {last}"
             return Reading("time", "timestamp(6)", f"case when {inside} then {column} end")
+        case "timestamp":  # an instant; the zone of the session is UTC, but is not what this depends on
+            first, last = ("timestamp'0001-01-01 00:00:00 UTC'", "timestamp'9999-12-31 23:59:59.999999 UTC'")
+            local = f"convert_timezone(current_timezone(), 'UTC', cast({column} as timestamp_ntz))"
+            return Reading("time", "timestamp(6)", f"case when {column} between {first} and {last} then {local} end")
     return OTHER
 
 

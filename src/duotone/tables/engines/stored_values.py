@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from duotone.tables.sql.condition import Kind
@@ -26,6 +26,8 @@ class Reading:
     kind: Kind
     type: str
     sql: str
+    zone: bool = False
+    """Whether it is stored as a time with a zone, which is read in UTC."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ def of_type(column: str, held: str) -> Reading:
             return _time(column)
         case "TIMESTAMP_S" | "TIMESTAMP_MS":
             return _time(f"try_cast({column} as timestamp)")
+        case "TIMESTAMP WITH TIME ZONE":  # its microseconds are those of UTC; the infinite ones are the outermost numbers
+            return replace(moment(f"epoch_us({column})", "us"), zone=True)
         case "TIMESTAMP_NS":
             return moment(f"epoch_ns({column})", "ns")
     if held == "UUID" or held.startswith("ENUM("):

@@ -1,0 +1,99 @@
+"""What an engine cannot compute as the embedded one does is refused by its name, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any
+
+import ibis
+
+from duotone.errors import DuotoneError
+from duotone.tables.engines.expressions import read
+from duotone.tables.engines.source import Source, quietly
+from duotone.tables.sql.condition import Formula, Kind, Like, Operand
+
+TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
+"""The functions that an engine which is tried on made-up rows is tried with."""
+OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "round", "integer")
+"""What Java's library rounds otherwise than C's, and what rests on Spark's floor, a whole number of 64 bits."""
+LARGEST = 3000
+"""Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
+what is nested grows by a factor with each step: beyond this, they take longer to read the expression than the rows."""
+TYPES: Mapping[Kind, str] = {
+    "integer": "int64", "float": "float64", "decimal": "decimal(38, 10)", "text": "string", "boolean": "boolean",
+    "date": "date", "time": "timestamp(6)", "untyped": "string", "other": "string",
+}  # fmt: skip
+
+
+def require_able(source: Source, question: Any) -> None:
+    """Refuse what the engine would compute otherwise, or could fail at on some row.
+
+    Guarantee: decided by the question and the engine; a pattern is compiled by the engine on an empty text.
+    """
+    for part in _parts(question):
+        if isinstance(part, Like) and part.how != "like":
+            _require_pattern(source, part)
+        elif isinstance(part, Formula):
+            _require_function(source, part.function)
+        elif isinstance(part, Operand):
+            _require_reading(source, part)
+            _require_size(part)
+
+
+def _parts(part: Any) -> Iterator[Any]:
+    """A part of a question, and all that it is made of."""
+    if is_dataclass(part):
+        yield part
+    for inner in part if isinstance(part, tuple) else vars(part).values() if is_dataclass(part) else ():
+        yield from _parts(inner)
+
+
+def _require_pattern(source: Source, like: Like) -> None:
+    if not source.proven:
+        raise DuotoneError(f"whether {like.operand.column} begins with, ends with or contains a text: tested on {TESTED} only")
+    if like.how != "matches":
+        return
+    if not source.embedded:
+        raise DuotoneError(
+            f"{source.engine} has other regular expressions than DuckDB: use like, starts_with, ends_with or contains there"
+        )
+    tried = ibis.literal("").re_search(like.pattern).name("tried").as_table()
+    quietly(lambda: source.connection.to_pyarrow(tried), f"{like.pattern} is not a regular expression that DuckDB knows")
+
+
+TESTED = "DuckDB, Postgres and Spark"
+
+
+def _require_function(source: Source, function: str) -> None:
+    if not source.proven and function not in TRIED:
+        raise DuotoneError(f"values computed by {function} are tested on {TESTED} only: store the value as a column")
+    if source.engine == "Spark" and function in OTHERWISE_ON_SPARK:
+        raise DuotoneError(f"Spark rounds {function} in a way of its own: store the value as a column, or compare the inside")
+
+
+def _require_reading(source: Source, operand: Operand) -> None:
+    if operand.reading != "try" or source.embedded:
+        return
+    why = {"Postgres": "Postgres has no cast that cannot fail"}.get(source.engine, f"{source.engine} has casts of its own")
+    raise DuotoneError(f"{why}: column {operand.column} holds text, and cannot be read as another kind there; store it as one")
+
+
+def _require_size(operand: Operand) -> None:
+    if operand.made is None:
+        return
+    columns = [part for part in _parts(operand) if isinstance(part, Operand) and part.made is None]
+    rows = ibis.table({c.column: "string" if c.reading == "try" else TYPES[c.kind] for c in columns}, name="rows")
+    if size(read(operand, rows).op()) > LARGEST:
+        raise DuotoneError(f"{operand.column} is nested too deeply: compute a part of it beforehand, as a column")
+
+
+def size(node: Any) -> int:
+    """How many nodes an expression has where it is written out."""
+
+    @cache
+    def of(part: Any) -> int:
+        return 1 + sum(map(of, part.__children__))
+
+    return of(node)

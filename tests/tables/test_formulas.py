@@ -1,0 +1,141 @@
+"""Values computed from a row: each row's value on each engine is the one that plain Python computes by the rules."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import formula_cases as cases
+import ibis
+import postgres_server
+import pyarrow.parquet as pq
+import pytest
+import spark_cluster
+import sqlglot
+
+from duotone import ApproxDP, DuotoneError, prepare
+from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.expressions import holds, read
+from duotone.tables.sql.read_condition import read_condition, read_operand
+
+P = ApproxDP(1, "1e-6")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+Cases = Mapping[str, Callable[..., Any]]
+
+
+def compute(source: Source, values: Cases, conditions: Cases) -> dict[str, list[Any]]:
+    """What the engine computes, row by row, in one plan."""
+    rows = source.rows
+    made = {f"v{i}": read(read_operand(_parsed(text), source.columns), rows) for i, text in enumerate(values)}
+    made |= {f"c{i}": holds(read_condition(_parsed(text), source.columns), rows) for i, text in enumerate(conditions)}
+    sent = {name: ibis.cases((value, 1), (~value, 0)) if value.type().is_boolean() else value for name, value in made.items()}
+    result = source.run(rows.select("n", **sent)).sort_by("n")
+    texts = [*values, *conditions]
+    return {
+        text: [_without_zone(value) for value in result.column(name).to_pylist()]
+        for text, name in zip(texts, made, strict=True)
+    }
+
+
+def _without_zone(value: Any) -> Any:
+    """Spark has some times with the zone of the session, which is UTC."""
+    return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None and value.tzname() == "UTC" else value
+
+
+def _parsed(text: str) -> Any:
+    return sqlglot.parse_one(text, dialect="duckdb")
+
+
+def require_equal(source: Source, values: Cases, conditions: Cases, near: Cases = {}) -> None:  # noqa: B006
+    table = cases.table().to_pylist()
+    computed = compute(source, {**values, **near}, conditions)
+    for text, own in {**values, **near, **conditions}.items():
+        for row, value in zip(table, computed[text], strict=True):
+            wanted = cases.expected(own, row)
+            same = value == wanted and (value is None) == (wanted is None)
+            if text in near and value is not None and wanted is not None:
+                same = math.isclose(value, wanted, rel_tol=4e-16)
+            assert same, (text, row, value, wanted)
+
+
+def test_on_the_embedded_engine() -> None:
+    with open_source(cases.table()) as source:
+        require_equal(source, cases.VALUES | cases.UNICODE | cases.READ, cases.CONDITIONS | cases.MATCHES, cases.LOGARITHMS)
+
+
+def need(what: str | None) -> None:
+    """On a laptop tests are left out with a sentence; CI must have everything."""
+    if what is not None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is not installed, and this test needs it")
+
+
+def refused(source: Source, condition: str) -> str:
+    with pytest.raises(DuotoneError) as error:
+        prepare(source, f"count(*) filter (where {condition}) > 5", P)
+    return str(error.value)
+
+
+@pytest.mark.slow
+def test_on_postgres() -> None:
+    """What differs is known: letters beyond ASCII (docs/limits.md); and what could fail on a row is refused."""
+    need(None if postgres_server.programs() else "PostgreSQL")
+    psycopg = pytest.importorskip("psycopg")
+    with postgres_server.server() as url, psycopg.connect(url, autocommit=True) as connection:
+        kinds = ", ".join(f"{column} {kind}" for column, kind in cases.TYPES.items())
+        connection.execute(f"create table edges ({kinds})")
+        with connection.cursor() as cursor, cursor.copy("copy edges from stdin") as copy:
+            for row in cases.table().to_pylist():
+                copy.write_row(tuple(row.values()))
+        with open_source(url, name="edges") as source:
+            require_equal(source, cases.VALUES, cases.CONDITIONS, cases.LOGARITHMS)
+            for text in cases.READ:
+                assert "Postgres has no cast that cannot fail: column s" in refused(source, f"{text} is null")
+            for text in cases.MATCHES:
+                assert "Postgres has other regular expressions than DuckDB" in refused(source, text)
+
+
+@pytest.mark.slow
+def test_on_spark(tmp_path: Path) -> None:
+    need(spark_cluster.missing())
+    os.environ.update(spark_cluster.environment())
+    pq.write_table(cases.table(), tmp_path / "edges.parquet")
+    with open_source("spark://local[2]", name=str(tmp_path / "edges.parquet")) as source:
+        rounded = [text for text in cases.VALUES if any(word in text for word in ("floor", "ceil", "round", "b::int"))]
+        kept = {text: own for text, own in cases.VALUES.items() if text not in rounded}
+        require_equal(source, kept | cases.UNICODE, cases.CONDITIONS)
+        assert len([refused(source, f"{text} > 1") for text in rounded]) == 8
+        for text in cases.LOGARITHMS:
+            assert f"Spark rounds {text.partition('(')[0]} in a way of its own" in refused(source, f"{text} > 1")
+        for text in cases.READ:
+            assert "Spark has casts of its own: column s" in refused(source, f"{text} is null")
+        for text in cases.MATCHES:
+            assert "Spark has other regular expressions than DuckDB" in refused(source, text)
+
+
+def test_a_bad_pattern_is_refused_before_rows_are_read() -> None:
+    with open_source(cases.table()) as source:
+        for pattern in ("(", "a**", "[z-a]", "\\1", "(?=a)", "a{2000}", "\\xzz"):
+            said = refused(source, f"regexp_matches(s, '{pattern}')")
+            assert said == f"{pattern} is not a regular expression that DuckDB knows"
+
+
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    """A part stands wherever it is used: with each step an expression grows by a factor."""
+    with open_source(cases.table()) as source:
+        assert "nested too deeply" in refused(source, "*".join("abce" * 3) + " > 1")
+        for condition in ("round(b / e, 1) > 5", "a * c * b * e > 1", "a + b + c + e + a + c > 1"):
+            with prepare(source, f"count(*) filter (where {condition}) > 5", P) as asked:
+                asked.release()
+
+
+def test_an_engine_that_was_only_tried_computes_nothing_new() -> None:
+    engine = ibis.duckdb.connect()
+    engine.con.execute("create table t as select range as x, 'a' as s from range(50)")
+    with open_source(engine, name="t") as known:
+        unknown = Source(known.rows, engine, "t", embedded=False, engine="this engine", proven=False)
+    for condition in ("x + 1 > 2", "starts_with(s, 'a')"):
+        assert "tested on DuckDB, Postgres and Spark only" in refused(unknown, condition)
+    assert prepare(unknown, "count(*) filter (where length(s) = 1) > 5", P)
