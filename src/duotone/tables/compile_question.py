@@ -43,7 +43,8 @@ class Compiled:
 
 
 def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, source: Source) -> Compiled:
-    """Check a question against what is declared and what the engine can do, and compile its comparisons; `reach` is the mechanism's last level.
+    """Check a question against what is declared and what the engine can do, and compile its comparisons; `reach` is the
+    mechanism's last level.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """

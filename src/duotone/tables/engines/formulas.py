@@ -1,7 +1,7 @@
 """Formulas as Ibis expressions: each has a value or null for whatever its parts are, the same on every engine.
 
 Guarantee: no formula can fail on a row, and none looks at another row. Numbers are floats, and what could overflow or underflow
-is null: only numbers up to 8·10^307 from zero are added, and only zero and those from 10^-150 to 10^150 from it multiplied.
+is null: only numbers up to 10^300 from zero are added, and only zero and those from 10^-150 to 10^150 from it multiplied.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import ibis.expr.operations as ops
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
 from duotone.tables.sql.interval import Span, moved
 
-LEAST, MOST, MOST_ADDED = 1e-150, 1e150, 8e307
+LEAST, MOST, MOST_ADDED = 1e-150, 1e150, 1e300
 LONGEST_TEXT = 1_000_000
 """The characters of texts that are joined, at most."""
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
@@ -32,6 +32,8 @@ Value = Callable[[Any], Any]
 def computed(formula: Formula, kind: Kind, value: Value, holds: Value) -> Any:
     """A formula's value, of this kind, from those of its parts."""
     function, parts = formula.function, formula.parts
+    if function in ADDED:
+        return ADDED[function](*(_added(part, _as(part, "float", value)) for part in parts))
     if function in NUMBERS:
         return NUMBERS[function](*(_as(part, "float", value) for part in parts))
     if function == "round":
@@ -68,17 +70,16 @@ def _whole_number(column: Any) -> bool:
     return isinstance(node, ops.Cast) and node.arg.dtype.is_integer()
 
 
-def _added(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def of(a: Any, b: Any) -> Any:
-        return rule(*(x if _whole_number(x) else _bounded(x) for x in (a, b)))
-
-    return of
+ADDED = {"add": operator.add, "subtract": operator.sub}
+BOUNDED = (*ADDED, "multiply", "divide", "sqrt", "exp", "ln", "log10", "sign", "modulo", "length")
+"""Functions whose values are so far below the largest float that any number of them may be added."""
 
 
-def _bounded(column: Any) -> Any:
-    """The number, if it may be added; null if it is null, not a number, or too large. It stands here once, so that long sums
-    do not grow with every term."""
-    return ibis.greatest(ibis.least(column, MOST_ADDED), -MOST_ADDED).nullif(MOST_ADDED).nullif(-MOST_ADDED)
+def _added(part: Part | None, column: Any) -> Any:
+    """The number, if it may be added. What is known to be small stands here once, so that long sums do not grow with every
+    term."""
+    small = isinstance(part, Operand) and part.made is not None and part.made.function in BOUNDED
+    return column if small or _whole_number(column) else ibis.cases((column.between(-MOST_ADDED, MOST_ADDED), column))
 
 
 def _within(column: Any) -> Any:
@@ -104,8 +105,6 @@ def _floor(number):  # type: ignore[no-untyped-def]
 
 
 NUMBERS: dict[str, Callable[..., Any]] = {
-    "add": _added(operator.add),
-    "subtract": _added(operator.sub),
     "multiply": lambda a, b: _within(a) * _within(b),
     "divide": _divided,
     "abs": lambda x: x.abs(),

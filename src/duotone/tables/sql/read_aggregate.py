@@ -12,7 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Not, Operand, both
 from duotone.tables.sql.formula import CASTS
-from duotone.tables.sql.read_condition import NUMERIC, SIGNS, column_name, constant, is_condition, read_condition, read_operand
+from duotone.tables.sql.read_condition import NUMERIC, column_name, constant, is_condition, read_condition, read_operand
 
 KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
@@ -101,7 +101,7 @@ class Aggregates:
         """A sum or an average; of conditions, a count or a share."""
         value, is_sum = node.this, isinstance(node, exp.Sum)
         chosen = _one_where(value, otherwise=0)
-        tested = value if is_condition(value, self.columns) else _tested(value)
+        tested = value if is_condition(value, self.columns) else self.cast_to_number(value)
         if is_sum and (counted := chosen or tested or _one_where(value, otherwise=None)) is not None:
             return Aggregate(text, "count", both(where, read_condition(counted, self.columns)))
         if chosen is not None:  # where its condition is unknown it is 0, and counts
@@ -110,6 +110,14 @@ class Aggregates:
             condition = read_condition(tested, self.columns)
             return Aggregate(text, "mean", both(where, Joined("or", (condition, Not(condition)))), condition)
         return Aggregate(text, "sum" if is_sum else "mean", where, self.number(node, text))
+
+    def cast_to_number(self, node: exp.Expression) -> exp.Expression | None:
+        """The condition of a cast to a number, as in (c)::int; None for anything else."""
+        cast: exp.Expression = node.unnest()
+        if not (isinstance(cast, exp.Cast) and CASTS.get(cast.to.this.name) in ("integer", "float")):
+            return None
+        inner: exp.Expression = cast.this.unnest()
+        return inner if is_condition(inner, self.columns) else None
 
     def number(self, node: exp.Expression, text: str) -> Operand:
         """What is added up."""
@@ -166,13 +174,3 @@ def _one_where(node: exp.Expression, otherwise: int | None) -> exp.Expression | 
     other = None if isinstance(other, exp.Null) else other
     fits = other is None if otherwise is None else other is not None and constant(other) == otherwise
     return only.this if fits and constant(only.args["true"]) == 1 else None
-
-
-def _tested(node: exp.Expression) -> exp.Expression | None:
-    """The condition of a cast to a number, as in (c)::int; None for anything else."""
-    if isinstance(node, exp.Paren):
-        return _tested(node.this)
-    if not (isinstance(node, exp.Cast) and CASTS.get(node.to.this.name) in ("integer", "float")):
-        return None
-    inner: exp.Expression = node.this.unnest()
-    return inner if isinstance(inner, (*SIGNS, exp.Connector, exp.Not, exp.Between, exp.In, exp.Is)) else None
