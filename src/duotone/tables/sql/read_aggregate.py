@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
@@ -113,7 +114,7 @@ class Aggregates:
 
     def cast_to_number(self, node: exp.Expression) -> exp.Expression | None:
         """The condition of a cast to a number, as in (c)::int; None for anything else."""
-        cast: exp.Expression = node.unnest()
+        cast: Any = node.unnest()
         if not (isinstance(cast, exp.Cast) and CASTS.get(cast.to.this.name) in ("integer", "float")):
             return None
         inner: exp.Expression = cast.this.unnest()
