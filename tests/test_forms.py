@@ -28,7 +28,7 @@ TABLE = pa.table(
         "code": ["1", "x", "3", None],
         "sick": [True, False, None, True],
         "day": pa.array(DAYS, pa.date32()),
-        "at": pa.array([day and datetime.datetime(day.year, day.month, day.day, 5) for day in DAYS], pa.timestamp("us")),
+        "seen": pa.array([day and datetime.datetime(day.year, day.month, day.day, 5) for day in DAYS], pa.timestamp("us")),
     }
 )
 Row = tuple[str, str, str]
