@@ -1,0 +1,69 @@
+"""What docs/forms.md says of each question is what happens: how its level is known, or by what sentence it is refused."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, prepare
+from duotone.errors import DuotoneError
+
+PAGE = (Path(__file__).parents[1] / "docs" / "forms.md").read_text()
+HEADER = "| question | declared with it | answer |"
+BUDGET = ApproxDP(1, "1e-6")
+DAYS = [datetime.date(2025, 1, 1), datetime.date(2025, 3, 2), None, datetime.date(2025, 12, 31)]
+TABLE = pa.table(
+    {
+        "person": [1, 1, 2, 3],
+        "visits": [1, 2, None, 40],
+        "cost": [1.5, 2.0, None, 300.0],
+        "salary": [10_000.0, 20_000.0, 30_000.0, None],
+        "arm": ["A", "B", "A", None],
+        "town": ["Rome", "Oslo", None, "Rome"],
+        "code": ["1", "x", "3", None],
+        "sick": [True, False, None, True],
+        "day": pa.array(DAYS, pa.date32()),
+        "seen": pa.array([day and datetime.datetime(day.year, day.month, day.day, 5) for day in DAYS], pa.timestamp("us")),
+    }
+)
+Row = tuple[str, str, str]
+
+
+def rows_of(page: str) -> list[Row]:
+    """The lines of every table of questions, each as its three cells; a cell's `|` is written `\\|`."""
+    rows = []
+    for table in re.findall(rf"^{re.escape(HEADER)}\n\| --- \| --- \| --- \|\n((?:\|.*\n)+)", page, re.M):
+        for line in table.splitlines():
+            question, declared, answer = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1])
+            rows.append((question.strip("`"), declared.strip("`"), answer))
+    return rows
+
+
+ROWS = rows_of(PAGE)
+
+
+def options(declared: str) -> dict[str, Any]:
+    """Options as they are written in Python."""
+    return eval(f"dict({declared})", {"__builtins__": {}}, {"dict": dict})  # type: ignore[no-any-return]
+
+
+def test_every_line_of_the_page_is_read() -> None:
+    lines = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    assert len(ROWS) == len(lines) == len(set(ROWS)) >= 80
+    assert PAGE.count(HEADER) == PAGE.count("\n## ")
+
+
+@pytest.mark.parametrize(("question", "declared", "answer"), ROWS, ids=[f"{sql} {declared}" for sql, declared, _ in ROWS])
+def test_a_question_is_answered_as_the_page_says(question: str, declared: str, answer: str) -> None:
+    refusal = answer.removeprefix("refused: ")
+    if refusal != answer:
+        with pytest.raises(DuotoneError, match=re.escape(refusal)):
+            prepare(TABLE, question, BUDGET, **options(declared))
+        return
+    with prepare(TABLE, question, BUDGET, **options(declared)) as prepared:
+        assert prepared.basis == answer
