@@ -760,7 +760,6 @@ ANSWERED = [
     Real("weather", "variance(wind) > ?", ("2.0632", "2.0715"), options={"bounds": {"wind": (0, 30)}}),
     Real("weather", "max(wind) between 9 and ?", ("9.481", "9.519")),
     rows("weather", "date_trunc('week', date) = date '2014-02-03'", 7),
-    rows("weather", "round(temp_max - temp_min, 1) = 8.3", 55),
     rows("weather", "greatest(temp_max, 20) > 20 and least(wind, 5) = 5", 12),
     rows("weather", "date_part('dow', date) = 1 and weather = 'rain'", 41),
     rows("weather", "(case when temp_min < 0 then 'frost' when temp_max > 25 then 'hot' else 'mild' end) = 'mild'", 1178),
