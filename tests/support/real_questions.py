@@ -1,6 +1,6 @@
 """What analysts ask of public data: for each question a limit on either side of the truth, and plain SQL for the truth.
 
-Written without a look at how questions are compiled. Bounds are wide enough to clip nothing. The limits of a count are the
+Written without a look at the other tests of questions. Bounds are wide enough to clip nothing. The limits of a count are the
 count itself and one below; any other limit is a five-hundredth away from the truth, which rounding to a grid does not reach.
 """
 

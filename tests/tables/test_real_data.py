@@ -1,7 +1,7 @@
 """Held out: what analysts ask of public data, answered at ε = 50 as plain DuckDB answers it.
 
 At ε = 50 an answer that one person could flip is wrong with probability e^-50, so every one has to be equal: a count is asked
-at its very value and one below. The questions were written without a look at how they are compiled.
+at its very value and one below. The questions were written without a look at the other tests.
 """
 
 from __future__ import annotations
