@@ -247,7 +247,6 @@ VALUES: dict[str, Callable[..., Any]] = {
     "date_diff('day', d, d2)": lambda d, d2: (d2 - d).days,
     "date_diff('day', t, d)": lambda t, d: d.toordinal() - t.toordinal(),
     "d - d2": lambda d, d2: (d - d2).days,
-    "date_diff('week', t, d2)": lambda t, d2: (monday(d2) - monday(t)).days // 7,
     "date_diff('month', d, d2)": lambda d, d2: months(d2) - months(d),
     "date_diff('quarter', d, t)": lambda d, t: (months(t) - 1) // 3 - (months(d) - 1) // 3,
     "date_diff('year', d, t)": lambda d, t: t.year - d.year,

@@ -21,7 +21,6 @@ class Real:
     limits: tuple[str, str]
     truth: str | None = None
     refused: str = ""
-    wrong: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -900,26 +899,36 @@ ANSWERED = [
         ("3.3326", "3.3459"),
         options={"bounds": {"bill_length_mm": (0, 100)}},
     ),
+    Real(
+        "wages",
+        "select count(*) > ? from (select nr from wages where married = 1 group by nr having count(*) >= 3)",
+        ("309", "310"),
+        options={"unit": "nr"},
+    ),
+    Real(
+        "flights",
+        "select avg(share) > ? from (select tailnum, count(*) filter (where arr_delay > 0) / count(*) as "
+        "share from flights where tailnum is not null group by tailnum having count(*) >= 5)",
+        ("0.39139", "0.39295"),
+        options={"bounds": {"share": (0, 1)}, "unit": "tailnum"},
+    ),
+    Real("nests", 'avg("Clutch Completion"::int) > ?', ("0.89356", "0.89714")),
 ]
 
-WRONG = [
+REFUSED = [
     Real(
         "wages",
         "sum(hours) / count(distinct nr) > ?",
         ("17495.0", "17565.0"),
-        wrong="a sum over a number of people is taken for something smaller",
+        refused="for a sum per person, make one row of each first",
         options={"bounds": {"hours": (0, 5000)}, "unit": "nr", "max_rows": 8},
     ),
     Real(
         "flights",
         "count(*) filter (where date_diff('week', date '2013-01-01', day) = 4) > ?",
         ("357", "358"),
-        wrong="DuckDB counts whole weeks, and here Mondays are counted",
+        refused="times are told apart by year, quarter, month, day",
     ),
-]
-"""What is not yet answered as it should be."""
-
-REFUSED = [
     Real(
         "wages",
         "avg(hours) filter (where married = 1) - avg(hours) filter (where married = 0) > ?",
@@ -947,13 +956,6 @@ REFUSED = [
         ("51", "52"),
         refused="BOOL_OR(CAST(poorhlth = 1 AS BOOLEAN)): of a person's rows take count, count(distinct …), sum, avg, "
         "min or max",
-        options={"unit": "nr"},
-    ),
-    Real(
-        "wages",
-        "select count(*) > ? from (select nr from wages where married = 1 group by nr having count(*) >= 3)",
-        ("309", "310"),
-        refused="a question has no having",
         options={"unit": "nr"},
     ),
     Real(
@@ -1069,14 +1071,6 @@ REFUSED = [
         refused="mixes aggregates",
     ),
     Real(
-        "flights",
-        "select avg(share) > ? from (select tailnum, count(*) filter (where arr_delay > 0) / count(*) as "
-        "share from flights where tailnum is not null group by tailnum having count(*) >= 5)",
-        ("0.39139", "0.39295"),
-        refused="a question has no having",
-        options={"bounds": {"share": (0, 1)}, "unit": "tailnum"},
-    ),
-    Real(
         "nests",
         'count(*) filter (where "Date Egg" + interval 35 day > make_date(2009, 12, 20)) > ?',
         ("93", "94"),
@@ -1088,7 +1082,6 @@ REFUSED = [
         ("151", "152"),
         refused="is not understood here",
     ),
-    Real("nests", 'avg("Clutch Completion"::int) > ?', ("0.89356", "0.89714"), refused="needs bounds"),
     Real(
         "nests",
         'count(*) filter (where try_cast(right("Individual ID", 1) as int) = 2) > ?',

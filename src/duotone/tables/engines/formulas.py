@@ -236,8 +236,6 @@ def _difference(first: Any, second: Any, unit: str) -> Any:
                 return column.year().cast("int64") * 4 + column.quarter().cast("int64")
             case "month":
                 return column.year().cast("int64") * 12 + column.month().cast("int64")
-            case "week":
-                return _floor_by(_day_number(column) + 3, 7)
         return _floor_by(_seconds(column), SECONDS[unit])
 
     return place(second) - place(first)

@@ -34,6 +34,8 @@ OF_A_TIME: dict[type[exp.Expression], str] = {
 FIELDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
 """Other words for parts of a time."""
 TRUNCATED = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+APART = tuple(unit for unit in TRUNCATED if unit != "week")
+"""Of weeks between two times, engines count the Mondays or the whole ones."""
 
 Read = Callable[[exp.Expression], Part]
 """Reads one part of a formula: a value of the row, or a constant."""
@@ -275,8 +277,8 @@ def _of_time(node: exp.Expression, text: str, read: Read) -> Operand | None:
             return _truncated(node.args["unit"].name.lower(), _time(read(node.this), text), text)
         case exp.DateDiff() if node.args.get("unit") is not None:
             unit = node.args["unit"].name.lower()
-            if unit not in TRUNCATED:
-                raise DuotoneError(f"{text}: times are told apart by {', '.join(TRUNCATED)}")
+            if unit not in APART:
+                raise DuotoneError(f"{text}: times are told apart by {', '.join(APART)}")
             ends = _time(read(node.expression), text), _time(read(node.this), text)
             return _made(text, "integer", "days" if unit == "day" else "difference", *ends, *([] if unit == "day" else [unit]))
         case exp.DateAdd() | exp.DateSub() | exp.TsOrDsAdd():

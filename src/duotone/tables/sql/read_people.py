@@ -81,8 +81,6 @@ def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | Non
         if expression.alias in made or expression.alias.lower() in (unit.lower(), PRESENT):
             raise DuotoneError(f"the inner select has two columns called {expression.alias}")
         made[expression.alias] = reader.column(expression.this)
-    if not made:
-        raise DuotoneError("the inner select has no column besides the unit: name one, as in count(*) as visits")
     kept = reader.condition(having.this) if having is not None else ALWAYS
     normal = select.sql(dialect="duckdb", normalize=True)
     return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal)
