@@ -100,13 +100,23 @@ NEWER = [
 ]  # fmt: skip
 """Variances, counts multiplied, differences with weights, of two columns and with everybody, and of computed values."""
 DIFFERENT = ["count(distinct v) > 12", "count(distinct i) = 5"]
+IN_PERSON: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
+    ("select avg(s) > 20 from (select u, sum(x) as s group by u)", {"s": (0, 60)}),
+    ("select avg(c) > 1 from (select u, avg(f) filter (where b) - avg(x) filter (where not b) as c where x < 9 "
+     "group by u)",
+     {"c": (-10, 10)}),
+    ("select count(*) > 20 from (select u, count(distinct v) as k, max(day) as last group by u having count(*) > 3) "
+     "where k >= 3 and last > date '2000-01-01'", {}),
+    ("select median(top) > 6 from (select u, max(x) - min(x) as top, max(v) as v group by u) where v <> 'Z'", {}),
+]  # fmt: skip
+"""One row per person first."""
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
 
 def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), most: int = 2**31 - 1, bounds: Any = BOUNDS,
            **options: Any) -> dict[Any, Any]:  # fmt: skip
     """The levels of many questions at once, by group: all comparisons in one plan."""
-    rows = {**options, "per_unit": None}  # counts add up a person's rows
+    rows = {"max_rows": 1 if "unit" in options else None, **options, "per_unit": None}  # counts add up a person's rows
     each_with = [(question, rows if question in COUNTS else options) for question in questions]
     asked = [replace(prepare(source, question, P, bounds=bounds, **own), by=by, most=most) for question, own in each_with]
     keys, people, each = levels_of_all(asked)
@@ -127,6 +137,8 @@ def everything(source: Source) -> dict[str, Any]:
             by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
         more = {**BOUNDS, "x + f": (0, 20), "2 * m": (0, 2000)}
         by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *DIFFERENT], bounds=more, neighbours=neighbours)
+        for inner, bounds in IN_PERSON:
+            by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     by_question["newer by group"] = levels(source, NEWER[:7], ("g",))
     by_question["conditions"] = levels(source, CONDITIONAL)

@@ -110,7 +110,7 @@ def test_on_spark(tmp_path: Path) -> None:
         for text in cases.LOGARITHMS:
             assert f"Spark rounds {text.partition('(')[0]} in a way of its own" in refused(source, f"{text} > 1")
         for text in cases.READ:
-            assert "Spark has casts of its own: column s" in refused(source, f"{text} is null")
+            assert refused(source, f"{text} is null").startswith(("Spark has casts of its own", "Spark rounds integer"))
         for text in cases.MATCHES:
             assert "Spark has other regular expressions than DuckDB" in refused(source, text)
 
