@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -22,6 +23,9 @@ settings.load_profile("duotone")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background inherits that it is ignored
+
+os.register_at_fork(before=gc.collect)
+# A child that collects an open DuckDB connection ends with a signal: what earlier tests left behind is collected here instead.
 
 FALSE_ALARMS = 1e-6
 """How often a run of the whole suite may fail without cause, at most."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -7,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from duotone import DuotoneError
@@ -44,6 +46,17 @@ def test_a_fork_has_threads_of_its_own() -> None:
     child = os.fork()
     if not child:
         os._exit(0 if sum(machine.everywhere(lambda start, stop: stop - start, 8, least=1)) == 8 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_what_other_tests_left_behind_is_not_collected_by_a_child() -> None:
+    """DuckDB ends a forked child that collects an open connection; `conftest` collects before it forks."""
+    left: list[object] = [duckdb.connect()]
+    left.append(left)
+    del left
+    if not (child := os.fork()):
+        gc.collect()
+        os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
 

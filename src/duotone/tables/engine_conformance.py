@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.resources import keep_in_child
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.source import closed_on_error
 
@@ -89,6 +90,7 @@ def require_trial(source: Source, prepare: Prepare) -> None:
         return
     rows = ibis.union(*(_row(row) for row in ROWS))
     embedded = ibis.duckdb.connect()
+    keep_in_child(embedded)
     with Source(rows, embedded, "made-up rows", named=False, release=embedded.disconnect) as own:
         _compare(replace(source, table=rows, proven=True, named=False), own, prepare)
     _PASSED.add(source.connection)
