@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from thinned import thinned
 
 from duotone import ApproxDP, balanced
 from duotone.line.table import line_table
@@ -59,6 +61,11 @@ def test_output_that_cannot_be_written(command: list[str], folder: Path) -> None
     assert in_shell(folder, command, ">&-") == (
         2, "duotone: standard output is closed: nothing was asked, since there is nowhere to answer\n"
     )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", thinned(COMMANDS, 4, 1), ids=thinned(ids, 4, 1))
+def test_output_that_nobody_wants(command: list[str], folder: Path) -> None:
     assert in_shell(folder, command, "2>&- >/dev/null")[0] == 0
     assert in_shell(folder, command, "| head -c 0; exit ${PIPESTATUS[0]}") in ((141, ""), (0, ""))  # 0: read before it closed
 
@@ -112,8 +119,10 @@ main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-ro
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", ["RuntimeError", "OSError", "embedded.DuotoneError"])
-@pytest.mark.parametrize("place", ["connected", "literal", "quietly"])
+@pytest.mark.parametrize(
+    ("place", "error"),
+    thinned(itertools.product(["connected", "literal", "quietly"], ["RuntimeError", "OSError", "embedded.DuotoneError"]), 4),
+)  # each place and each error once
 def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path, place: str, error: str) -> None:
     script = NOT_AN_INTERRUPT.format(place=place, error=error)
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)

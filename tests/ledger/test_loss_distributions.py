@@ -15,6 +15,7 @@ from dp_accounting.pld.pld_pmf import create_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import exact_budgets
+from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.ledger.loss_distributions import (
@@ -271,7 +272,7 @@ DELTAS = ["0", "1e-320", "2.4e-324", "1e-300", "1e-150", "1e-102", "1e-20", "1e-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", thinned(EPSILONS, 2))
 def test_a_plan_at_the_ends_of_floats_never_has_too_many_answers(epsilon: str, delta: str) -> None:
     budget = ApproxDP(epsilon, delta)
     for each in (ApproxDP(e, d) for e in ("1e-300", "0.001", "1", "40", "4000") for d in ("0", "2.4e-324", "1e-102", "1e-6")):

@@ -133,3 +133,41 @@ def test_levels_of_64_bits(largest: int) -> None:
     else:
         with pytest.raises(DuotoneError, match="64 bits at most"):
             read(levels)
+
+
+class Dictated:
+    """A key stream whose bits are those of `numbers`, one for each coin: a byte for all, then what the ties ask for."""
+
+    def __init__(self, numbers: list[int], limits: list[int], bits: int) -> None:
+        self.first = [n >> (bits - 8) for n in numbers]
+        tied = [(n, t) for n, t in zip(numbers, limits, strict=True) if n >> (bits - 8) == t >> (bits - 8)]
+        again = [n for n, t in tied if n >> (bits - 72) == t >> (bits - 72)]
+        words = b"".join((n >> (bits - 72) & (2**64 - 1)).to_bytes(8, "little") for n, _ in tied)
+        rest = bits - 72
+        self.parts = [words, *((n & (2**rest - 1)).to_bytes(rest // 8, "little") for n in again)]
+
+    def fill(self, buffers: Any, n: int) -> None:
+        buffers.random[:n] = self.first
+
+    def bytes(self, n: int) -> bytes:
+        part = self.parts.pop(0)
+        assert len(part) == n
+        return bytes(part)
+
+
+@pytest.mark.parametrize("compiled_from", [0, 10**9], ids=["compiled", "numpy"])
+@pytest.mark.parametrize("line", LINES, ids=str)
+def test_batches_compare_every_bit(line: Any, compiled_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As single answers: yes exactly where the number is below the threshold, at every level, in both loops."""
+    coin = Coin(line)
+    bits = coin.table.bits
+    cases = []
+    for level in (*range(-75, 75), 2**40, -(2**40)):
+        limit = threshold(line, level, bits)
+        near = {limit + sign * step for sign in (-1, 1) for step in (0, 1, 2 ** (bits - 72), 2 ** (bits - 9))}
+        cases += [(level, limit, number) for number in sorted({0, 2**bits - 1, *near}) if 0 <= number < 2**bits]
+    levels, limits, numbers = map(list, zip(*cases, strict=True))
+    monkeypatch.setattr("duotone.release.coin.COMPILED", compiled_from)
+    monkeypatch.setattr("duotone.release.coin.Keystream", lambda _: Dictated(numbers, limits, bits))
+    answers = coin.answers(np.array(levels))
+    assert answers.tolist() == [number < limit for number, limit in zip(numbers, limits, strict=True)]

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+from thinned import thinned
 
 from duotone import ApproxDP, prepare
 from duotone.tables.engines import Source
@@ -131,13 +132,14 @@ def everything(source: Source) -> dict[str, Any]:
         part = [*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]]
         by_question[neighbours] = levels(source, part, neighbours=neighbours)
         by_question[f"{neighbours}, people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
-        for how in ("avg", "sum", "min", "max"):
+        turn = neighbours == "replace"
+        for how in thinned(("avg", "sum", "min", "max"), 2, turn):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
             by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
         more = {**BOUNDS, "x + f": (0, 20), "2 * m": (0, 2000)}
         by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *DIFFERENT], bounds=more, neighbours=neighbours)
-        for inner, bounds in IN_PERSON:
+        for inner, bounds in thinned(IN_PERSON, 2, turn):
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     by_question["newer by group"] = levels(source, NEWER[:7], ("g",))

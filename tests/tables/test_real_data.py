@@ -7,13 +7,13 @@ at its very value and one below. The questions were written without a look at th
 from __future__ import annotations
 
 import functools
-import os
 from typing import Any
 
 import duckdb
 import pytest
 from real_questions import ANSWERED, REFUSED, Real
 from real_tables import FILES, load
+from thinned import thinned
 
 from duotone import ApproxDP, ask, prepare
 from duotone.errors import DuotoneError
@@ -39,7 +39,7 @@ def test_there_are_enough() -> None:
     assert sum(len(question.limits) for question in ANSWERED) >= 100
 
 
-@pytest.mark.parametrize("question", ANSWERED[:: 1 if "DUOTONE_EXHAUSTIVE" in os.environ else 3], ids=str)
+@pytest.mark.parametrize("question", thinned(ANSWERED, 3), ids=str)
 def test_equal_always(question: Real) -> None:
     truths = [by_duckdb(question, limit) for limit in question.limits]
     assert truths[0] != truths[1], "the limits are to stand on both sides of the truth"

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from small_questions import of
 from small_tables import P, level, levels
+from thinned import thinned
 
 from duotone.tables.ask import prepare
 
@@ -47,8 +48,9 @@ def test_edges_of_numbers() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["avg", "sum", "min", "max"])
-@pytest.mark.parametrize("name", ["median", "min", "max", "avg"])
+@pytest.mark.parametrize(
+    ("how", "name"), thinned(itertools.product(["avg", "sum", "min", "max"], ["median", "min", "max", "avg"]), 3)
+)
 def test_limits_on_a_grid_are_as_written(how: str, name: str) -> None:
     """Tenths have no float, and limits in tenths are met by values in tenths all the same."""
     for tenths in itertools.chain.from_iterable(itertools.combinations_with_replacement((2, 3, 4), n) for n in (1, 3)):

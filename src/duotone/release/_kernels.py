@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from duotone.errors import MissingExtra
-
-try:
-    from numba import njit
-except ImportError:
-    raise MissingExtra("many answers at once", "fast") from None
+from numba import njit
 
 Array = Any
 

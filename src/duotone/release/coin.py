@@ -10,7 +10,7 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -28,6 +28,8 @@ from duotone.resources import progress
 
 CHUNK = 2**18
 """Answers per key and per round of the loop: its buffers fit into the cache."""
+COMPILED = 2**22
+"""Answers from which on it pays to load a compiled loop, where numba is installed."""
 LONG = 2**28
 """Answers from which on a progress bar appears on a terminal."""
 
@@ -144,7 +146,7 @@ class Coin:
             if isinstance(self.table, GraphTable) and not ((levels >= 0) & (levels <= self._highest)).all():
                 raise DuotoneError("a position is outside the graph's datasets")
             out = np.empty(len(levels), dtype=np.bool_)
-            buffers = _Buffers()
+            buffers = _Buffers(_compiled() if len(levels) >= COMPILED else _first_bytes)
             for start in _chunks(len(levels), bar):
                 self._toss(levels[start : start + CHUNK], out[start : start + CHUNK], buffers)
             return out
@@ -156,7 +158,7 @@ class Coin:
         try:
             stream = _TEST_STREAM.get() or Keystream(os.urandom(48))
             stream.fill(buffers, len(levels))
-            count = _first_bytes()(levels, self._lowest, self._highest, self._top, buffers.random, out, buffers.ties)
+            count = buffers.first_bytes(levels, self._lowest, self._highest, self._top, buffers.random, out, buffers.ties)
             undecided = buffers.ties[:count]
             where = np.clip(levels[undecided], self._lowest, self._highest).astype(np.int64) - self._lowest
             words = np.frombuffer(stream.bytes(8 * count), dtype=np.uint64)
@@ -191,9 +193,10 @@ def _coin(table: LineTable | GraphTable, basis: Basis) -> Coin:
 
 
 class _Buffers:
-    """Working memory of a batch: as much as a chunk needs, whatever the batch."""
+    """Working memory of a batch, as much as a chunk needs, whatever the batch; and the loop over its first bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_bytes: Callable[..., int]) -> None:
+        self.first_bytes = first_bytes
         self.zeros = np.zeros(CHUNK, dtype=np.uint8)
         self.random = np.empty(CHUNK + 16, dtype=np.uint8)
         self.ties = np.empty(CHUNK, dtype=np.int64)
@@ -265,14 +268,20 @@ def _chunks(total: int, bar: bool) -> Iterator[int]:
                 advance(CHUNK)
 
 
-def _first_bytes() -> Any:
-    """The loop over first bytes, compiled when first needed."""
-    global _compiled
-    if _compiled is None:
+def _first_bytes(levels: Array, lowest: int, highest: int, top: Array, random: Array, out: Array, ties: Array) -> int:
+    """Decide each coin by its first random byte; list those where it equals the threshold's. `_kernels` compiles the same."""
+    thresholds = top[np.clip(levels, lowest, highest).astype(np.int64) - lowest]
+    first = random[: len(levels)]
+    np.less(first, thresholds, out=out)
+    undecided = np.flatnonzero(first == thresholds)
+    ties[: len(undecided)] = undecided
+    return len(undecided)
+
+
+def _compiled() -> Callable[..., int]:
+    try:
         from duotone.release._kernels import first_bytes
-
-        _compiled = first_bytes
-    return _compiled
-
-
-_compiled: Any = None
+    except ImportError:
+        return _first_bytes
+    compiled: Callable[..., int] = first_bytes
+    return compiled

@@ -10,5 +10,5 @@ from importlib.util import find_spec
 
 from duotone.errors import MissingExtra
 
-if any(find_spec(name) is None for name in ("duckdb", "ibis", "numba", "sqlglot")):
+if any(find_spec(name) is None for name in ("duckdb", "ibis", "sqlglot")):
     raise MissingExtra("a question about a table", "tables")

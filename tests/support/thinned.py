@@ -1,0 +1,15 @@
+"""Long lists of cases: all of them in `make exhaustive`, every so many in `make test`, which must stay short."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypeVar
+
+Case = TypeVar("Case")
+EXHAUSTIVE = "DUOTONE_EXHAUSTIVE" in os.environ
+
+
+def thinned(cases: Iterable[Case], every: int, start: int = 0) -> list[Case]:
+    """Every so many of these cases, or all."""
+    return list(cases)[slice(None) if EXHAUSTIVE else slice(start, None, every)]
