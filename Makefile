@@ -2,18 +2,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.ready-for-demo
 OUT := out
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo quick test exhaustive docs bench bench-quick clean
+.PHONY: setup demo quick test exhaustive docs bench bench-quick release-check clean
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[cli,tables,draw,audit,postgres,spark,dev]"
+	$(INSTALL) -e ".[cli,tables,draw,audit,postgres,spark,dev]"
+	touch $@ $(DEMO)
+
+$(DEMO): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e ".[cli,tables,draw]"
 	touch $@
 
-demo: setup
+demo: $(DEMO)
 	mkdir -p $(OUT)
 	$(BIN)/python examples/plebiscite.py $(OUT)
 	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --preview
@@ -42,7 +49,7 @@ docs: setup
 	$(BIN)/mkdocs build --strict --quiet
 
 bench bench-quick: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(INSTALL) -e ".[bench]"
 	$(BIN)/python benchmarks/scale.py $(OUT)/scale $(QUICK)
 	$(BIN)/python benchmarks/release.py $(SMALL)
 	$(BIN)/python benchmarks/tables.py $(SMALL)
@@ -56,6 +63,10 @@ bench bench-quick: setup
 # each benchmark once, small: whether it still works
 bench-quick: QUICK := --quick
 bench-quick: SMALL := 100000
+
+release-check: setup
+	$(INSTALL) twine
+	$(BIN)/python tools/release_check.py
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
