@@ -168,3 +168,18 @@ def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: P
     assert "the cost of a mistake must be above 0" in run(capsys, *asked[:-1], "0:1")[2]
     with pytest.raises(DuotoneError, match=r"costs are how bad a false no and a false yes are, as \(10, 1\)"):
         prepare(visits, "count(*) > 20", ApproxDP(1), costs=(1, 2, 3))  # type: ignore[arg-type]
+
+
+def test_a_separator_may_be_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Every command that opens a file takes it; a tab is also written as a shell leaves it."""
+    for separator, stated in ((";", ";"), ("\t", "\\t"), ("\t", "\t")):
+        file = tmp_path / "t.csv"
+        file.write_text(f"who, full{separator}cost\n" + f"a, b{separator}5\n" * 90)
+        assert "has a comma and" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY)[2]
+        given = ("--separator", stated)
+        assert run(capsys, "ask", file, "count(*) filter (where cost = 5) > 30", *PRIVACY, *given)[1].startswith("yes")
+        shown = run(capsys, "groups", file, "--by", "cost", *PRIVACY, *given, "--json")[1]
+        assert json.loads(shown)["groups"] == [{"cost": "5"}]
+        seen = json.loads(run(capsys, "inspect", file, "--bounds", "cost=0:9:1", *given, "--json")[1])
+        assert seen["values"][0]["values"] == 90
+    assert "a separator is one ASCII character" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY, "--separator", "ab")[2]

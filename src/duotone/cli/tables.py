@@ -48,6 +48,9 @@ Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in t
 Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
 By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
+Separator = Annotated[
+    str | None, typer.Option(metavar="C", help="What stands between a CSV file's fields, if its first line does not tell.")
+]
 
 
 def ask(
@@ -74,6 +77,7 @@ def ask(
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
     name: Name = None,
+    separator: Separator = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -111,6 +115,7 @@ def ask(
         groups=None if groups is None else _keys(groups),
         max_groups=max_groups,
         name=name,
+        separator=one_character(separator),
         costs=None if costs is None else _costs(costs),
     )
     documents: list[dict[str, Any]] = []
@@ -142,6 +147,7 @@ def groups(
     unit: Unit = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    separator: Separator = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -153,7 +159,8 @@ def groups(
     from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    file = {"name": name, "separator": one_character(separator)}
+    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, **file)
     with asked as prepared:
         reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
@@ -174,6 +181,11 @@ def without_password(table: str) -> str:
             "the environment (PGPASSWORD) or a password file"
         )
     return table
+
+
+def one_character(separator: str | None) -> str | None:
+    """The separator as it was given; a tab, which is hard to type in a shell, also as \\t."""
+    return "\t" if separator == "\\t" else separator
 
 
 def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
