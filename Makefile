@@ -35,7 +35,7 @@ test: setup
 exhaustive: setup
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 tests/graphs/test_optimum.py tests/tables/test_real_data.py tests/tables/test_brute_force.py \
-	  -k "six_nodes or equal_always or brute_force"
+	  tests/tables/test_json_lines.py tests/tables/test_date_formats.py -k "six_nodes or equal_always or brute_force or no_line_changes or by_its_format"
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
 	PYTHONPATH=$(CURDIR)/tests/support $(BIN)/python -m pytest -n 2 --dist worksteal -p contrary -m "not false_alarm"
 

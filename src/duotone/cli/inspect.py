@@ -5,7 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from duotone.cli.tables import BoundsOf, Name, PerUnit, Separator, Table, Unit, one_character, parsed_bounds, without_password
+from duotone.cli.tables import (
+    BoundsOf,
+    Columns,
+    DateFormats,
+    Name,
+    PerUnit,
+    Separator,
+    Table,
+    Unit,
+    file_options,
+    parsed_bounds,
+    without_password,
+)
 from duotone.cli.terminal import AsJson, print_table, printable
 
 if TYPE_CHECKING:
@@ -21,6 +33,8 @@ def inspect(
     per_unit: PerUnit = None,
     name: Name = None,
     separator: Separator = None,
+    columns: Columns = None,
+    date_formats: DateFormats = None,
     as_json: AsJson = False,
 ) -> None:
     """How much bounds, a grid and a limit on a person's rows would clip. NOT PRIVATE: for the table's owner only."""
@@ -33,7 +47,7 @@ def inspect(
         bounds=parsed_bounds(bounds or []),
         per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
         name=name,
-        separator=one_character(separator),
+        **file_options(separator, columns, date_formats),
     )
     if as_json:
         print(json.dumps({"warning": WARNING, **as_document(seen)}))

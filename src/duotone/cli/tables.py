@@ -30,12 +30,16 @@ from duotone.cli.terminal import (
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
+    from duotone.tables.engines.file_layout import FileOptions
     from duotone.tables.prepared import Answers, Prepared
 
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file; with --table a DuckDB file, postgres://… or spark://…")
+    str,
+    typer.Argument(
+        metavar="TABLE", help="A CSV, JSON lines or Parquet file; with --table a DuckDB file, postgres://… or spark://…"
+    ),
 ]
 Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
 BoundsOf = Annotated[
@@ -50,6 +54,11 @@ By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, 
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
 Separator = Annotated[
     str | None, typer.Option(metavar="C", help="What stands between a CSV file's fields, if its first line does not tell.")
+]
+Columns = Annotated[str | None, typer.Option(metavar="COL[,COL]", help="The keys of JSON lines that are columns.")]
+DateFormats = Annotated[
+    list[str] | None,
+    typer.Option("--date-format", metavar="COL=FORMAT", help="How a text file writes dates, as %d/%m/%Y; may be repeated."),
 ]
 
 
@@ -78,6 +87,8 @@ def ask(
     ] = None,
     name: Name = None,
     separator: Separator = None,
+    columns: Columns = None,
+    date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -115,7 +126,7 @@ def ask(
         groups=None if groups is None else _keys(groups),
         max_groups=max_groups,
         name=name,
-        separator=one_character(separator),
+        **file_options(separator, columns, date_formats),
         costs=None if costs is None else _costs(costs),
     )
     documents: list[dict[str, Any]] = []
@@ -148,6 +159,8 @@ def groups(
     max_groups: MaxGroups = 1,
     name: Name = None,
     separator: Separator = None,
+    columns: Columns = None,
+    date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -159,8 +172,8 @@ def groups(
     from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    file = {"name": name, "separator": one_character(separator)}
-    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, **file)
+    file = file_options(separator, columns, date_formats)
+    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, **file)
     with asked as prepared:
         reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
@@ -183,9 +196,23 @@ def without_password(table: str) -> str:
     return table
 
 
-def one_character(separator: str | None) -> str | None:
-    """The separator as it was given; a tab, which is hard to type in a shell, also as \\t."""
-    return "\t" if separator == "\\t" else separator
+def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> FileOptions:
+    """How a file is read, as it was given; a tab, which is hard to type in a shell, also as \\t."""
+    return {
+        "separator": "\t" if separator == "\\t" else separator,
+        "columns": None if columns is None else listed(columns),
+        "formats": None if formats is None else _by_column(formats),
+    }
+
+
+def _by_column(texts: list[str]) -> Mapping[str, str]:
+    formats: dict[str, str] = {}
+    for text in texts:
+        column, _, written = text.partition("=")
+        if not column or not written or column in formats:
+            raise DuotoneError(f"the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column, got {text}")
+        formats[column] = written
+    return formats
 
 
 def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:

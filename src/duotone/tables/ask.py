@@ -13,6 +13,7 @@ from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.declared import Declared, column_bounds, public_groups
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
@@ -28,7 +29,8 @@ class Options(TypedDict, total=False):
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
     in at most `max_groups` of them. `name` is the table of a database, `separator` what stands between the fields of a CSV
-    file whose first line has several candidates. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
+    file whose first line has several candidates, `columns` the keys of JSON lines that are columns, `formats` how dates are
+    written in such files: {column: "%d/%m/%Y"}. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
     expected cost is then the least that is possible.
     """
 
@@ -42,6 +44,8 @@ class Options(TypedDict, total=False):
     name: str | None
     costs: tuple[Given, Given] | None
     separator: str | None
+    columns: Sequence[str] | None
+    formats: Mapping[str, str] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -72,7 +76,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source = open_conforming(table, options.get("name"), prepare, options.get("separator"))
+    source = open_conforming(table, options.get("name"), prepare, **_file_options(options))
     with closed_on_error(source.close):
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
@@ -129,13 +133,13 @@ def prepare_groups(
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
-    separator: str | None = None,
+    **file: Unpack[FileOptions],
 ) -> Prepared:
     """Prepare the question which groups there are."""
     _require_privacy(privacy)
     if isinstance(by, str) or not all(isinstance(column, str) for column in by):
         raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare, separator)
+    source = open_conforming(table, name, prepare, **file)
     with closed_on_error(source.close):
         if not (by and len(set(by)) == len(by)):
             raise DuotoneError("name at least one column to group by, each once")
@@ -155,7 +159,7 @@ def select_groups(
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
-    separator: str | None = None,
+    **file: Unpack[FileOptions],
 ) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
@@ -170,8 +174,12 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-13"), unit="person").answers)
     [('Ely',)]
     """
-    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, separator=separator) as prepared:
+    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, **file) as prepared:
         return prepared.release()
+
+
+def _file_options(options: Options) -> FileOptions:
+    return {"separator": options.get("separator"), "columns": options.get("columns"), "formats": options.get("formats")}
 
 
 def _require_privacy(privacy: object) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import ibis
 
@@ -22,6 +22,7 @@ from duotone.tables.declared import Declared, column_bounds
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
 from duotone.tables.engines.expressions import read, steps, wide
+from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.sql.condition import Operand
@@ -86,7 +87,7 @@ def inspect_clipping(
     bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
     per_unit: Reduction | None = None,
     name: str | None = None,
-    separator: str | None = None,
+    **file: Unpack[FileOptions],
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
@@ -98,7 +99,7 @@ def inspect_clipping(
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    source = open_conforming(table, name, prepare, separator)
+    source = open_conforming(table, name, prepare, **file)
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
         declared.check(source)

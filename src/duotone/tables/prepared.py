@@ -234,6 +234,7 @@ class Prepared:
             "per_unit": d.per_unit,
             "max_groups": self.most,
             "listed": self.listed,
+            **self.source.stated,
         }
         stated = {name: value for name, value in declared.items() if value and value != 1}
         return f"{text} WITH {json.dumps(stated, sort_keys=True)}" if stated else text
