@@ -74,6 +74,8 @@ def _print_values(seen: ClippedValues, unit: str | None, per_unit: str | None) -
 
     print(f"{printable(seen.column)} in [{show(seen.low)}, {show(seen.high)}] in steps of {show(seen.step)}")
     rows = [("values", str(seen.values))]
+    if seen.unread:
+        rows.append(("texts that are no numbers: null", str(seen.unread)))
     rows += [(what, _of(many, seen.values)) for what, many in (("below", seen.below), ("above", seen.above))]
     rows.append(("rounded", _of(seen.rounded, seen.values)))
     if seen.mean is not None and seen.mean_after is not None:
