@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
@@ -123,7 +122,7 @@ def ask(
         neighbours=cast(Neighbours, neighbours),  # checked, as everything else is, in one place
         max_rows=max_rows,
         per_unit=cast(Reduction | None, per_unit),
-        groups=None if groups is None else _keys(groups),
+        groups=groups,
         max_groups=max_groups,
         name=name,
         **file_options(separator, columns, date_formats),
@@ -258,14 +257,6 @@ def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
             raise DuotoneError(f"bounds are COL=LO:HI or COL=LO:HI:GRID, once for each column, got {text}")
         bounds[column] = parts
     return bounds
-
-
-def _keys(path: Path) -> list[list[str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
 
 
 def _questions(text: str) -> list[str]:
