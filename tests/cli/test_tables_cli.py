@@ -208,3 +208,27 @@ def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixtur
         assert says in run(capsys, *asked)[2]
     groups.unlink()
     assert "with one group in each line" in run(capsys, *asked)[2]
+
+
+def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file is not what was registered under another name, and a file has no tables; answers by group are shown in full."""
+    table, ledger, groups = tmp_path / "stays.csv", tmp_path / "a.ledger", tmp_path / "groups.csv"
+    towns = [f"t{i}" for i in range(30)]
+    table.write_text("town\n" + "".join(f"{town}\n" * 99 for town in towns[::2]))
+    asked = ("ask", table, "select town, count(*) > 50 from stays group by town", "--ledger", ledger, *PRIVACY)
+    assert "there is no ledger" in run(capsys, *asked)[2]
+    with open_ledger(ledger) as own:
+        for name in ("stays", "beds"):
+            own.register(name, ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")
+    _, out, err = run(capsys, *asked)
+    assert out == ""
+    assert "there is no dataset stays.csv in this ledger; it has stays, beds: say which one this is by --dataset NAME" in err
+    assert "leave out the table's name (stays)" in run(capsys, *asked, "--dataset", "stays", "--table", "stays")[2]
+    for many in (3, 30):
+        groups.write_text("".join(f"{town}\n" for town in towns[:many]))
+        assert run(capsys, *asked, "--dataset", "stays", "--groups", groups)[0] == 0
+        shown = run(capsys, "ledger", "show", ledger, "--dataset", "stays")[1].splitlines()
+        last = [line.split("│")[-2].strip() for line in shown if line.startswith("│")]
+        expected = [f"t{i}: {'no' if i % 2 else 'yes'}" for i in range(min(many, 20))]
+        assert last[-len(expected) - 1 * (many > 20) :][: len(expected)] == expected
+        assert ("and 10 more: see --json" in last) == (many > 20)

@@ -29,6 +29,7 @@ from duotone.cli.terminal import (
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
+    from duotone.ledger.ledger import Ledger
     from duotone.tables.engines.file_layout import FileOptions
     from duotone.tables.prepared import Answers, Prepared
 
@@ -232,12 +233,23 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
     from duotone.ledger.ledger import open_ledger
 
     with open_ledger(place) as ledger:
+        _require_registered(ledger, prepared, dataset)
         reply = prepared.charge(ledger, dataset, again=again, by=asker)
     if (receipt := reply.receipt) is not None:
         print(f"ledger: {'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}", file=sys.stderr)
         if receipt.unanswered:
             print(f"ledger: {receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
     return reply
+
+
+def _require_registered(ledger: Ledger, prepared: Prepared, dataset: str | None) -> None:
+    """Without --dataset a table is charged under its own name: stays.csv is not what was registered as stays."""
+    if dataset is not None:
+        return
+    names = ledger.datasets()
+    if not prepared.source.named or prepared.source.name not in names:
+        known = f"it has {', '.join(names[:10])}: say which one this is by --dataset NAME" if names else "register it first"
+        raise DuotoneError(f"there is no dataset {prepared.source.name} in this ledger; {known}")
 
 
 def _costs(text: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from duotone.tables.engines.parquet import of_parquet
 from duotone.tables.engines.source import Source, quietly
 
 LINES = (".csv", ".tsv", ".txt")
+DATABASES = (".duckdb", ".db")
 JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
 CURES = {
@@ -26,12 +27,15 @@ CURES = {
 def open_local(table: Any, name: str | None, layout: FileLayout) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
     if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
+        _refuse_name(name)
         return _several([Path(path) for path in table], "the table", layout, named=False)
     if not isinstance(table, str | Path):
+        _refuse_name(name)
         layout.refuse_all()
         return of_frame(*columns_of(table))
     path = Path(table)
     if path.is_dir():
+        _refuse_name(name)
         found = sorted(file for file in path.glob("*.parquet") if file.is_file() and not file.name.startswith((".", "_")))
         if not found:
             raise DuotoneError(
@@ -39,6 +43,7 @@ def open_local(table: Any, name: str | None, layout: FileLayout) -> Source:
             )
         return _several(found, path.resolve().name, layout)
     if not path.is_file() and any(mark in str(path) for mark in "*?["):
+        _refuse_name(name)
         matches = [Path(file) for file in sorted(glob(str(path), recursive=True))]
         if not matches:
             raise DuotoneError(f"there is no file like {path}")
@@ -49,6 +54,8 @@ def open_local(table: Any, name: str | None, layout: FileLayout) -> Source:
 
 
 def _one(path: Path, name: str | None, layout: FileLayout) -> Source:
+    if path.suffix not in DATABASES:
+        _refuse_name(name)
     ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if ending in LINES:
         layout.refuse("columns")
@@ -58,13 +65,19 @@ def _one(path: Path, name: str | None, layout: FileLayout) -> Source:
         return of_json_lines(path, layout)
     layout.refuse_all()
     match path.suffix:
-        case ".duckdb" | ".db":
+        case suffix if suffix in DATABASES:
             return of_database(path, name)
         case ".parquet":
             return of_parquet([path], path.name)
         case ".arrow" | ".feather":
             return _of_arrow_file(path)
     raise DuotoneError(f"{path} cannot be read: {CURES.get(path.suffix, ENDINGS)}")
+
+
+def _refuse_name(name: str | None) -> None:
+    """Whoever names a table of a file that has one may have meant another file."""
+    if name is not None:
+        raise DuotoneError(f"only a database has tables to choose from: leave out the table's name ({name})")
 
 
 def _several(paths: Sequence[Path], name: str, layout: FileLayout, *, named: bool = True) -> Source:
