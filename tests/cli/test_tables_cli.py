@@ -232,3 +232,24 @@ def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: 
         expected = [f"t{i}: {'no' if i % 2 else 'yes'}" for i in range(min(many, 20))]
         assert last[-len(expected) - 1 * (many > 20) :][: len(expected)] == expected
         assert ("and 10 more: see --json" in last) == (many > 20)
+
+
+def test_a_preview_says_whether_the_budget_suffices(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    ledger, file = tmp_path / "a.ledger", tmp_path / "q.sql"
+    with open_ledger(ledger) as own:
+        own.register("visits", ApproxDP("1.6", "1/2"), unit="row", neighbours="add-remove", version="1")
+    charged = ("--ledger", ledger, "--dataset", "visits", *PRIVACY)
+    first = ("ask", visits, "count(*) > 20", *charged)
+    assert "ledger: it fits; left after it: epsilon 0.6," in run(capsys, *first, "--preview")[1]
+    assert run(capsys, *first)[0] == 0
+    code, out, err = run(capsys, *first, "--preview")
+    assert (code, err) == (0, "")
+    assert "ledger: free, as recorded; left: epsilon 0.6," in out
+    assert "ledger: it does NOT fit; left: epsilon 0.6," in run(capsys, *first, "--preview", "--again")[1]
+    file.write_text("count(*) > 30; count(*) > 40; count(*) > 20")
+    several = run(capsys, "ask", visits, file, *charged[:4], "--epsilon", "1.2", "--preview", "--json")[1]
+    quotes = [document["ledger"] for document in json.loads(several)["questions"]]
+    assert [(quote["free"], quote["fits"]) for quote in quotes] == [(False, True), (False, False), (False, False)]
+    with open_ledger(ledger) as own:
+        assert [body["kind"] for body in own.entries()] == ["register", "charge", "answer"]
+    assert "it has visits: say which one this is by --dataset" in run(capsys, *first[:5], *PRIVACY, "--preview")[2]

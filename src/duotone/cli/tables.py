@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -29,6 +29,7 @@ from duotone.cli.terminal import (
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
+    from duotone.ledger.account import Quote
     from duotone.ledger.ledger import Ledger
     from duotone.tables.engines.file_layout import FileOptions
     from duotone.tables.prepared import Answers, Prepared
@@ -131,8 +132,9 @@ def ask(
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
+        quotes = _quoted(every, ledger, dataset, again) if preview and ledger is not None else [None] * len(every)
         try:
-            for text, prepared in zip(questions, every, strict=True):
+            for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     from duotone import plotting
 
@@ -141,9 +143,12 @@ def ask(
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                documents.append({**title, **_document(prepared, reply)})
+                quoted = {} if quote is None else {"ledger": vars(quote)}
+                documents.append({**title, **_document(prepared, reply), **quoted})
                 if not as_json:
                     _print_question(prepared, reply, title.get("question"))
+                    if quote is not None:
+                        print(_quote_text(quote))
         finally:  # what was answered before one failed is shown
             if as_json and documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
@@ -240,6 +245,21 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
         if receipt.unanswered:
             print(f"ledger: {receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
     return reply
+
+
+def _quoted(every: list[Prepared], place: str, dataset: str | None, again: bool) -> Sequence[Quote | None]:
+    from duotone.ledger.ledger import open_ledger
+    from duotone.tables.prepared import quote_all
+
+    with open_ledger(place) as ledger:
+        _require_registered(ledger, every[0], dataset)
+        return quote_all(every, ledger, dataset, again=again)
+
+
+def _quote_text(quote: Quote) -> str:
+    if quote.free:
+        return f"ledger: free, as recorded; left: {quote.left}"
+    return f"ledger: it fits; left after it: {quote.left}" if quote.fits else f"ledger: it does NOT fit; left: {quote.left}"
 
 
 def _require_registered(ledger: Ledger, prepared: Prepared, dataset: str | None) -> None:
