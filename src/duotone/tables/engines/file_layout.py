@@ -45,4 +45,5 @@ class FileLayout:
     @property
     def stated(self) -> Mapping[str, Any]:
         """What changes how a column is read, and so the question: as a ledger records it."""
-        return {name: value for name in ("separator", "formats") if (value := getattr(self, name))}
+        separator = {} if self.separator is None else {"separator": self.separator}
+        return {**separator, **({"formats": dict(self.formats)} if self.formats else {})}
