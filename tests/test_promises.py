@@ -24,7 +24,7 @@ from duotone.line.table import line_table
 from duotone.privacy import approx_dp
 from duotone.release import certificate, certificate_numbers
 from duotone.tables.comparisons import difference
-from duotone.tables.engines import csv, query, results
+from duotone.tables.engines import query, results, text_lines
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -42,7 +42,7 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("ledger", "at most {:,} bits above", [sums.EXACT]),
         ("certificates", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
         ("certificates", "({:,} for `epsilon`)", [certificate.LONGEST_EPSILON]),
-        ("reading", "longer than {:,} bytes", [csv.LONGEST]),
+        ("reading", "longer than {:,} bytes", [text_lines.LONGEST]),
         ("reading", "of more than {:,} characters", [query.LONGEST]),
         ("engines", "more than {:,} people from each end", [results.MOST_ENDS]),
     ],

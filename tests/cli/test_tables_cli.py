@@ -168,3 +168,88 @@ def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: P
     assert "the cost of a mistake must be above 0" in run(capsys, *asked[:-1], "0:1")[2]
     with pytest.raises(DuotoneError, match=r"costs are how bad a false no and a false yes are, as \(10, 1\)"):
         prepare(visits, "count(*) > 20", ApproxDP(1), costs=(1, 2, 3))  # type: ignore[arg-type]
+
+
+def test_a_separator_may_be_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Every command that opens a file takes it; a tab is also written as a shell leaves it."""
+    for separator, stated in ((";", ";"), ("\t", "\\t")):
+        file = tmp_path / "t.csv"
+        file.write_text(f"who, full{separator}cost\n" + f"a, b{separator}5\n" * 90)
+        assert "has a comma and" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY)[2]
+        given = ("--separator", stated)
+        assert run(capsys, "ask", file, "count(*) filter (where cost = 5) > 30", *PRIVACY, *given)[1].startswith("yes")
+        shown = run(capsys, "groups", file, "--by", "cost", *PRIVACY, *given, "--json")[1]
+        assert json.loads(shown)["groups"] == [{"cost": "5"}]
+        seen = json.loads(run(capsys, "inspect", file, "--bounds", "cost=0:9:1", *given, "--json")[1])
+        assert seen["values"][0]["values"] == 90
+    assert "a separator is one ASCII character" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY, "--separator", "ab")[2]
+
+
+def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table, groups = tmp_path / "t.csv", tmp_path / "groups.csv"
+    table.write_text("town,arm\n" + "Rome,A\n" * 90 + "Oslo,B\n" * 90)
+    question = "select town, arm, count(*) > 30 from t group by town, arm"
+    asked = ("ask", table, question, "--groups", groups, *PRIVACY, "--max-groups", "1", "--json")
+    listed = [{"town": "Rome", "arm": "A", "answer": "yes"}, {"town": "town", "arm": "B", "answer": "no"}]
+    for first, said in (("", []), ("town,arm\n", [1]), ("\ufeffTown, ARM\r\n\r\n", [1])):
+        groups.write_text(first + "Rome,A\ntown,B\n")
+        document = json.loads(run(capsys, *asked)[1])
+        assert document["answers"] == listed
+        assert document["notes"] == ["the first line of groups.csv names the columns, and is no group" for _ in said]
+    groups.write_text("town,B\nRome,A\n")  # where it is not all of the names it is a group
+    assert [row["town"] for row in json.loads(run(capsys, *asked)[1])["answers"]] == ["town", "Rome"]
+    for text, says in (
+        ("arm,town\nA,Rome\n", "has the columns arm, town, and groups are by town, arm: put them in this order"),
+        ("town,arm\n", "must have a value for town, arm in each line"),
+        ("", "must have a value for town, arm in each line"),
+        ("town,arm\nRome,A\nRome,A\n", "no line twice"),
+    ):
+        groups.write_text(text)
+        assert says in run(capsys, *asked)[2]
+    groups.unlink()
+    assert "with one group in each line" in run(capsys, *asked)[2]
+
+
+def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file is not what was registered under another name, and a file has no tables; answers by group are shown in full."""
+    table, ledger, groups = tmp_path / "stays.csv", tmp_path / "a.ledger", tmp_path / "groups.csv"
+    towns = [f"t{i}" for i in range(30)]
+    table.write_text("town\n" + "".join(f"{town}\n" * 99 for town in towns[::2]))
+    asked = ("ask", table, "select town, count(*) > 50 from stays group by town", "--ledger", ledger, *PRIVACY)
+    assert "there is no ledger" in run(capsys, *asked)[2]
+    with open_ledger(ledger) as own:
+        for name in ("stays", "beds"):
+            own.register(name, ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")
+    _, out, err = run(capsys, *asked)
+    assert out == ""
+    assert "there is no dataset stays.csv in this ledger; it has stays, beds: say which one this is by --dataset NAME" in err
+    assert "leave out the table's name (stays)" in run(capsys, *asked, "--dataset", "stays", "--table", "stays")[2]
+    for many in (3, 30):
+        groups.write_text("".join(f"{town}\n" for town in towns[:many]))
+        assert run(capsys, *asked, "--dataset", "stays", "--groups", groups)[0] == 0
+        shown = run(capsys, "ledger", "show", ledger, "--dataset", "stays")[1].splitlines()
+        last = [line.split("│")[-2].strip() for line in shown if line.startswith("│")]
+        expected = [f"t{i}: {'no' if i % 2 else 'yes'}" for i in range(min(many, 20))]
+        assert last[-len(expected) - 1 * (many > 20) :][: len(expected)] == expected
+        assert ("and 10 more: see --json" in last) == (many > 20)
+
+
+def test_a_preview_says_whether_the_budget_suffices(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    ledger, file = tmp_path / "a.ledger", tmp_path / "q.sql"
+    with open_ledger(ledger) as own:
+        own.register("visits", ApproxDP("1.6", "1/2"), unit="row", neighbours="add-remove", version="1")
+    charged = ("--ledger", ledger, "--dataset", "visits", *PRIVACY)
+    first = ("ask", visits, "count(*) > 20", *charged)
+    assert "ledger: it fits; left after it: epsilon 0.6," in run(capsys, *first, "--preview")[1]
+    assert run(capsys, *first)[0] == 0
+    code, out, err = run(capsys, *first, "--preview")
+    assert (code, err) == (0, "")
+    assert "ledger: free, as recorded; left: epsilon 0.6," in out
+    assert "ledger: it does NOT fit; left: epsilon 0.6," in run(capsys, *first, "--preview", "--again")[1]
+    file.write_text("count(*) > 30; count(*) > 40; count(*) > 20")
+    several = run(capsys, "ask", visits, file, *charged[:4], "--epsilon", "1.2", "--preview", "--json")[1]
+    quotes = [document["ledger"] for document in json.loads(several)["questions"]]
+    assert [(quote["free"], quote["fits"]) for quote in quotes] == [(False, True), (False, False), (False, False)]
+    with open_ledger(ledger) as own:
+        assert [body["kind"] for body in own.entries()] == ["register", "charge", "answer"]
+    assert "it has visits: say which one this is by --dataset" in run(capsys, *first[:5], *PRIVACY, "--preview")[2]

@@ -71,6 +71,8 @@ class As:
     def read(self, field: bytes | None) -> object:
         if field is None or self.kind == "text":
             return field
+        if self.kind == "float" and field.lower() in (b"true", b"false"):
+            return float(field.lower() == b"true")
         return self._value(_cast({"float": "double", "date": "date", "boolean": "boolean"}[self.kind], field.decode()))
 
     def _value(self, text: str | None) -> object:

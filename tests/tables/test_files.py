@@ -18,7 +18,7 @@ from reading import ALL, P, column, values
 
 from duotone import DuotoneError, ask, prepare, select_groups
 from duotone.tables.engines import open_source
-from duotone.tables.engines.csv import LONGEST
+from duotone.tables.engines.text_lines import LONGEST
 from hostile import csvs
 
 NAMES = ["self", "count", "name", "schema", "columns", "mutate", "select", "k0", "m0s", "unit", "one", "people", "line", "rest",
@@ -78,8 +78,7 @@ def test_a_line_is_read_by_itself_with_every_separator(separator: str, ending: s
     lines = [b"k,x", *(line for odd in hostile for line in (*quiet, odd)), *quiet]
     data = b"\n".join(line.replace(b",", mark) if line in (*quiet, b"k,x") else line for line in lines) + b"\n"
     path.write_bytes(gzip.compress(data, 1) if ending.endswith("gz") else data)
-    given = {} if separator in ",;\t|" else {"separator": separator}
-    with open_source(path, **given) as source:
+    with open_source(path, separator=None if separator in ",;\t|" else separator) as source:
         read = source.only(["k", "x"])
         rows = read.run(read.table).to_pydict()
     found = list(zip(rows["k"], rows["x"], strict=True))
@@ -248,8 +247,9 @@ def test_arrow_files_are_read_as_the_tables_they_hold(compression: str, tmp_path
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("t.jsonl", "depends on its rows: write it as Parquet"), ("t.ndjson", "write it as Parquet"),
-        ("t.xlsx", "save the sheet as CSV"), ("t.csv.zip", "must end in .csv, .tsv or .txt"), ("t.gz", "must end in"),
+        ("t.jsonl", r"depends on its rows, which are private: say which there are \(columns\)"),
+        ("t.ndjson.gz", "say which there are"), ("t.json", "call it .jsonl"), ("t.json.gz", "must end in"),
+        ("t.xlsx", "save the sheet as CSV"), ("t.csv.zip", "must end in .csv, .tsv, .txt, .jsonl"), ("t.gz", "must end in"),
     ],
 )  # fmt: skip
 def test_what_is_not_read_has_a_cure(name: str, says: str, tmp_path: Path) -> None:

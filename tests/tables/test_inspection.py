@@ -6,12 +6,13 @@ import math
 import random
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from duotone import DuotoneError
-from duotone.tables.inspection import inspect_clipping
+from duotone.tables.inspection import as_document, inspect_clipping
 
 CHANCE = random.Random(7)
 ROWS = [(CHANCE.choice([None, *range(12)]), CHANCE.choice([None, -40.0, 0.0, 3.25, 10.0, 49.6, 1e6])) for _ in range(200)]
@@ -65,3 +66,16 @@ def test_refusals() -> None:
         inspect_clipping(pa.table({"t": ["a"]}), bounds={"t": (0, 1)})
     with pytest.raises(DuotoneError, match="without a unit each row is a person"):
         inspect_clipping(TABLE, bounds={"x": (0, 20)}, per_unit="avg")
+
+
+def test_texts_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
+    texts = ["5", "", "True", "$1,200.50", "1,5", "nan", "x", "7 ", "1e3"]
+    (tmp_path / "t.csv").write_text("who;x;y\n" + "".join(f"a;{text};1\n" for text in texts) + ";z;1\n")
+    for unit, unread in ((None, 5), ("who", 4)):  # z is nobody's
+        x, y = inspect_clipping(tmp_path / "t.csv", unit=unit, bounds={"x": (0, 10, 1), "y": (0, 1, 1)}).values
+        assert (x.values, x.unread, y.values, y.unread) == (4, unread, len(texts) + (unit is None), 0)
+        assert [
+            v.get("unread") for v in as_document(inspect_clipping(tmp_path / "t.csv", bounds={"x": (0, 10, 1)}))["values"]
+        ] == [5]
+    (made,) = inspect_clipping(tmp_path / "t.csv", bounds={"x + 1": (0, 10, 1)}).values
+    assert (made.values, made.unread) == (4, 0)  # what is computed has no text of its own

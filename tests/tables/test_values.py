@@ -162,3 +162,45 @@ def test_what_stands_in_a_condition_too_is_a_safe_bound() -> None:
     ]:  # fmt: skip
         assert prepare(content, sql, P, bounds={"x": (0, 10)}).basis == basis, sql
     assert prepare(content, "count(*) filter (where u = 'bob') >= 2", P, unit="u", max_rows=1).basis == "safe bound"
+
+
+def test_true_and_false_of_a_csv_file_are_numbers_where_numbers_are_asked_for(tmp_path: Path) -> None:
+    """In upper and lower case, all ways of it; nothing else that looks like it. Every small table has the numbers' levels."""
+    words = [*itertools.product("Tt", "Rr", "Uu", "Ee"), *itertools.product("Ff", "Aa", "Ll", "Ss", "Ee")]
+    numbers = {"".join(word): float(len(word) == 4) for word in words}
+    others = [
+        "t",
+        "f",
+        "yes",
+        "no",
+        "Y",
+        "on",
+        " true",
+        "true ",
+        "tru",
+        "truee",
+        "truе",
+        "ＴＲＵＥ",
+        "falſe",
+        "TRÜE",
+        "$1,200.50",
+        "n/a",
+    ]
+    texts = {**numbers, **dict.fromkeys(others), "1": 1.0, "0": 0.0, "1e0": 1.0}
+    file = tmp_path / "t.csv"
+    file.write_text("k;x\n" + "".join(f"{i};{text}\n" for i, text in enumerate(texts)))
+    for value in (0.0, 1.0):
+        question = f"select k, count(*) filter (where x = {value}) >= 1 from t group by k"
+        with prepare(file, question, P, groups=[[str(i)] for i in range(len(texts))]) as asked:
+            assert asked._levels()[2].tolist() == [0 if number == value else -1 for number in texts.values()]
+    small = [rows for n in range(4) for rows in itertools.combinations_with_replacement(["True", "FALSE", "yes", "1"], n)]
+    rows = [(str(i), text) for i, table in enumerate(small) for text in table]
+    file.write_text("k;x\n" + "".join(f"{k};{text}\n" for k, text in rows))
+    column = pa.array([texts[text.lower()] for _, text in rows], pa.float64())
+    for question in ("avg(x) > 0.5", "sum(x) >= 2", "median(x) > 0.5"):
+        found = []
+        for table in (file, pa.table({"k": [k for k, _ in rows], "x": column})):
+            options: Any = {"bounds": {"x": (0, 1, 1)}, "groups": [[str(i)] for i in range(len(small))]}
+            with prepare(table, f"select k, {question} from t group by k", P, **options) as asked:
+                found.append(asked._levels()[2].tolist())
+        assert found[0] == found[1], question

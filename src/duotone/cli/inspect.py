@@ -5,7 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from duotone.cli.tables import BoundsOf, Name, PerUnit, Table, Unit, parsed_bounds, without_password
+from duotone.cli.tables import (
+    BoundsOf,
+    Columns,
+    DateFormats,
+    Name,
+    PerUnit,
+    Separator,
+    Table,
+    Unit,
+    file_options,
+    parsed_bounds,
+    without_password,
+)
 from duotone.cli.terminal import AsJson, print_table, printable
 
 if TYPE_CHECKING:
@@ -20,6 +32,9 @@ def inspect(
     bounds: BoundsOf = None,
     per_unit: PerUnit = None,
     name: Name = None,
+    separator: Separator = None,
+    columns: Columns = None,
+    date_formats: DateFormats = None,
     as_json: AsJson = False,
 ) -> None:
     """How much bounds, a grid and a limit on a person's rows would clip. NOT PRIVATE: for the table's owner only."""
@@ -32,6 +47,7 @@ def inspect(
         bounds=parsed_bounds(bounds or []),
         per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
         name=name,
+        **file_options(separator, columns, date_formats),
     )
     if as_json:
         print(json.dumps({"warning": WARNING, **as_document(seen)}))
@@ -58,6 +74,8 @@ def _print_values(seen: ClippedValues, unit: str | None, per_unit: str | None) -
 
     print(f"{printable(seen.column)} in [{show(seen.low)}, {show(seen.high)}] in steps of {show(seen.step)}")
     rows = [("values", str(seen.values))]
+    if seen.unread:
+        rows.append(("texts that are no numbers: null", str(seen.unread)))
     rows += [(what, _of(many, seen.values)) for what, many in (("below", seen.below), ("above", seen.above))]
     rows.append(("rounded", _of(seen.rounded, seen.values)))
     if seen.mean is not None and seen.mean_after is not None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from duotone.ledger.ledger import Ledger
     from duotone.privacy.approx_dp import ApproxDP
 
+MOST_SHOWN = 20
+"""Groups of one answer that are shown, at most."""
+
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
 
 Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
@@ -180,12 +183,22 @@ def _print_charges(account: Statement) -> None:
     for c in account.charges:
         each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
-        answer = json.dumps(c.answer) if c.answered else "none: wasted or under way"
+        answer = _answer(c.answer) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
-        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", printable(asked), cost, f"{answer:.60}")
+        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", printable(asked), cost, answer)
         table.add_row(*map(Text, row))
     if account.charges:
         Console(width=None if sys.stdout.isatty() else 110).print(table)
+
+
+def _answer(answer: Any) -> str:
+    """An answer as JSON, cut where it is long; answers by group in full, up to `MOST_SHOWN` of them, one in each line."""
+    match answer:
+        case {"answers": [[[_, *_], bool()], *_] as groups}:
+            lines = [f"{printable(', '.join(map(str, key)))}: {'yes' if yes else 'no'}" for key, yes in groups[:MOST_SHOWN]]
+            more = len(groups) - MOST_SHOWN
+            return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
+    return f"{json.dumps(answer):.60}"
 
 
 def _print_account(account: Statement, as_json: bool) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -30,12 +29,18 @@ from duotone.cli.terminal import (
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
+    from duotone.ledger.account import Quote
+    from duotone.ledger.ledger import Ledger
+    from duotone.tables.engines.file_layout import FileOptions
     from duotone.tables.prepared import Answers, Prepared
 
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file; with --table a DuckDB file, postgres://… or spark://…")
+    str,
+    typer.Argument(
+        metavar="TABLE", help="A CSV, JSON lines or Parquet file; with --table a DuckDB file, postgres://… or spark://…"
+    ),
 ]
 Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
 BoundsOf = Annotated[
@@ -48,6 +53,14 @@ Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in t
 Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
 By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
+Separator = Annotated[
+    str | None, typer.Option(metavar="C", help="What stands between a CSV file's fields, if its first line does not tell.")
+]
+Columns = Annotated[str | None, typer.Option(metavar="COL[,COL]", help="The keys of JSON lines that are columns.")]
+DateFormats = Annotated[
+    list[str] | None,
+    typer.Option("--date-format", metavar="COL=FORMAT", help="How a text file writes dates, as %d/%m/%Y; may be repeated."),
+]
 
 
 def ask(
@@ -74,6 +87,9 @@ def ask(
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
     name: Name = None,
+    separator: Separator = None,
+    columns: Columns = None,
+    date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -108,15 +124,17 @@ def ask(
         neighbours=cast(Neighbours, neighbours),  # checked, as everything else is, in one place
         max_rows=max_rows,
         per_unit=cast(Reduction | None, per_unit),
-        groups=None if groups is None else _keys(groups),
+        groups=groups,
         max_groups=max_groups,
         name=name,
+        **file_options(separator, columns, date_formats),
         costs=None if costs is None else _costs(costs),
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
+        quotes = _quoted(every, ledger, dataset, again) if preview and ledger is not None else [None] * len(every)
         try:
-            for text, prepared in zip(questions, every, strict=True):
+            for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     from duotone import plotting
 
@@ -125,9 +143,12 @@ def ask(
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                documents.append({**title, **_document(prepared, reply)})
+                quoted = {} if quote is None else {"ledger": vars(quote)}
+                documents.append({**title, **_document(prepared, reply), **quoted})
                 if not as_json:
                     _print_question(prepared, reply, title.get("question"))
+                    if quote is not None:
+                        print(_quote_text(quote))
         finally:  # what was answered before one failed is shown
             if as_json and documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
@@ -142,6 +163,9 @@ def groups(
     unit: Unit = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    separator: Separator = None,
+    columns: Columns = None,
+    date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -153,7 +177,8 @@ def groups(
     from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    file = file_options(separator, columns, date_formats)
+    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, **file)
     with asked as prepared:
         reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
@@ -176,6 +201,25 @@ def without_password(table: str) -> str:
     return table
 
 
+def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> FileOptions:
+    """How a file is read, as it was given; a tab, which is hard to type in a shell, also as \\t."""
+    return {
+        "separator": "\t" if separator == "\\t" else separator,
+        "columns": None if columns is None else listed(columns),
+        "formats": None if formats is None else _by_column(formats),
+    }
+
+
+def _by_column(texts: list[str]) -> Mapping[str, str]:
+    formats: dict[str, str] = {}
+    for text in texts:
+        column, _, written = text.partition("=")
+        if not column or not written or column in formats:
+            raise DuotoneError(f"the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column, got {text}")
+        formats[column] = written
+    return formats
+
+
 def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
     """A release, with a sign of life on a terminal: a large table takes a while."""
     from rich.console import Console
@@ -194,12 +238,38 @@ def _released(prepared: Prepared, place: str | None, dataset: str | None, again:
     from duotone.ledger.ledger import open_ledger
 
     with open_ledger(place) as ledger:
+        _require_registered(ledger, prepared, dataset)
         reply = prepared.charge(ledger, dataset, again=again, by=asker)
     if (receipt := reply.receipt) is not None:
         print(f"ledger: {'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}", file=sys.stderr)
         if receipt.unanswered:
             print(f"ledger: {receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
     return reply
+
+
+def _quoted(every: list[Prepared], place: str, dataset: str | None, again: bool) -> Sequence[Quote | None]:
+    from duotone.ledger.ledger import open_ledger
+    from duotone.tables.prepared import quote_all
+
+    with open_ledger(place) as ledger:
+        _require_registered(ledger, every[0], dataset)
+        return quote_all(every, ledger, dataset, again=again)
+
+
+def _quote_text(quote: Quote) -> str:
+    if quote.free:
+        return f"ledger: free, as recorded; left: {quote.left}"
+    return f"ledger: it fits; left after it: {quote.left}" if quote.fits else f"ledger: it does NOT fit; left: {quote.left}"
+
+
+def _require_registered(ledger: Ledger, prepared: Prepared, dataset: str | None) -> None:
+    """Without --dataset a table is charged under its own name: stays.csv is not what was registered as stays."""
+    if dataset is not None:
+        return
+    names = ledger.datasets()
+    if not prepared.source.named or prepared.source.name not in names:
+        known = f"it has {', '.join(names[:10])}: say which one this is by --dataset NAME" if names else "register it first"
+        raise DuotoneError(f"there is no dataset {prepared.source.name} in this ledger; {known}")
 
 
 def _costs(text: str) -> tuple[str, str]:
@@ -219,14 +289,6 @@ def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
             raise DuotoneError(f"bounds are COL=LO:HI or COL=LO:HI:GRID, once for each column, got {text}")
         bounds[column] = parts
     return bounds
-
-
-def _keys(path: Path) -> list[list[str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
 
 
 def _questions(text: str) -> list[str]:

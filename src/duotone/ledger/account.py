@@ -36,6 +36,16 @@ class Receipt:
 
 
 @dataclass(frozen=True)
+class Quote:
+    """What a question would cost: `free` if its answer is recorded, else `fits` if there is budget for it. `left` is what is
+    left after it, or, where it does not fit, what is left now."""
+
+    free: bool
+    fits: bool
+    left: str
+
+
+@dataclass(frozen=True)
 class Registered:
     """A dataset as it was registered. What is asked later must have the same unit and neighbours."""
 

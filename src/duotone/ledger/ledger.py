@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
-from duotone.ledger.account import Receipt, Registered, Statement, intact, latest_time, load, names, registration, statement
+from duotone.ledger.account import (
+    Quote,
+    Receipt,
+    Registered,
+    Statement,
+    intact,
+    latest_time,
+    load,
+    names,
+    registration,
+    statement,
+)
 from duotone.ledger.backup import backup
 from duotone.ledger.entries import (
     LEDGER,
@@ -61,6 +72,33 @@ class _Request:
     @property
     def price(self) -> str:
         return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
+
+    def key(self, state: State) -> str:
+        """What decides whether it is the same question as another, of the dataset as it is."""
+        return key_of(self.dataset, state.version, self.terms, self.about)
+
+    def body(self, state: State) -> Body:
+        """The entry of its charge."""
+        body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
+        return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
+
+
+def _request(
+    dataset: str, question: str, charge: Charge, unit: str, neighbours: str, again: bool, by: str | None = None
+) -> _Request:
+    if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
+        raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
+    if not isinstance(charge, Charge):
+        raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
+    about = label(unit, "unit"), label(neighbours, "name of neighbours")
+    label(dataset, "dataset")
+    terms = {
+        "question": question,
+        "notion": write(charge.privacy),
+        "boundary": short(charge.boundary, "what is fixed at the boundary"),
+        "answers": charge.answers,
+    }
+    return _Request(dataset, charge, terms, about, bool(again), by)
 
 
 @dataclass(frozen=True)
@@ -114,21 +152,10 @@ class Ledger:
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
-            raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-        if not isinstance(charge, Charge):
-            raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
-        about = label(unit, "unit"), label(neighbours, "name of neighbours")
-        label(dataset, "dataset")
-        terms = {
-            "question": question,
-            "notion": write(charge.privacy),
-            "boundary": short(charge.boundary, "what is fixed at the boundary"),
-            "answers": charge.answers,
-        }
-        same = (self._identity, dataset, *terms.values(), *about)
+        request = _request(dataset, question, charge, unit, neighbours, again, by)
+        same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
-            return self._ask(_Request(dataset, charge, terms, about, bool(again), by), flip)
+            return self._ask(request, flip)
 
     def _ask(self, request: _Request, flip: Callable[[], Any]) -> Receipt:
         process = os.getpid()
@@ -144,14 +171,13 @@ class Ledger:
             registered, state = load(entries, request.dataset)
             registered.check(*request.about)
             privacy_filter = registered.privacy_filter
-            key = key_of(request.dataset, state.version, request.terms, request.about)
+            key = request.key(state)
             recorded = None if request.again else entries.answered(key)
             if recorded is not None:
                 paid, left = intact(entries, recorded), privacy_filter.left(state.spent)
                 return Receipt(deepcopy(paid["answer"]), True, paid["charge"], left, state.unanswered)
             privacy_filter.accepts(request.charge)
-            body = {"kind": "charge", "v": VERSION, "dataset": request.dataset, "version": state.version, **request.terms}
-            body |= {"key": key, "again": request.again, **signed(request.by)}
+            body = request.body(state)
             after = state.after(body)
             if not privacy_filter.fits(after.spent):
                 raise OverBudget(request.dataset, request.price, privacy_filter.left(state.spent))
@@ -197,6 +223,28 @@ class Ledger:
         if now.tzinfo is None:
             raise DuotoneError("the clock of a ledger gives times with a time zone, got one without")
         return now.astimezone(UTC)
+
+    def quote(
+        self, dataset: str, asked: Sequence[tuple[str, Charge]], *, unit: str, neighbours: str, again: bool = False
+    ) -> list[Quote]:
+        """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
+        requests = [_request(dataset, question, charge, unit, neighbours, again) for question, charge in asked]
+        with damage_as_error(), self._store.reading() as entries:
+            registered, state = load(entries, dataset)
+            registered.check(unit, neighbours)
+            privacy_filter, answered, quotes = registered.privacy_filter, set[str](), list[Quote]()
+            for request in requests:
+                key = request.key(state)
+                free = not again and (key in answered or entries.answered(key) is not None)
+                if not free:
+                    privacy_filter.accepts(request.charge)
+                after = state if free else state.after(request.body(state))
+                fits = free or privacy_filter.fits(after.spent)
+                if fits:
+                    state = after
+                    answered.add(key)
+                quotes.append(Quote(free, fits, privacy_filter.left(state.spent)))
+        return quotes
 
     def register(
         self,

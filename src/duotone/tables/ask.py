@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
-from duotone.tables.declared import Declared, column_bounds, public_groups
+from duotone.tables.declared import Declared, column_bounds, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
@@ -26,10 +28,11 @@ class Options(TypedDict, total=False):
 
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
-    high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
-    in at most `max_groups` of them. `name` is the table of a database, `separator` what stands between the fields of a CSV
-    file whose first line has several candidates. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
-    expected cost is then the least that is possible.
+    high)} or (low, high, grid). `groups` is a public list of keys, or the path of a CSV file with one in each line; without
+    it groups are selected privately. A person counts in at most `max_groups` of them. `name` is the table of a database,
+    `separator` what stands between the fields of a CSV file whose first line has several candidates, `columns` the keys of
+    JSON lines that are columns, `formats` how dates are written in such files: {column: "%d/%m/%Y"}. `costs` is how bad a
+    false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible.
     """
 
     unit: str | None
@@ -37,11 +40,13 @@ class Options(TypedDict, total=False):
     neighbours: Neighbours
     max_rows: int | None
     per_unit: Reduction | None
-    groups: Sequence[Sequence[Any]] | None
+    groups: Sequence[Sequence[Any]] | Path | None
     max_groups: int
     name: str | None
     costs: tuple[Given, Given] | None
     separator: str | None
+    columns: Sequence[str] | None
+    formats: Mapping[str, str] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -72,7 +77,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source = open_conforming(table, options.get("name"), prepare, options.get("separator"))
+    source = open_conforming(table, options.get("name"), prepare, **_file_options(options))
     with closed_on_error(source.close):
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
@@ -80,7 +85,11 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         if asked.people is not None:
             source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
         declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
-        listed = public_groups(source, asked.by, declared.unit, max_groups, options.get("groups"))
+        groups = options.get("groups")
+        if isinstance(groups, Path):
+            groups, said = groups_in(groups, asked.by)
+            asked = replace(asked, notes=(*asked.notes, *said))
+        listed = public_groups(source, asked.by, declared.unit, max_groups, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         if asked.by and listed is None and not privacy.delta > 0:
@@ -129,13 +138,13 @@ def prepare_groups(
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
-    separator: str | None = None,
+    **file: Unpack[FileOptions],
 ) -> Prepared:
     """Prepare the question which groups there are."""
     _require_privacy(privacy)
     if isinstance(by, str) or not all(isinstance(column, str) for column in by):
         raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare, separator)
+    source = open_conforming(table, name, prepare, **file)
     with closed_on_error(source.close):
         if not (by and len(set(by)) == len(by)):
             raise DuotoneError("name at least one column to group by, each once")
@@ -155,7 +164,7 @@ def select_groups(
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
-    separator: str | None = None,
+    **file: Unpack[FileOptions],
 ) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
@@ -170,8 +179,12 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-13"), unit="person").answers)
     [('Ely',)]
     """
-    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, separator=separator) as prepared:
+    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, **file) as prepared:
         return prepared.release()
+
+
+def _file_options(options: Options) -> FileOptions:
+    return {"separator": options.get("separator"), "columns": options.get("columns"), "formats": options.get("formats")}
 
 
 def _require_privacy(privacy: object) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
@@ -111,6 +113,24 @@ def public_groups(
     if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are one
         raise DuotoneError("the list of groups must have no line twice")
     return keys
+
+
+def groups_in(path: Path, by: tuple[str, ...]) -> tuple[list[list[str]], tuple[str, ...]]:
+    """The public list of groups in a CSV file, one in each line, and what to know about it: a first line that has the names
+    of the columns is no group."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
+    first, names = [name.strip().lower() for name in lines[0]] if lines else [], [name.lower() for name in by]
+    if first and first == names:
+        return lines[1:], (f"the first line of {path.name} names the columns, and is no group",)
+    if first and sorted(first) == sorted(names):
+        raise DuotoneError(
+            f"{path} has the columns {', '.join(first)}, and groups are by {', '.join(by)}: put them in this order"
+        )
+    return lines, ()
 
 
 def _key(value: Any, kind: Kind) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from weakref import WeakSet
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.file_layout import FileLayout, FileOptions
 from duotone.tables.engines.source import closed_on_error
 
 if TYPE_CHECKING:
@@ -70,10 +71,12 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(table: Any, name: str | None, prepare: Prepare, separator: str | None = None) -> Source:
+def open_conforming(table: Any, name: str | None, prepare: Prepare, **options: Unpack[FileOptions]) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
     open_already = isinstance(table, Source)  # whoever opened it closes it
-    source = replace(table, release=lambda: None) if open_already else open_source(table, name=name, separator=separator)
+    if open_already and FileLayout(**options) != FileLayout():
+        raise DuotoneError("the table is open already: say how its file is read where it is opened")
+    source = replace(table, release=lambda: None) if open_already else open_source(table, name=name, **options)
     with closed_on_error(source.close):
         require_trial(source, prepare)
     return source

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import ibis
 
@@ -22,6 +22,7 @@ from duotone.tables.declared import Declared, column_bounds
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
 from duotone.tables.engines.expressions import read, steps, wide
+from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.sql.condition import Operand
@@ -54,6 +55,8 @@ class ClippedValues:
 
     With a unit, `several` people have more than one value, and of `differing` ones they differ, so that one value per person
     changes something; `beyond` are people whose values add up to more than the bounds allow, as per_unit sum clips them.
+
+    Of a file of text, `unread` texts are there and are no numbers, as $1,200.50: they are null, and count nowhere else here.
     """
 
     column: str
@@ -69,6 +72,7 @@ class ClippedValues:
     several: int
     differing: int
     beyond: int
+    unread: int
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ def inspect_clipping(
     bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
     per_unit: Reduction | None = None,
     name: str | None = None,
+    **file: Unpack[FileOptions],
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
@@ -97,7 +102,7 @@ def inspect_clipping(
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    source = open_conforming(table, name, prepare)
+    source = open_conforming(table, name, prepare, **file)
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
         declared.check(source)
@@ -150,12 +155,13 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
             "rounded": _one(within & moved),
             "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
             "after": after,
+            "unread": _one(rows[value.column].notnull() & column.isnull()) if value.reading == "try" else wide(0),
         }
 
     columns = _summed(row, spread="after")
     source_of_value = source.asked_about([value], [unit] if unit else [])
     people = People(source_of_value, unit=unit).table([columns])
-    counted = {name: people[f"m0{name}"].sum() for name in ("values", "below", "above", "rounded", "before", "after")}
+    counted = {name: people[f"m0{name}"].sum() for name in ("values", "below", "above", "rounded", "before", "after", "unread")}
     if unit is not None:
         several, total = people["m0values"] > 1, people["m0after"]
         counted["several"] = _one(several).sum()
@@ -164,7 +170,7 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
     result = {name: column[0].as_py() for name, column in zip(counted, source.run(people.agg(**counted)).columns, strict=True)}
     many = int(result["values"] or 0)
     means = (float(result["before"]) / many, float(result["after"]) * float(step) / many) if many else (None, None)
-    numbers = {n: int(result.get(n) or 0) for n in ("below", "above", "rounded", "several", "differing", "beyond")}
+    numbers = {n: int(result.get(n) or 0) for n in ("below", "above", "rounded", "several", "differing", "beyond", "unread")}
     return ClippedValues(value.column, low, high, step, many, mean=means[0], mean_after=means[1], **numbers)
 
 
@@ -194,5 +200,6 @@ def as_document(seen: Inspection) -> dict[str, Any]:
         above = {str(limit): {"people": people, "rows": lost} for limit, (people, lost) in rows.above.items()}
         document["rows"] = {"people": rows.people, "rows": rows.rows, "quantiles": dict(rows.quantiles), "above": above}
     exact = ("low", "high", "step")
-    document["values"] = [{k: show(v) if k in exact else v for k, v in vars(one).items()} for one in seen.values]
+    shown = ({k: v for k, v in vars(one).items() if k != "unread" or v} for one in seen.values)
+    document["values"] = [{k: show(v) if k in exact else v for k, v in one.items()} for one in shown]
     return document

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.ledger.account import Receipt
+from duotone.ledger.account import Quote, Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.costs import boundary_for_costs
@@ -234,6 +234,7 @@ class Prepared:
             "per_unit": d.per_unit,
             "max_groups": self.most,
             "listed": self.listed,
+            **self.source.stated,
         }
         stated = {name: value for name, value in declared.items() if value and value != 1}
         return f"{text} WITH {json.dumps(stated, sort_keys=True)}" if stated else text
@@ -251,6 +252,13 @@ class Prepared:
                 raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
+        known, question, about = self._billed(ledger, dataset)
+        receipt = ledger.ask(known, question, self.cost, flip, again=again, by=by, **about)
+        answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
+        return self._reply(answers, receipt.answer["private"], receipt)
+
+    def _billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, str, dict[str, str]]:
+        """The dataset, the question and whom it is about, as a ledger knows them."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError("a ledger is what open_ledger returns")
         if self.declared.person == "row":
@@ -260,9 +268,7 @@ class Prepared:
         about = {"unit": self.declared.person or "row", "neighbours": self.declared.neighbours}
         named = dataset is None or dataset == self.source.name or not self.source.named
         question = self.normal if named else f"{self.normal} OF {self.source.name}"
-        receipt = ledger.ask(dataset or self.source.name, question, self.cost, flip, again=again, by=by, **about)
-        answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
-        return self._reply(answers, receipt.answer["private"], receipt)
+        return dataset or self.source.name, question, about
 
     def _levels(self) -> tuple[tuple[Key, ...], Array, NDArray[np.int64]]:
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
@@ -295,6 +301,14 @@ def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, 
     share = privacy.split(_parts(None, by, most, None))
     last = reach(partition_selection(share))
     return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
+
+
+def quote_all(questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False) -> list[Quote]:
+    """What questions about one table would cost, asked in turn: nothing is charged, and no row is read."""
+    billed = [question._billed(ledger, dataset) for question in questions]
+    known, _, about = billed[0]
+    asked = [(text, question.cost) for (_, text, _), question in zip(billed, questions, strict=True)]
+    return ledger.quote(known, asked, again=again, **about)
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:

@@ -17,36 +17,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.resources import literal_path
-from duotone.tables.engines.stored_values import literal, quoted
+from duotone.tables.engines.stored_values import literal
+from duotone.tables.engines.text_lines import DAMAGED, whole_lines
 
-READ = """columns = {'line': 'VARCHAR', 'rest': 'VARCHAR'}, auto_detect = false, header = true, delim = '\x01', quote = '',
-escape = '', comment = '', new_line = '\\n', ignore_errors = true, strict_mode = false, null_padding = true, nullstr = '\x02',
-hive_partitioning = false"""
-"""How a line is read whole: no character is a quote, and the delimiter is one that no text has a use for: where it stands,
-there is a rest, if only an empty one."""
-LONGEST = 1_000_000
-"""The bytes of a line, at most: well below DuckDB's own limit, which depends on where a line stands in the file."""
 LONGEST_HEADER = 2**20
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 """What a first line may have between its names without being asked."""
 
 
-def lines_of(path: Path, names: Sequence[str], columns: Sequence[str], separator: str) -> str:
-    """The query of some columns of a file whose first line names them: no other field is looked at."""
+def fields_of(path: Path, names: Sequence[str], columns: Sequence[str], separator: str) -> tuple[str, list[str]]:
+    """The query of the lines of a file whose first line names its columns, and the expression that is each of some columns:
+    no other field is looked at."""
     place = {name: i for i, name in enumerate(names, start=1)}
-    chosen = [f"{_unquoted(f'fields[{place[name]}]')} as {quoted(name)}" for name in columns]
     mark = f"\\x{{{ord(separator):x}}}"
     field = f'("(?:[^"]|"")*"|[^{mark}]*)(?:{mark}|$)'
     fields = (
         f"case when contains(line, '\"') then regexp_extract_all(line, {literal(field)}, 1) "
         f"else string_split(line, {literal(separator)}) end"
     )
-    kept = f"rest is null and line <> '' and strlen(line) <= {LONGEST}"
-    compression = "gzip" if path.suffix == ".gz" else "none"  # by the name that was given: a link may lead to another
-    file = literal(literal_path(path.resolve()))
-    lines = f"select {fields} as fields from read_csv({file}, {READ}, compression = '{compression}') where {kept}"
-    return f"select {', '.join(chosen) or 'true as one'} from ({lines})"
+    rows = f"(select {fields} as fields from ({whole_lines(path, header=True)}))"
+    return rows, [_unquoted(f"fields[{place[name]}]") for name in columns]
 
 
 def _unquoted(field: str) -> str:
@@ -74,7 +64,7 @@ def _first_line(path: Path) -> str:
             line = re.split(b"[\r\n]", file.readline(LONGEST_HEADER), maxsplit=1)[0]  # where a return ends it, rows follow
         first = line.decode("utf-8-sig") if len(line) < LONGEST_HEADER else None
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        failure = f"{path} is not a gzip file, or is damaged: compress it again"
+        failure = DAMAGED.format(path=path)
     except (OSError, UnicodeDecodeError):
         pass
     if first is None:  # out here, so that nothing of the file is remembered as the context

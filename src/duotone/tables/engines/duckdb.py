@@ -16,10 +16,12 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.resources import keep_in_child, literal_path
-from duotone.tables.engines.csv import header, lines_of
+from duotone.tables.engines.csv import fields_of, header
+from duotone.tables.engines.date_formats import by_format
+from duotone.tables.engines.file_layout import FileLayout
+from duotone.tables.engines.json_lines import declared_columns, objects_of
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import Columns, Reading, literal, of_type, quoted, text
-from duotone.tables.sql.condition import Kind
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
@@ -98,19 +100,50 @@ def of_frame(
     return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
 
 
-def of_lines(path: Path, separator: str | None) -> Source:
+def of_lines(path: Path, layout: FileLayout) -> Source:
     """A CSV file, or one like it with another separator; it may be compressed by gzip."""
-    names, separator = header(path, separator)
+    names, separator = header(path, layout.separator)
+    return _of_text(path, names, lambda columns: fields_of(path, names, columns, separator), layout, "CSV file")
+
+
+def of_json_lines(path: Path, layout: FileLayout) -> Source:
+    """A file with a JSON object in each line, whose columns are declared; it may be compressed by gzip."""
+    names = declared_columns(path, layout.columns)
+    return _of_text(path, names, lambda columns: objects_of(path, columns), layout, "file of JSON lines")
+
+
+def _of_text(
+    path: Path, names: Sequence[str], texts: Callable[[Sequence[str]], tuple[str, list[str]]], layout: FileLayout, what: str
+) -> Source:
+    """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
+    is untyped, or has dates where their format was declared."""
+    formats = _formats(layout.formats, names)
+
+    def reading(name: str, text: str) -> Reading:
+        return by_format(name, formats[name], text) if name in formats else Reading("untyped", "string", text)
+
+    kinds = {name: reading(name, "text").kind for name in names}
     connection, close = connected(path)
 
     def table(columns: Sequence[str]) -> Any:
-        query = lines_of(path, names, columns, separator)
-        return view(connection, query, dict.fromkeys(columns, "string"))
+        rows, found = texts(columns)
+        return selected(connection, {name: reading(name, text) for name, text in zip(columns, found, strict=True)}, rows)
 
-    kinds: Mapping[str, Kind] = dict.fromkeys(names, "untyped")
     with closed_on_error(close):
-        quietly(lambda: table(names[:1]), f"{path} cannot be read as a CSV file")
-    return Source(None, connection, path.name, untyped=True, reading=Columns(kinds, table), release=close)
+        quietly(lambda: table(names[:1]), f"{path} cannot be read as a {what}")
+    reads = Columns(kinds, table)
+    return Source(None, connection, path.name, untyped=True, reading=reads, release=close, stated=layout.stated)
+
+
+def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:
+    if formats is None:
+        return {}
+    if not isinstance(formats, Mapping):
+        raise DuotoneError('formats are {column: format}, as {"day": "%d/%m/%Y"}')
+    for name in formats:
+        if name not in names:
+            raise DuotoneError(f"there is a format for {name}, and no such column; there are {', '.join(names)}")
+    return formats
 
 
 def of_database(path: Path, name: str | None) -> Source:

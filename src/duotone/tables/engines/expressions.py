@@ -51,7 +51,8 @@ def _day(column: Any) -> Any:
 def _number(operand: Operand, table: Any) -> Any:
     column = table[operand.column]
     if operand.reading == "try":
-        return column.try_cast("float64")
+        word = column.lower()
+        return ibis.coalesce(column.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
     if column.type().is_decimal() and not (column.type().precision or LONG) < LONG:
         column = column.cast("string")  # engines round long decimals differently, and long texts alike
     return column.cast("float64")

@@ -9,51 +9,63 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.duckdb import of_database, of_frame, of_lines
+from duotone.tables.engines.duckdb import of_database, of_frame, of_json_lines, of_lines
+from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.parquet import of_parquet
 from duotone.tables.engines.source import Source, quietly
 
-NO_SEPARATOR = "only a CSV file has a separator: leave it out"
 LINES = (".csv", ".tsv", ".txt")
-ENDINGS = "it must end in .csv, .tsv or .txt (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
+DATABASES = (".duckdb", ".db")
+JSON_LINES = (".jsonl", ".ndjson")
+ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
 CURES = {
-    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "which columns a JSON file has depends on its rows: write it as Parquet"),
+    ".json": "if each of its lines is an object, call it .jsonl; else write it so, or as Parquet",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "sheets of a spreadsheet are not read: save the sheet as CSV"),
 }
 
 
-def open_local(table: Any, name: str | None, separator: str | None = None) -> Source:
+def open_local(table: Any, name: str | None, layout: FileLayout) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
     if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
-        return _several([Path(path) for path in table], "the table", separator, named=False)
+        _refuse_name(name)
+        return _several([Path(path) for path in table], "the table", layout, named=False)
     if not isinstance(table, str | Path):
-        _require_lines(separator, False)
+        _refuse_name(name)
+        layout.refuse_all()
         return of_frame(*columns_of(table))
     path = Path(table)
     if path.is_dir():
+        _refuse_name(name)
         found = sorted(file for file in path.glob("*.parquet") if file.is_file() and not file.name.startswith((".", "_")))
         if not found:
             raise DuotoneError(
                 f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
             )
-        return _several(found, path.resolve().name, separator)
+        return _several(found, path.resolve().name, layout)
     if not path.is_file() and any(mark in str(path) for mark in "*?["):
+        _refuse_name(name)
         matches = [Path(file) for file in sorted(glob(str(path), recursive=True))]
         if not matches:
             raise DuotoneError(f"there is no file like {path}")
-        return _several(matches, "the table", separator, named=False)
+        return _several(matches, "the table", layout, named=False)
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
-    return _one(path, name, separator)
+    return _one(path, name, layout)
 
 
-def _one(path: Path, name: str | None, separator: str | None) -> Source:
-    lines = path.suffix in LINES or (path.suffix == ".gz" and Path(path.stem).suffix in LINES)
-    _require_lines(separator, lines)
-    if lines:
-        return of_lines(path, separator)
+def _one(path: Path, name: str | None, layout: FileLayout) -> Source:
+    if path.suffix not in DATABASES:
+        _refuse_name(name)
+    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if ending in LINES:
+        layout.refuse("columns")
+        return of_lines(path, layout)
+    if ending in JSON_LINES:
+        layout.refuse("separator")
+        return of_json_lines(path, layout)
+    layout.refuse_all()
     match path.suffix:
-        case ".duckdb" | ".db":
+        case suffix if suffix in DATABASES:
             return of_database(path, name)
         case ".parquet":
             return of_parquet([path], path.name)
@@ -62,14 +74,15 @@ def _one(path: Path, name: str | None, separator: str | None) -> Source:
     raise DuotoneError(f"{path} cannot be read: {CURES.get(path.suffix, ENDINGS)}")
 
 
-def _require_lines(separator: str | None, lines: bool) -> None:
-    if separator is not None and not lines:
-        raise DuotoneError(NO_SEPARATOR)
+def _refuse_name(name: str | None) -> None:
+    """Whoever names a table of a file that has one may have meant another file."""
+    if name is not None:
+        raise DuotoneError(f"only a database has tables to choose from: leave out the table's name ({name})")
 
 
-def _several(paths: Sequence[Path], name: str, separator: str | None, *, named: bool = True) -> Source:
+def _several(paths: Sequence[Path], name: str, layout: FileLayout, *, named: bool = True) -> Source:
     """Parquet files as one table. One that is meant twice would count its people twice."""
-    _require_lines(separator, False)
+    layout.refuse_all()
     for path in paths:
         if not path.is_file():
             raise DuotoneError(f"there is no file {path}")

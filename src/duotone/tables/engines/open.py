@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb import TWINS, of_duckdb, of_native
-from duotone.tables.engines.files import NO_SEPARATOR, open_local
+from duotone.tables.engines.file_layout import FileLayout, FileOptions
+from duotone.tables.engines.files import open_local
 from duotone.tables.engines.postgres import of_database, open_postgres
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.engines.spark import of_frame, of_session, open_spark
 
 
-def open_source(table: Any, *, name: str | None = None, separator: str | None = None) -> Source:
-    """A CSV, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB file or
-    connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…), an Ibis
-    connection or a table of one, or a Spark session or data frame.
+def open_source(table: Any, *, name: str | None = None, **options: Unpack[FileOptions]) -> Source:
+    """A CSV, JSON lines, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB
+    file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
+    an Ibis connection or a table of one, or a Spark session or data frame.
 
-    A CSV file is read line by line, and as text throughout: see `engines.csv`. Its separator is found in its first line, if
-    it is not given.
+    A file of text is read line by line: see `engines.csv` and `engines.json_lines`. What its rows alone could tell about it is
+    declared: see `engines.file_layout`.
     """
-    source = _opened(table, name, separator)
+    source = _opened(table, name, FileLayout(**options))
     names = [column.lower() for column in source.columns]
     if len(set(names)) != len(names):
         source.close()
@@ -29,13 +30,12 @@ def open_source(table: Any, *, name: str | None = None, separator: str | None = 
     return source
 
 
-def _opened(table: Any, name: str | None, separator: str | None) -> Source:
+def _opened(table: Any, name: str | None, layout: FileLayout) -> Source:
     home = type(table).__module__.partition(".")[0]
     located = isinstance(table, str) and "://" in table
     if not (located or home in ("pyspark", "ibis", "duckdb", "_duckdb")):
-        return open_local(table, name, separator)
-    if separator is not None:
-        raise DuotoneError(NO_SEPARATOR)
+        return open_local(table, name, layout)
+    layout.refuse_all()
     match home:
         case "pyspark":
             return of_session(table, name) if hasattr(table, "createDataFrame") else of_frame(table)

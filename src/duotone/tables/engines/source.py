@@ -44,6 +44,8 @@ class Source:
     """Closes what was opened for this table, and nothing that was there before."""
     reading: Columns | None = field(default=None, repr=False)
     """How columns are read by the rule of totality (docs/reading.md)."""
+    stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What was declared of how a file is read, where that can change an answer."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:

@@ -65,9 +65,9 @@ def of_type(column: str, held: str) -> Reading:
         case "DATE":
             return date(column)
         case "TIMESTAMP":
-            return _time(column)
+            return time(column)
         case "TIMESTAMP_S" | "TIMESTAMP_MS":
-            return _time(f"try_cast({column} as timestamp)")
+            return time(f"try_cast({column} as timestamp)")
         case "TIMESTAMP WITH TIME ZONE":  # its microseconds are those of UTC; the infinite ones are the outermost numbers
             return replace(moment(f"epoch_us({column})", "us"), zone=True)
         case "TIMESTAMP_NS":
@@ -96,7 +96,8 @@ def date(column: str) -> Reading:
     return Reading("date", "date", f"case when {column} between date '0001-01-01' and date '9999-12-31' then {column} end")
 
 
-def _time(column: str) -> Reading:
+def time(column: str) -> Reading:
+    """A time outside the years 1 to 9999 is null, and so is an infinite one."""
     first, last = "timestamp '0001-01-01 00:00:00'", "timestamp '9999-12-31 23:59:59.999999'"
     return Reading("time", "timestamp(6)", f"case when {column} between {first} and {last} then {column} end")
 

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 
-ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".arrow", ".feather")
+TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), ".parquet", ".arrow", ".feather")
 
 
 def drop_names(select: exp.Select, name: str | None) -> None:

@@ -1,0 +1,58 @@
+"""JSON lines: in each line of a file one object, whose keys are columns. Which there are is declared, not found in the rows.
+
+A line that is no JSON object is passed over. A key that is not there, and null, is null; a text is what it says; a number, a
+Boolean, a list or an object is the text that DuckDB writes for it. Of a key that is there twice, the first counts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from duotone.errors import DuotoneError
+from duotone.tables.engines.stored_values import literal
+from duotone.tables.engines.text_lines import DAMAGED, whole_lines
+
+UNDECLARED = "which columns {path} has depends on its rows, which are private: say which there are (columns)"
+
+
+def objects_of(path: Path, columns: Sequence[str]) -> tuple[str, list[str]]:
+    """The query of a file's objects, and the expression that is each of these columns: no other key is looked at."""
+    pointers = ", ".join(map(literal, map(_pointer, columns)))
+    values = f"json_extract_string(line, [{pointers}]::varchar[])"
+    # a case decides row by row what is looked at: without it, what is no JSON is an error
+    fields = f"case when json_valid(line) then case when json_type(line) = 'OBJECT' then {values} end end"
+    lines = f"select ltrim(line, chr(65279)) as line from ({whole_lines(path, header=False)})"
+    rows = f"(select {fields} as fields from ({lines})) where fields is not null"
+    return rows, [f"fields[{i}]" for i in range(1, len(columns) + 1)]
+
+
+def declared_columns(path: Path, columns: object) -> list[str]:
+    """The columns as they were declared."""
+    if columns is None:
+        raise DuotoneError(UNDECLARED.format(path=path))
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
+        raise DuotoneError("the columns of a JSON file are a list of names")
+    if not columns or len(set(columns)) != len(columns) or not all(name and "\0" not in name for name in columns):
+        raise DuotoneError("name at least one column of the JSON file, each once, and none that is empty")
+    if path.suffix == ".gz":
+        _require_gzip(path)
+    return list(columns)
+
+
+def _require_gzip(path: Path) -> None:
+    """Refuse what is no gzip file now, and not after a charge."""
+    with gzip.open(path) as file:
+        try:
+            file.read(1)
+            return
+        except (OSError, EOFError, zlib.error):
+            pass
+    raise DuotoneError(DAMAGED.format(path=path))
+
+
+def _pointer(key: str) -> str:
+    """Where a key's value is in an object, by RFC 6901."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
