@@ -115,6 +115,10 @@ def rounded(x: float, decimals: int = 0) -> float | None:
     return math.copysign(size, x) + 0.0
 
 
+def chained(rule: Callable[[float], float | None], x: float | None) -> float | None:
+    return None if x is None else rule(x)
+
+
 def whole(x: float, rule: Callable[[float], int]) -> float:
     return x if math.isinf(x) else float(rule(x))
 
@@ -165,6 +169,11 @@ VALUES: dict[str, Callable[..., Any]] = {
     "b / e": lambda b, e: over(b, e),
     "a / c": lambda a, c: over(a, c),
     "2 * b + e / 3 - 1": lambda b, e: minus(plus(times(2, b), over(e, 3)), 1),
+    "round(100 * (b - e) / b, 1)": lambda b, e: chained(lambda x: rounded(x, 1), over(times(100, minus(b, e)), b)),
+    "sqrt(b * b + e * e) / (b - e) * a": lambda b, e, a: times(
+        over(chained(math.sqrt, plus(times(b, b), times(e, e))), minus(b, e)), a
+    ),
+    "trunc(b)": lambda b: whole(b, math.trunc) + 0.0,
     "b * b * b": lambda b: times(times(b, b), b),
     "1 / b": lambda b: over(1, b),
     "-a": lambda a: minus(0, a),

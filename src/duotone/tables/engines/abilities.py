@@ -16,11 +16,11 @@ from duotone.tables.sql.condition import Formula, Kind, Like, Operand
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""
-OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "round", "integer")
+OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "trunc", "round", "integer")
 """What Java's library rounds otherwise than C's, and what rests on Spark's floor, a whole number of 64 bits."""
 LARGEST = 3000
 """Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
-what is nested grows by a factor with each step: beyond this, they take longer to read the expression than the rows."""
+what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
 TYPES: Mapping[Kind, str] = {
     "integer": "int64", "float": "float64", "decimal": "decimal(38, 10)", "text": "string", "boolean": "boolean",
     "date": "date", "time": "timestamp(6)", "untyped": "string", "other": "string",

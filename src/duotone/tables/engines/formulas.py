@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -32,12 +33,9 @@ Value = Callable[[Any], Any]
 def computed(formula: Formula, kind: Kind, value: Value, holds: Value) -> Any:
     """A formula's value, of this kind, from those of its parts."""
     function, parts = formula.function, formula.parts
-    if function in ADDED:
-        return ADDED[function](*(_added(part, _as(part, "float", value)) for part in parts))
     if function in NUMBERS:
-        return NUMBERS[function](*(_as(part, "float", value) for part in parts))
-    if function == "round":
-        return _rounded(_as(parts[0], "float", value), int(parts[1]))  # type: ignore[arg-type]
+        guards, number = _guarded(formula, value)
+        return ibis.cases(*((~guard, ibis.null("float64")) for guard in guards), else_=number) if guards else number
     if function == "modulo":
         return _modulo(*(_as(part, "integer", value) for part in parts))
     if function == "case":
@@ -70,33 +68,42 @@ def _whole_number(column: Any) -> bool:
     return isinstance(node, ops.Cast) and node.arg.dtype.is_integer()
 
 
+Guarded = tuple[tuple[Any, ...], Any]
+"""Conditions, of which each is asked where those before it hold, and a number that is computed where all do; elsewhere null."""
+
+
+def _guarded(formula: Formula, value: Value) -> Guarded:
+    """A number computed from numbers, of which those that are computed so themselves stand beside their own conditions: were
+    each a value for itself, or null, what is nested would grow by a factor with each step."""
+    guards: list[Any] = []
+    numbers: list[Any] = []
+    for part in formula.parts:
+        if isinstance(part, Operand) and part.made is not None and part.made.function in NUMBERS:
+            before, number = _guarded(part.made, value)
+            guards += [guard for guard in before if not any(guard.equals(other) for other in guards)]
+        else:
+            number = _as(part, "float", value)
+        numbers.append(number)
+    if formula.function in ADDED:
+        more = [column.between(-MOST_ADDED, MOST_ADDED) for part, column in zip(formula.parts, numbers, strict=True)
+                if not _can_be_added(part, column)]  # fmt: skip
+        return (*guards, *more), ADDED[formula.function](*numbers)
+    more, number = NUMBERS[formula.function](*numbers)
+    return (*guards, *more), number
+
+
 ADDED = {"add": operator.add, "subtract": operator.sub}
 BOUNDED = (*ADDED, "multiply", "divide", "sqrt", "exp", "ln", "log10", "sign", "modulo", "length")
 """Functions whose values are so far below the largest float that any number of them may be added."""
 
 
-def _added(part: Part | None, column: Any) -> Any:
-    """The number, if it may be added. What is known to be small stands here once, so that long sums do not grow with every
-    term."""
+def _can_be_added(part: Part | None, column: Any) -> bool:
     small = isinstance(part, Operand) and part.made is not None and part.made.function in BOUNDED
-    return column if small or _whole_number(column) else ibis.cases((column.between(-MOST_ADDED, MOST_ADDED), column))
+    return small or _whole_number(column)
 
 
-def _within(column: Any) -> Any:
-    """The number, if it may be multiplied."""
-    if _whole_number(column):
-        return column
-    return ibis.cases((column.abs().between(LEAST, MOST), column), (column == 0, ibis.literal(0.0)))
-
-
-def _divided(a: Any, b: Any) -> Any:
-    safe = ibis.cases((b.abs().between(LEAST, MOST), b), else_=ibis.literal(1.0))
-    return ibis.cases((b.abs().between(LEAST, MOST), _within(a) / safe))
-
-
-def _where(condition: Any, function: Callable[[Any], Any], column: Any, instead: float) -> Any:
-    """A function's value where it has one; elsewhere it sees a number for which it has one."""
-    return ibis.cases((condition, function(ibis.cases((condition, column), else_=ibis.literal(instead)))))
+def _can_be_multiplied(*columns: Any) -> list[Any]:
+    return [column.abs().between(LEAST, MOST) | (column == 0) for column in columns if not _whole_number(column)]
 
 
 @ibis.udf.scalar.builtin(name="floor", signature=(("float64",), "float64"))
@@ -104,30 +111,40 @@ def _floor(number):  # type: ignore[no-untyped-def]
     """As a float; on Spark, whose own has 64 bits, what rests on it is refused (`abilities`)."""
 
 
-NUMBERS: dict[str, Callable[..., Any]] = {
-    "multiply": lambda a, b: _within(a) * _within(b),
-    "divide": _divided,
-    "abs": lambda x: x.abs(),
-    "floor": _floor,
-    "ceil": lambda x: -_floor(-x) + 0.0,
-    "sign": lambda x: ibis.cases((x > 0, 1.0), (x < 0, -1.0), (x == 0, 0.0)),
-    "sqrt": lambda x: _where(x >= 0, lambda y: y.sqrt(), x, 0.0),
-    "exp": lambda x: _where(x.between(-300.0, 300.0), lambda y: y.exp(), x, 0.0),
-    "ln": lambda x: _where(x > 0, lambda y: y.ln(), x, 1.0),
-    "log10": lambda x: _where(x > 0, lambda y: y.log10(), x, 1.0),
-    "integer": lambda x: _even(x),
-}
-"""Functions of numbers."""
-
-
-def _rounded(column: Any, decimals: int) -> Any:
+def _rounded(column: Any, decimals: Any) -> Guarded:
     """Halves away from zero."""
-    scale = float(10 ** abs(decimals))
-    size = _within(column.abs()) if decimals else column.abs()
-    scaled = size * scale if decimals > 0 else size / scale
-    nearest = _raised(scaled, scaled - _floor(scaled) >= 0.5)
-    nearest = nearest / scale if decimals > 0 else nearest * scale
-    return nearest * ibis.cases((column < 0, -1.0), else_=ibis.literal(1.0))
+    places = int(decimals.op().value)
+    scale = float(10 ** abs(places))
+    size = column.abs()
+    scaled = size * scale if places > 0 else size / scale
+    nearest = _floor(scaled + BELOW_HALF)
+    nearest = nearest / scale if places > 0 else nearest * scale
+    signed = nearest * ibis.cases((column < 0, -1.0), else_=ibis.literal(1.0))
+    return (_can_be_multiplied(column) if places else ()), signed
+
+
+BELOW_HALF = math.nextafter(0.5, 0.0)
+"""What is added to a number that is not negative before it is rounded down, so that halves go up and nothing below them does:
+with a half itself, the float below a half would go up too."""
+
+NUMBERS: dict[str, Callable[..., tuple[Sequence[Any], Any]]] = {
+    **{name: lambda a, b, rule=rule: ((), rule(a, b)) for name, rule in ADDED.items()},
+    "multiply": lambda a, b: (_can_be_multiplied(a, b), a * b),
+    "divide": lambda a, b: ([*_can_be_multiplied(a), b.abs().between(LEAST, MOST)], a / b),
+    "abs": lambda x: ((), x.abs()),
+    "floor": lambda x: ((), _floor(x)),
+    "ceil": lambda x: ((), -_floor(-x) + 0.0),
+    "trunc": lambda x: ((), ibis.cases((x < 0, -_floor(-x)), else_=_floor(x))),
+    "round": _rounded,
+    "sign": lambda x: ((), ibis.cases((x > 0, 1.0), (x < 0, -1.0), (x == 0, 0.0))),
+    "sqrt": lambda x: ([x >= 0], x.sqrt()),
+    "exp": lambda x: ([x.between(-300.0, 300.0)], x.exp()),
+    "ln": lambda x: ([x > 0], x.ln()),
+    "log10": lambda x: ([x > 0], x.log10()),
+    "integer": lambda x: ((), _even(x)),
+}
+"""Functions of numbers, which are null where a number is: where they have a value, each asked where those before it hold, and
+the value."""
 
 
 def _even(column: Any) -> Any:

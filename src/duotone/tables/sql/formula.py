@@ -22,6 +22,7 @@ LARGEST_ROUND = 15
 ARITHMETIC: dict[type[exp.Expression], str] = {exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide"}
 OF_A_NUMBER: dict[type[exp.Expression], str] = {
     exp.Abs: "abs", exp.Floor: "floor", exp.Ceil: "ceil", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "ln", exp.Sign: "sign",
+    exp.Trunc: "trunc",
 }  # fmt: skip
 OF_A_TEXT: dict[type[exp.Expression], tuple[str, Kind]] = {
     exp.Lower: ("lower", "text"), exp.Upper: ("upper", "text"), exp.Trim: ("trim", "text"), exp.Length: ("length", "integer"),

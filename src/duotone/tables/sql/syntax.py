@@ -25,7 +25,7 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.ILike: ("this", "expression", "negate"),
     **dict.fromkeys((exp.StartsWith, exp.EndsWith, exp.Contains, exp.RegexpLike, exp.RegexpFullMatch, exp.NullSafeEQ,
                      exp.NullSafeNEQ), _TWO),
-    **dict.fromkeys((exp.Abs, exp.Floor, exp.Ceil, exp.Sqrt, exp.Exp, exp.Ln, exp.Sign, exp.Trim, exp.Lower, exp.Upper,
+    **dict.fromkeys((exp.Abs, exp.Floor, exp.Ceil, exp.Sqrt, exp.Exp, exp.Ln, exp.Sign, exp.Trunc, exp.Trim, exp.Lower, exp.Upper,
                      exp.Length, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.DayOfYear,
                      exp.DayOfWeek, exp.DayOfWeekIso, exp.Hour, exp.Minute, exp.Second), _THIS),
     **dict.fromkeys((exp.Mod, exp.Pow, exp.Log, exp.Nullif, exp.Left, exp.Right, exp.Extract, exp.DateAdd, exp.DateSub), _TWO),
