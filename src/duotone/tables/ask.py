@@ -13,6 +13,7 @@ from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.declared import Declared, column_bounds, public_groups
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import closed_on_error
@@ -79,6 +80,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         asked = read_question(question, source.columns, unit, source.name if source.named else None)
         if asked.people is not None:
             source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
+        source = with_keys(source, asked.keys) if asked.keys else source
         declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
         listed = public_groups(source, asked.by, declared.unit, max_groups, options.get("groups"))
         if asked.by and declared.replaced:
