@@ -76,6 +76,9 @@ CONDITIONS = [
     "year(day) = 9999",
     "at >= timestamp '2025-06-01 12:30:00.000001'", "at < timestamp '1970-01-01 00:00:00'", "year(at) = 2025",
     "month(day) = 12", "day(at) = 31",
+    "(x > 2) = b", "(x > 2) is not true", "coalesce(x > 2, false)", "x > f", "x in (i, 3)", "at > day",
+    "strftime(day, '%Y-%m') = '2025-06'", "dayname(at) = 'Sunday'", "last_day(day) = day", "day + 30 > date '2000-01-01'",
+    "x // 2 = 1", "split_part(v, ',', 1) = 'comma'", "replace(v, 'Y', 'N') = 'N'", "strpos(v, 'n') = 1", "x::varchar = '3'",
     "not (v = 'Y' or x > 3) and f < 5", "v is not null and b is not null",
 ]  # fmt: skip
 SUMS = [
@@ -108,9 +111,19 @@ IN_PERSON: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
      {"c": (-10, 10)}),
     ("select count(*) > 20 from (select u, count(distinct v) as k, max(day) as last group by u having count(*) > 3) "
      "where k >= 3 and last > date '2000-01-01'", {}),
+    ("select count(*) filter (where last = 'Y' and not ever) > 3 from (select u, arg_max(v, at) as last, "
+     "bool_or(x > 7) as ever, bool_and(b) as every group by u) where every is not true", {}),
+    ("select avg(l - f) > 0.5 from (select u, arg_max(x, day) as l, arg_min(x, day) filter (where b) as f group by u)",
+     {"l - f": (-9, 9)}),
     ("select median(top) > 6 from (select u, max(x) - min(x) as top, max(v) as v group by u) where v <> 'Z'", {}),
 ]  # fmt: skip
 """One row per person first."""
+COMPUTED_KEYS = [
+    "year(day), lower(g)",
+    "case when x > 3 then 'high' else v end, x // 4",
+    "date_trunc('month', at)::date, x > 3",
+]
+"""What groups are made by."""
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
 
@@ -143,6 +156,10 @@ def everything(source: Source) -> dict[str, Any]:
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     by_question["newer by group"] = levels(source, NEWER[:7], ("g",))
+    for key in COMPUTED_KEYS:
+        grouped = prepare(source, f"select {key}, count(*) > 3 group by {key}", P, unit="u", max_rows=2, max_groups=2)
+        keys, persons, (each,) = levels_of_all([grouped])
+        by_question[f"groups by {key}"] = dict(zip(keys, zip(persons.tolist(), each.tolist(), strict=True), strict=True))
     by_question["conditions"] = levels(source, CONDITIONAL)
     by_question["groups"] = levels(
         source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2

@@ -115,6 +115,10 @@ def rounded(x: float, decimals: int = 0) -> float | None:
     return math.copysign(size, x) + 0.0
 
 
+def chained(rule: Callable[[float], float | None], x: float | None) -> float | None:
+    return None if x is None else rule(x)
+
+
 def whole(x: float, rule: Callable[[float], int]) -> float:
     return x if math.isinf(x) else float(rule(x))
 
@@ -152,6 +156,11 @@ def later(d: Any, more_months: int = 0, **more: float) -> Any:
         return None
 
 
+def both(first: bool | None, second: bool | None) -> bool | None:
+    """And, where None is unknown."""
+    return False if False in (first, second) else None if None in (first, second) else True
+
+
 def monday(d: datetime.date) -> D:
     return D.fromordinal(d.toordinal() - d.weekday())
 
@@ -165,6 +174,11 @@ VALUES: dict[str, Callable[..., Any]] = {
     "b / e": lambda b, e: over(b, e),
     "a / c": lambda a, c: over(a, c),
     "2 * b + e / 3 - 1": lambda b, e: minus(plus(times(2, b), over(e, 3)), 1),
+    "round(100 * (b - e) / b, 1)": lambda b, e: chained(lambda x: rounded(x, 1), over(times(100, minus(b, e)), b)),
+    "sqrt(b * b + e * e) / (b - e) * a": lambda b, e, a: times(
+        over(chained(math.sqrt, plus(times(b, b), times(e, e))), minus(b, e)), a
+    ),
+    "trunc(b)": lambda b: whole(b, math.trunc) + 0.0,
     "b * b * b": lambda b: times(times(b, b), b),
     "1 / b": lambda b: over(1, b),
     "-a": lambda a: minus(0, a),
@@ -184,6 +198,12 @@ VALUES: dict[str, Callable[..., Any]] = {
     "round(b, -2)": lambda b: rounded(b, -2),
     "round(a, -1)": lambda a: rounded(float(a), -1),
     "b::int": lambda b: whole(b, round),
+    "b::decimal(10, 2)": lambda b: chained(lambda x: x if abs(x) < 1e8 else None, rounded(b, 2)),
+    "a // 7": lambda a: abs(a) // 7 * (-1 if a < 0 else 1),
+    "a // 1": lambda a: a,
+    "a // 2147483647": lambda a: abs(a) // 2147483647 * (-1 if a < 0 else 1),
+    "(year(d) - 1970) // 10": lambda d: float(math.trunc((d.year - 1970) / 10)),
+    "a ** 4": lambda a: times(times(a, a), times(a, a)),
     "sqrt(b)": lambda b: math.sqrt(b) if b >= 0 else None,
     "coalesce(a, 0)": lambda null_a: 0 if null_a is None else null_a,
     "coalesce(b, a)": lambda null_b, null_a: (None if null_a is None else float(null_a)) if null_b is None else null_b,
@@ -220,6 +240,25 @@ VALUES: dict[str, Callable[..., Any]] = {
     "right(s, 0)": lambda s: s[:0],
     "s || s2": lambda s, s2: s + s2,
     "concat(s, '-', s2)": lambda null_s, null_s2: f"{null_s or ''}-{null_s2 or ''}",
+    "ltrim(s)": lambda s: s.lstrip(" \t\n\r\v\f"),
+    "rtrim(s)": lambda s: s.rstrip(" \t\n\r\v\f"),
+    "replace(s, 'a', 'xyz')": lambda s: s.replace("a", "xyz"),
+    "replace(s, '́', '')": lambda s: s.replace("́", ""),
+    "replace(s, '\\', '.')": lambda s: s.replace("\\", "."),
+    "split_part(s, '-', 2)": lambda s: [*s.split("-"), ""][1],
+    "split_part(s, '.', 1)": lambda s: s.split(".")[0],
+    "split_part(s, 'xx', 2147483647)": lambda s: s[:0],
+    "strpos(s, 'b')": lambda s: s.find("b") + 1,
+    "strpos(s, '́')": lambda s: s.find("́") + 1,
+    "instr(s, '語')": lambda s: s.find("語") + 1,
+    "a::varchar": lambda a: str(a),
+    "a || ':' || s": lambda a, s: f"{a}:{s}",
+    "concat(s, 5, a)": lambda null_s, null_a: f"{null_s or ''}5{'' if null_a is None else null_a}",
+    "concat_ws(', ', s, a, s2)": lambda null_s, null_a, null_s2: ", ".join(
+        str(part) for part in (null_s, null_a, null_s2) if part is not None
+    ),
+    "f::varchar": lambda f: str(f).lower(),
+    "d::varchar": lambda d: d.isoformat(),
     "length(trim(s)) + 1": lambda s: len(s.strip(" \t\n\r\v\f")) + 1.0,
     "year(d)": lambda d: d.year,
     "month(t)": lambda t: t.month,
@@ -231,6 +270,20 @@ VALUES: dict[str, Callable[..., Any]] = {
     "dayofweek(d)": lambda d: d.isoweekday() % 7,
     "extract(dow from t)": lambda t: t.isoweekday() % 7,
     "isodow(t)": lambda t: t.isoweekday(),
+    "weekofyear(d)": lambda d: d.isocalendar().week,
+    "strftime(d, '%Y-%m')": lambda d: f"{d.year:04}-{d.month:02}",
+    "strftime(t, '%d.%m.%Y %H:%M:%S, %j%%')": lambda t: (
+        f"{t.day:02}.{t.month:02}.{t.year:04} {t.hour:02}:{t.minute:02}:{t.second:02}, {t.timetuple().tm_yday:03}%"
+    ),
+    "strftime(d, '%A %H')": lambda d: calendar.day_name[d.weekday()] + " 00",
+    "dayname(t)": lambda t: calendar.day_name[t.weekday()],
+    "monthname(d)": lambda d: calendar.month_name[d.month],
+    "last_day(d)": lambda d: d.replace(day=calendar.monthrange(d.year, d.month)[1]),
+    "last_day(t)": lambda t: D(t.year, t.month, calendar.monthrange(t.year, t.month)[1]),
+    "d + 30": lambda d: later(d, days=30),
+    "d - 1": lambda d: later(d, days=-1),
+    "7 + d": lambda d: later(d, days=7),
+    "date(t)": lambda t: t.date(),
     "hour(t)": lambda t: t.hour,
     "hour(d)": lambda d: moment(d).hour,
     "minute(t)": lambda t: t.minute,
@@ -303,6 +356,34 @@ CONDITIONS: dict[str, Callable[..., Any]] = {
     "coalesce(s, s2) is null": lambda null_s, null_s2: null_s is None and null_s2 is None,
     "b / e is null": lambda null_b, null_e: expected(lambda b, e: over(b, e), {"b": null_b, "e": null_e}) is None,
     "f": lambda f: f,
+    "(a > 1) = (b > 2)": lambda a, b: (a > 1) == (b > 2),
+    "f <> (a > 1)": lambda f, a: f != (a > 1),
+    "(a > 1) = false": lambda a: not a > 1,
+    "(a > 1 and f) = true": lambda null_a, null_f: both(None if null_a is None else null_a > 1, null_f),
+    "(a > 1) is true": lambda null_a: null_a is not None and null_a > 1,
+    "(a > 1) is not true": lambda null_a: null_a is None or not null_a > 1,
+    "(a > 1) is false": lambda null_a: null_a is not None and not null_a > 1,
+    "(a > c) is null": lambda null_a, null_c: null_a is None or null_c is None,
+    "(a > c) is not null": lambda null_a, null_c: null_a is not None and null_c is not None,
+    "coalesce(f, false)": lambda null_f: bool(null_f),
+    "coalesce(a > 1, true)": lambda null_a: null_a is None or null_a > 1,
+    "not coalesce(a > 1, false)": lambda null_a: null_a is None or not null_a > 1,
+    "coalesce(a > 1, f)": lambda null_a, null_f: null_f if null_a is None else null_a > 1,
+    "case when a > 1 then b > 2 else f end": lambda null_a, null_b, null_f: (
+        (None if null_b is None else null_b > 2) if null_a is not None and null_a > 1 else null_f
+    ),
+    "a > b": lambda a, b: float(a) > b,
+    "a = b": lambda a, b: float(a) == b,
+    "a between b - 1 and b + 1": lambda a, b: None if abs(b) > 1e300 else b - 1 <= float(a) <= b + 1,
+    "a in (c, 3)": lambda null_a, null_c: (
+        None if null_a is None else null_a == 3 or (None if null_c is None else null_a == null_c)
+    ),
+    "3 in (a, c)": lambda null_a, null_c: True if 3 in (null_a, null_c) else None if None in (null_a, null_c) else False,
+    "date_trunc('day', t) = d": lambda t, d: T(t.year, t.month, t.day) == moment(d),
+    "d2 < t": lambda d2, t: moment(d2) < t,
+    "1 = 1": lambda null_a: null_a is None or null_a == null_a + 0,
+    "1 > 1.5 or f": lambda null_f: null_f,
+    "d = make_date(2020, 1, 31) + 29": lambda d: d == D(2020, 2, 29),
     "d::timestamp > t": lambda d, t: moment(d) > t,
     "t::date = '2020-02-29'": lambda t: t.date() == D(2020, 2, 29),
     "d < date '2020-01-01' + interval '7 days'": lambda d: d < D(2020, 1, 8),

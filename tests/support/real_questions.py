@@ -913,6 +913,56 @@ ANSWERED = [
         options={"bounds": {"share": (0, 1)}, "unit": "tailnum"},
     ),
     Real("nests", 'avg("Clutch Completion"::int) > ?', ("0.89356", "0.89714")),
+    Real(
+        "wages",
+        "select count(*) > ? from (select nr, bool_or(poorhlth = 1) as ever from wages group by nr) where ever",
+        ("51", "52"),
+        options={"unit": "nr"},
+    ),
+    Real(
+        "wages",
+        "select avg(last - first) > ? from (select nr, arg_max(hours, year) as last, arg_min(hours, year) as first "
+        "from wages group by nr)",
+        ("404.08", "405.7"),
+        options={"unit": "nr", "bounds": {"last - first": (-5000, 5000)}},
+    ),
+    Real("injuries", "count(*) filter (where injdes::varchar like '10%') > ?", ("46", "47")),
+    Real("injuries", "count(*) filter (where age // 10 = 3) > ?", ("1770", "1771")),
+    Real("happiness", "count(*) filter (where replace(region, ' ', '') like 'e%central') > ?", ("3997", "3998")),
+    Real("flights", "count(*) filter (where weekofyear(day) = 1) > ?", ("404", "405")),
+    Real("flights", "count(*) filter (where strftime(day, '%m') = '02') > ?", ("1467", "1468")),
+    Real("flights", "count(*) filter (where dep_time // 100 >= 22) > ?", ("488", "489")),
+    Real("nests", 'count(*) filter (where "Date Egg" + interval 35 day > make_date(2009, 12, 20)) > ?', ("93", "94")),
+    Real("nests", "count(*) filter (where split_part(\"Species\", ' ', 1) = 'Adelie') > ?", ("151", "152")),
+    Real("weather", "count(*) filter (where last_day(date) = date) > ?", ("47", "48")),
+    Real("flights", "count(*) filter (where day + 10 > date '2013-12-31') > ?", ("511", "512")),
+    Real("flights", "count(*) filter (where monthname(day) = 'July') > ?", ("1730", "1731")),
+    Real("flights", "count(*) filter (where dayname(day) = 'Sunday') > ?", ("2729", "2730")),
+    Real("flights", "count(*) filter (where (dep_delay > 15) = (arr_delay > 15)) > ?", ("17195", "17196")),
+    Real("flights", "count(*) filter (where (dep_delay > 15) is true) > ?", ("4206", "4207")),
+    Real("flights", "count(*) filter (where (dep_delay > 15) is not true) > ?", ("15602", "15603")),
+    Real("flights", "count(*) filter (where trunc(dep_delay / 10) = 0) > ?", ("13512", "13513")),
+    Real("flights", "count(*) filter (where dep_delay::varchar = '5') > ?", ("264", "265")),
+    rows("flights", "round(100 * (arr_delay - dep_delay) / distance, 1) > 2", 1918),
+    rows("flights", "abs((arr_delay - dep_delay) / nullif(dep_delay, 0)) > 0.5", 13485),
+    Real(
+        "flights",
+        "select month(day), count(*) > ? from flights group by month(day)",
+        ("1467", "1468"),
+        options={"groups": [(1,), (2,), (3,)]},
+    ),
+    Real(
+        "flights",
+        "select case when dep_delay > 15 then 'late' else 'on time' end as k, count(*) > ? from flights group by k",
+        ("4206", "4207"),
+        options={"groups": [("late",), ("on time",)]},
+    ),
+    Real(
+        "flights",
+        "select 10 * floor(dep_time / 1000), count(*) > ? from flights group by 1",
+        ("2068", "2069"),
+        options={"groups": [(0,), (10,), (20,)]},
+    ),
 ]
 
 REFUSED = [
@@ -952,27 +1002,11 @@ REFUSED = [
     ),
     Real(
         "wages",
-        "select count(*) > ? from (select nr, bool_or(poorhlth = 1) as ever from wages group by nr) where ever",
-        ("51", "52"),
-        refused="BOOL_OR(CAST(poorhlth = 1 AS BOOLEAN)): of a person's rows take count, count(distinct …), sum, avg, "
-        "min or max",
-        options={"unit": "nr"},
-    ),
-    Real(
-        "wages",
         "with people as (select nr, min(year) filter (where married = 1) as wed from wages group by nr) "
         "select avg(wed) > ? from people",
         ("1978.6", "1986.5"),
         refused="a question has no with: it is one select with where, group by and having, over one table",
         options={"unit": "nr", "bounds": {"wed": (1980, 1987)}},
-    ),
-    Real(
-        "wages",
-        "select avg(last - first) > ? from (select nr, arg_max(hours, year) as last, arg_min(hours, year) as "
-        "first from wages group by nr)",
-        ("404.08", "405.7"),
-        refused="ARG_MAX(hours, year): of a person's rows take count, count(distinct …), sum, avg, min or max",
-        options={"unit": "nr", "bounds": {"last - first": (-5000, 5000)}},
     ),
     Real(
         "wages",
@@ -1010,12 +1044,6 @@ REFUSED = [
     ),
     Real(
         "injuries",
-        "count(*) filter (where injdes::varchar like '10%') > ?",
-        ("46", "47"),
-        refused="CAST(injdes AS TEXT): column injdes cannot be cast so",
-    ),
-    Real(
-        "injuries",
         "avg(durat) filter (where afchnge = 1 and highearn = 1) - avg(durat) filter (where afchnge = 0 and "
         "highearn = 1) - (avg(durat) filter (where afchnge = 1 and highearn = 0) - avg(durat) filter (where "
         "afchnge = 0 and highearn = 0)) > ?",
@@ -1030,24 +1058,12 @@ REFUSED = [
         refused="mixes aggregates",
         options={"bounds": {"durat": (0, 200)}},
     ),
-    Real("injuries", "count(*) filter (where age // 10 = 3) > ?", ("1770", "1771"), refused="is not understood here"),
-    Real(
-        "happiness",
-        "count(*) filter (where replace(region, ' ', '') like 'e%central') > ?",
-        ("3997", "3998"),
-        refused="is not understood here",
-    ),
-    Real("flights", "count(*) filter (where weekofyear(day) = 1) > ?", ("404", "405"), refused="is not understood here"),
     Real(
         "flights",
         "count(*) filter (where date_trunc('day', leaves) = day) > ?",
         ("19809", "19810"),
         refused="different kinds of values",
     ),
-    Real(
-        "flights", "count(*) filter (where strftime(day, '%m') = '02') > ?", ("1467", "1468"), refused="is not understood here"
-    ),
-    Real("flights", "count(*) filter (where dep_time // 100 >= 22) > ?", ("488", "489"), refused="is not understood here"),
     Real(
         "flights",
         "stddev(arr_delay) filter (where origin = 'EWR') > ? * stddev(arr_delay) filter (where origin = 'JFK')",
@@ -1069,18 +1085,6 @@ REFUSED = [
         truth="quantile_disc(dep_delay, 0.5) filter (where origin = 'EWR') > quantile_disc(dep_delay, 0.5) filter "
         "(where origin = 'LGA') + ?",
         refused="mixes aggregates",
-    ),
-    Real(
-        "nests",
-        'count(*) filter (where "Date Egg" + interval 35 day > make_date(2009, 12, 20)) > ?',
-        ("93", "94"),
-        refused="is not understood here",
-    ),
-    Real(
-        "nests",
-        "count(*) filter (where split_part(\"Species\", ' ', 1) = 'Adelie') > ?",
-        ("151", "152"),
-        refused="is not understood here",
     ),
     Real(
         "nests",
@@ -1110,7 +1114,6 @@ REFUSED = [
         refused="mixes aggregates",
         options={"bounds": {"temp_max": (-30, 50), "temp_min": (-30, 50)}},
     ),
-    Real("weather", "count(*) filter (where last_day(date) = date) > ?", ("47", "48"), refused="is not understood here"),
     Real(
         "flights",
         "count(*) filter (where abs(dep_delay) % 60 = 1) > ?",
@@ -1124,37 +1127,7 @@ REFUSED = [
         refused="SUBSTRING(tailnum, -2): places are whole numbers from 1 on",
     ),
     Real(
-        "flights",
-        "count(*) filter (where day + 10 > date '2013-12-31') > ?",
-        ("511", "512"),
-        refused="day + 10 computes with column day, which is no number",
-    ),
-    Real("flights", "count(*) filter (where monthname(day) = 'July') > ?", ("1730", "1731"), refused="is not understood here"),
-    Real("flights", "count(*) filter (where dayname(day) = 'Sunday') > ?", ("2729", "2730"), refused="is not understood here"),
-    Real(
         "flights", "count(*) filter (where dest similar to '(LAX|SFO)') > ?", ("1710", "1711"), refused="is not understood here"
-    ),
-    Real(
-        "flights",
-        "count(*) filter (where (dep_delay > 15) = (arr_delay > 15)) > ?",
-        ("17195", "17196"),
-        refused="is not understood here",
-    ),
-    Real("flights", "count(*) filter (where (dep_delay > 15) is true) > ?", ("4206", "4207"), refused="is not understood here"),
-    Real(
-        "flights",
-        "count(*) filter (where (dep_delay > 15) is not true) > ?",
-        ("15602", "15603"),
-        refused="is not understood here",
-    ),
-    Real(
-        "flights", "count(*) filter (where trunc(dep_delay / 10) = 0) > ?", ("13512", "13513"), refused="is not understood here"
-    ),
-    Real(
-        "flights",
-        "count(*) filter (where dep_delay::varchar = '5') > ?",
-        ("264", "265"),
-        refused="CAST(dep_delay AS TEXT): column dep_delay cannot be cast so",
     ),
 ]
 """What is refused before anything is read, and the sentence that says why."""

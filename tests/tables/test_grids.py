@@ -20,7 +20,8 @@ from refusals import HOSTILE
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
-from duotone.tables.engines.expressions import quotient, steps
+from duotone.tables.engines.expressions import steps
+from duotone.tables.engines.whole_numbers import quotient
 from duotone.tables.sql.condition import Kind, Operand
 from duotone.tables.sql.scoring import Bounds, Grid
 

@@ -14,6 +14,7 @@ from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.declared import Declared, column_bounds, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
@@ -84,6 +85,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         asked = read_question(question, source.columns, unit, source.name if source.named else None)
         if asked.people is not None:
             source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
+        source = with_keys(source, asked.keys) if asked.keys else source
         declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
         groups = options.get("groups")
         if isinstance(groups, Path):

@@ -21,10 +21,11 @@ from duotone.tables.ask import prepare
 from duotone.tables.declared import Declared, column_bounds
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
-from duotone.tables.engines.expressions import read, steps, wide
+from duotone.tables.engines.expressions import read, steps
 from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
+from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.read_question import read_value
 from duotone.tables.sql.scoring import Bounds, Grid

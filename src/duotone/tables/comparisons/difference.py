@@ -12,6 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.questions.difference import Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
 from duotone.tables.comparisons.shared import (
+    ONE_VALUE,
     Array,
     CompiledComparison,
     Results,
@@ -92,7 +93,7 @@ def _require_one_value_each(sides: Sequence[Mean], declared: Declared, reach: in
             f"{declared.neighbours}: raise epsilon or delta"
         )
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError("with a unit, a difference needs one value per person: per_unit avg, sum, min or max")
+        raise DuotoneError(f"with a unit, a difference {ONE_VALUE}")
     if declared.unit is not None and declared.per_unit in ("avg", "sum") and not all(map(_is_value, sides)):
         raise DuotoneError("with a unit, a share counts people by any of their rows (per_unit max) or by all (per_unit min)")
 

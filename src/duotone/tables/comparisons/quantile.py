@@ -7,7 +7,7 @@ import math
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
 from duotone.tables.comparisons.scores import score_levels
-from duotone.tables.comparisons.shared import CompiledComparison, independent, possible, require_short
+from duotone.tables.comparisons.shared import ONE_VALUE, CompiledComparison, independent, possible, require_short
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import ranked
 from duotone.tables.engines.results import Tally
@@ -21,9 +21,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError(
-            "with a unit, a median, quantile, min or max needs one value per person: per_unit avg, sum, min or max"
-        )
+        raise DuotoneError(f"with a unit, a median, quantile, min or max {ONE_VALUE}")
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
         _require_number(atom.value)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")

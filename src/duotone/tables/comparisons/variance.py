@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from duotone.errors import DuotoneError
 from duotone.questions.variance import Moments, variance_level
 from duotone.tables.comparisons.shared import (
+    ONE_VALUE,
     Array,
     CompiledComparison,
     Results,
@@ -37,7 +38,7 @@ def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) 
             "delta"
         )
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError("with a unit, a variance needs one value per person: per_unit avg, sum, min or max")
+        raise DuotoneError(f"with a unit, a variance {ONE_VALUE}")
     grid = grid_of(atom.value, declared.bounds, "variance")
     require_short({atom.value.column: grid}, declared.per_unit)
     if not max(abs(grid.low), abs(grid.high)) <= MOST_STEPS:

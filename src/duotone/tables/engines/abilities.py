@@ -16,11 +16,12 @@ from duotone.tables.sql.condition import Formula, Kind, Like, Operand
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""
-OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "round", "integer")
+OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "trunc", "round", "decimal", "integer")
 """What Java's library rounds otherwise than C's, and what rests on Spark's floor, a whole number of 64 bits."""
+TRIMMED = ("ltrim", "rtrim")
 LARGEST = 3000
 """Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
-what is nested grows by a factor with each step: beyond this, they take longer to read the expression than the rows."""
+what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
 TYPES: Mapping[Kind, str] = {
     "integer": "int64", "float": "float64", "decimal": "decimal(38, 10)", "text": "string", "boolean": "boolean",
     "date": "date", "time": "timestamp(6)", "untyped": "string", "other": "string",
@@ -71,6 +72,8 @@ def _require_function(source: Source, function: str) -> None:
         raise DuotoneError(f"values computed by {function} are tested on {TESTED} only: store the value as a column")
     if source.engine == "Spark" and function in OTHERWISE_ON_SPARK:
         raise DuotoneError(f"Spark rounds {function} in a way of its own: store the value as a column, or compare the inside")
+    if source.engine == "Spark" and function in TRIMMED:
+        raise DuotoneError(f"Spark takes off blanks alone by {function}: use trim there")
 
 
 def _require_reading(source: Source, operand: Operand) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import ibis
 
 from duotone.tables.engines.formulas import computed
+from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.scoring import Grid
 
@@ -19,8 +20,6 @@ OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operat
 INT64 = 2**63 - 1
 LONG = 16
 """From so many digits on a decimal need not be exact as a float."""
-EXACT = 2**51
-"""Below it, a quotient of whole numbers in floats is less than a half off."""
 
 
 def read(operand: Operand, table: Any) -> Any:
@@ -76,6 +75,8 @@ def holds(condition: Condition, table: Any) -> Any:
         case Like():
             return _like(read(condition.operand, table), condition)
     left, right = read(condition.operand, table), condition.value
+    if isinstance(right, Operand) and right.kind != condition.operand.kind:  # numbers, of which one is a whole one
+        return OPERATORS[condition.sign](left.cast("float64"), read(right, table).cast("float64"))
     if isinstance(right, Operand):
         return OPERATORS[condition.sign](left, read(right, table))
     return compared(left, condition.operand.kind, condition.sign, right)
@@ -121,30 +122,6 @@ def indicator(condition: Condition, table: Any) -> Any:
     if condition == Joined("and", ()):
         return wide(1)
     return ibis.cases((holds(condition, table), wide(1)), else_=wide(0))
-
-
-def wide(number: int) -> Any:
-    """A whole number of 64 bits: engines take a small one for 32 bits, and arithmetic with those could overflow."""
-    return ibis.literal(number).cast("int64")
-
-
-def quotient(dividend: Any, by: Any, most: int) -> Any:
-    """⌊dividend / by⌋ for by > 0, where it is at most `most`, which is at most 2^51, from zero.
-
-    Engines divide in floats, each in its own way; remainders they have exactly. So a multiple of `by` is divided and the
-    result put on the nearest whole number; where that may be a little off, what is then left is divided once more.
-    """
-    rest = dividend % by
-    multiple = dividend - rest
-    nearest = _nearest(multiple, by)
-    if not most < EXACT:
-        nearest = nearest.cast("decimal(38, 0)")
-        nearest = (nearest + _nearest(multiple - nearest * by, by)).cast("int64")
-    return nearest - ibis.cases((rest < 0, wide(1)), else_=wide(0))
-
-
-def _nearest(multiple: Any, by: Any) -> Any:
-    return (multiple.cast("float64") / by.cast("float64") + 0.5).floor().cast("int64")
 
 
 def clipped(column: Any, low: int, high: int) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -16,10 +17,13 @@ from typing import Any
 import ibis
 import ibis.expr.operations as ops
 
+from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
 from duotone.tables.sql.interval import Span, moved
 
 LEAST, MOST, MOST_ADDED = 1e-150, 1e150, 1e300
+LARGEST_WHOLE = 2.0**53
+"""Whole numbers beyond it are not exact as floats."""
 LONGEST_TEXT = 1_000_000
 """The characters of texts that are joined, at most."""
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
@@ -32,14 +36,16 @@ Value = Callable[[Any], Any]
 def computed(formula: Formula, kind: Kind, value: Value, holds: Value) -> Any:
     """A formula's value, of this kind, from those of its parts."""
     function, parts = formula.function, formula.parts
-    if function in ADDED:
-        return ADDED[function](*(_added(part, _as(part, "float", value)) for part in parts))
     if function in NUMBERS:
-        return NUMBERS[function](*(_as(part, "float", value) for part in parts))
-    if function == "round":
-        return _rounded(_as(parts[0], "float", value), int(parts[1]))  # type: ignore[arg-type]
+        guards, number = _guarded(formula, value)
+        return ibis.cases(*((~guard, ibis.null("float64")) for guard in guards), else_=number) if guards else number
+    if function == "whole":
+        number = _as(parts[0], "float", value)
+        return ibis.cases((number.between(-LARGEST_WHOLE, LARGEST_WHOLE), number)).cast("int64")
     if function == "modulo":
         return _modulo(*(_as(part, "integer", value) for part in parts))
+    if function == "whole quotient":
+        return _truncated_quotient(_as(parts[0], "integer", value), int(parts[1]))  # type: ignore[arg-type]
     if function == "case":
         middle = len(parts) // 2
         return _case([holds(part) for part in parts[:middle]], [_as(part, kind, value) for part in parts[middle:]])
@@ -70,33 +76,42 @@ def _whole_number(column: Any) -> bool:
     return isinstance(node, ops.Cast) and node.arg.dtype.is_integer()
 
 
+Guarded = tuple[Sequence[Any], Any]
+"""Conditions, of which each is asked where those before it hold, and a number that is computed where all do; elsewhere null."""
+
+
+def _guarded(formula: Formula, value: Value) -> Guarded:
+    """A number computed from numbers, of which those that are computed so themselves stand beside their own conditions: were
+    each a value for itself, or null, what is nested would grow by a factor with each step."""
+    guards: list[Any] = []
+    numbers: list[Any] = []
+    for part in formula.parts:
+        if isinstance(part, Operand) and part.made is not None and part.made.function in NUMBERS:
+            before, number = _guarded(part.made, value)
+            guards += [guard for guard in before if not any(guard.equals(other) for other in guards)]
+        else:
+            number = _as(part, "float", value)
+        numbers.append(number)
+    if formula.function in ADDED:
+        added = [column.between(-MOST_ADDED, MOST_ADDED) for part, column in zip(formula.parts, numbers, strict=True)
+                if not _can_be_added(part, column)]  # fmt: skip
+        return (*guards, *added), ADDED[formula.function](*numbers)
+    more, number = NUMBERS[formula.function](*numbers)
+    return (*guards, *more), number
+
+
 ADDED = {"add": operator.add, "subtract": operator.sub}
 BOUNDED = (*ADDED, "multiply", "divide", "sqrt", "exp", "ln", "log10", "sign", "modulo", "length")
 """Functions whose values are so far below the largest float that any number of them may be added."""
 
 
-def _added(part: Part | None, column: Any) -> Any:
-    """The number, if it may be added. What is known to be small stands here once, so that long sums do not grow with every
-    term."""
+def _can_be_added(part: Part | None, column: Any) -> bool:
     small = isinstance(part, Operand) and part.made is not None and part.made.function in BOUNDED
-    return column if small or _whole_number(column) else ibis.cases((column.between(-MOST_ADDED, MOST_ADDED), column))
+    return small or _whole_number(column)
 
 
-def _within(column: Any) -> Any:
-    """The number, if it may be multiplied."""
-    if _whole_number(column):
-        return column
-    return ibis.cases((column.abs().between(LEAST, MOST), column), (column == 0, ibis.literal(0.0)))
-
-
-def _divided(a: Any, b: Any) -> Any:
-    safe = ibis.cases((b.abs().between(LEAST, MOST), b), else_=ibis.literal(1.0))
-    return ibis.cases((b.abs().between(LEAST, MOST), _within(a) / safe))
-
-
-def _where(condition: Any, function: Callable[[Any], Any], column: Any, instead: float) -> Any:
-    """A function's value where it has one; elsewhere it sees a number for which it has one."""
-    return ibis.cases((condition, function(ibis.cases((condition, column), else_=ibis.literal(instead)))))
+def _can_be_multiplied(*columns: Any) -> list[Any]:
+    return [column.abs().between(LEAST, MOST) | (column == 0) for column in columns if not _whole_number(column)]
 
 
 @ibis.udf.scalar.builtin(name="floor", signature=(("float64",), "float64"))
@@ -104,30 +119,49 @@ def _floor(number):  # type: ignore[no-untyped-def]
     """As a float; on Spark, whose own has 64 bits, what rests on it is refused (`abilities`)."""
 
 
-NUMBERS: dict[str, Callable[..., Any]] = {
-    "multiply": lambda a, b: _within(a) * _within(b),
-    "divide": _divided,
-    "abs": lambda x: x.abs(),
-    "floor": _floor,
-    "ceil": lambda x: -_floor(-x) + 0.0,
-    "sign": lambda x: ibis.cases((x > 0, 1.0), (x < 0, -1.0), (x == 0, 0.0)),
-    "sqrt": lambda x: _where(x >= 0, lambda y: y.sqrt(), x, 0.0),
-    "exp": lambda x: _where(x.between(-300.0, 300.0), lambda y: y.exp(), x, 0.0),
-    "ln": lambda x: _where(x > 0, lambda y: y.ln(), x, 1.0),
-    "log10": lambda x: _where(x > 0, lambda y: y.log10(), x, 1.0),
-    "integer": lambda x: _even(x),
-}
-"""Functions of numbers."""
+BELOW_HALF = math.nextafter(0.5, 0.0)
+"""What is added to a number that is not negative before it is rounded down, so that halves go up and nothing below them does:
+with a half itself, the float below a half would go up too."""
 
 
-def _rounded(column: Any, decimals: int) -> Any:
+def _rounded(column: Any, decimals: Any) -> Guarded:
     """Halves away from zero."""
-    scale = float(10 ** abs(decimals))
-    size = _within(column.abs()) if decimals else column.abs()
-    scaled = size * scale if decimals > 0 else size / scale
-    nearest = _raised(scaled, scaled - _floor(scaled) >= 0.5)
-    nearest = nearest / scale if decimals > 0 else nearest * scale
-    return nearest * ibis.cases((column < 0, -1.0), else_=ibis.literal(1.0))
+    places = int(decimals.op().value)
+    scale = float(10 ** abs(places))
+    size = column.abs()
+    scaled = size * scale if places > 0 else size / scale
+    nearest = _floor(scaled + BELOW_HALF)
+    nearest = nearest / scale if places > 0 else nearest * scale
+    signed = nearest * ibis.cases((column < 0, -1.0), else_=ibis.literal(1.0))
+    return (_can_be_multiplied(column) if places else ()), signed
+
+
+def _decimal(column: Any, digits: Any, decimals: Any) -> Guarded:
+    """A number with so many digits, of which so many are decimals; null where it has more before the point."""
+    guards, number = _rounded(column, decimals)
+    most = 10.0 ** (int(digits.op().value) - int(decimals.op().value))
+    return guards, ibis.cases((number.abs() < most, number))
+
+
+NUMBERS: dict[str, Callable[..., Guarded]] = {
+    **{name: lambda a, b, rule=rule: ((), rule(a, b)) for name, rule in ADDED.items()},
+    "multiply": lambda a, b: (_can_be_multiplied(a, b), a * b),
+    "divide": lambda a, b: ([*_can_be_multiplied(a), b.abs().between(LEAST, MOST)], a / b),
+    "abs": lambda x: ((), x.abs()),
+    "floor": lambda x: ((), _floor(x)),
+    "ceil": lambda x: ((), -_floor(-x) + 0.0),
+    "trunc": lambda x: ((), ibis.cases((x < 0, -_floor(-x)), else_=_floor(x))),
+    "round": _rounded,
+    "decimal": _decimal,
+    "sign": lambda x: ((), ibis.cases((x > 0, 1.0), (x < 0, -1.0), (x == 0, 0.0))),
+    "sqrt": lambda x: ([x >= 0], x.sqrt()),
+    "exp": lambda x: ([x.between(-300.0, 300.0)], x.exp()),
+    "ln": lambda x: ([x > 0], x.ln()),
+    "log10": lambda x: ([x > 0], x.log10()),
+    "integer": lambda x: ((), _even(x)),
+}
+"""Functions of numbers, which are null where a number is: where they have a value, each asked where those before it hold, and
+the value."""
 
 
 def _even(column: Any) -> Any:
@@ -147,6 +181,12 @@ def _modulo(a: Any, b: Any) -> Any:
     """The remainder has the sign of what is divided; by -1 it is 0, also of the least number there is."""
     apart = ibis.cases(((b != 0) & (b != -1), b), else_=ibis.literal(1, type="int64"))
     return ibis.cases((b == -1, a * 0), (b != 0, a % apart))
+
+
+def _truncated_quotient(a: Any, by: int) -> Any:
+    """Towards zero."""
+    below = ibis.cases((a % by < 0, wide(1)), else_=wide(0))
+    return quotient(a, wide(by), 2**63 // by) + below
 
 
 def _nullif(first: Any, second: Any) -> Any:
@@ -174,6 +214,21 @@ def _joined(*texts: Any) -> Any:
     return ibis.cases((size <= LONGEST_TEXT, functools.reduce(operator.add, texts)))
 
 
+def _separated(separator: Any, texts: Sequence[Any]) -> Any:
+    """Texts with a separator between them, those that are null left out."""
+    after = [ibis.coalesce(separator + text, "") for text in texts]
+    return _joined(*after).substr(len(separator.op().value))
+
+
+def _replaced(column: Any, old: Any, new: Any) -> Any:
+    grows = max(1, len(new.op().value))
+    return ibis.cases((column.length() <= LONGEST_TEXT // grows, column.replace(old, new)))
+
+
+@ibis.udf.scalar.builtin(name="split_part", signature=(("string", "string", "int32"), "string"))
+def _split_part(text, separator, n): ...  # type: ignore[no-untyped-def]
+
+
 TEXTS: dict[str, Callable[..., Any]] = {
     "lower": lambda x: x.lower(),
     "upper": lambda x: x.upper(),
@@ -181,6 +236,16 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "length": lambda x: x.length().cast("int64"),
     "substring": lambda x, start, length=None: x.substr(int(start) - 1, *(() if length is None else (int(length),))),
     "right": lambda x, n: x.right(int(n)),
+    "ltrim": lambda x: x.lstrip(),
+    "rtrim": lambda x: x.rstrip(),
+    "replace": lambda x, old, new: _replaced(x, old, new),
+    "split": lambda x, separator, n: _split_part(x, separator, int(n)),
+    "place": lambda x, part: x.find(part).cast("int64") + 1,
+    "digits": lambda n: n.cast("int64").cast("string"),
+    "padded": lambda n, width: (n.cast("int64") + 10 ** int(width)).cast("string").right(int(width)),
+    "word": lambda words, n: _split_part(words, ",", n.cast("int32")),
+    "pieces": lambda *texts: functools.reduce(operator.add, texts),
+    "separated": lambda separator, *texts: _separated(separator, texts),
     "join": _joined,
     "concat": lambda *texts: _joined(*(text.fill_null("") for text in texts)),
 }
@@ -202,6 +267,9 @@ def _of_time(function: str, parts: Sequence[Any]) -> Any:
             return ((column.day_of_week.index().cast("int64") + 1) % 7).cast("int64")
         case "isodow":
             return column.day_of_week.index().cast("int64") + 1
+        case "last day":
+            after = column.cast("timestamp(6)").truncate("M") + ibis.interval(1, unit="M")
+            return (after - ibis.interval(1, unit="D")).cast("date")
         case "date" | "time":
             return column.cast("date" if function == "date" else "timestamp(6)")
         case "hour" | "minute" | "second":

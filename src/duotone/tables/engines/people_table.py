@@ -10,9 +10,10 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.expressions import holds, read, wide
+from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
+from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition, Operand
 from duotone.tables.sql.read_people import PRESENT, PeopleTable, PersonAggregate
 
@@ -29,6 +30,9 @@ def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Sourc
     needed = {f"{i}{name}": e for i, a in enumerate(people.aggregates) for name, e in _of_row(a, rows).items()}
     present = holds(people.where, rows) if people.where != ALWAYS else ibis.literal(True)
     of_rows = rows.select(rows[people.unit].name("unit"), present.name("here"), *(e.name(n) for n, e in needed.items()))
+    of_rows = of_rows.mutate(
+        **{f"{i}end": _end(a, of_rows, str(i)) for i, a in enumerate(people.aggregates) if a.by is not None}
+    )
     merged = [e.name(f"{i}{name}") for i, a in enumerate(people.aggregates) for name, e in _merged(a, of_rows, str(i)).items()]
     grouped = of_rows.group_by("unit").agg(of_rows.count(where=of_rows.here).name(PRESENT), *merged)
     aggregates = [_value(a, grouped, str(i)).name(str(i)) for i, a in enumerate(people.aggregates)]
@@ -50,6 +54,10 @@ def _of_row(aggregate: PersonAggregate, rows: Any) -> dict[str, Any]:
     if aggregate.value is None:
         return {"v": ibis.cases((there, wide(1)))}
     value = read(aggregate.value, rows)
+    if aggregate.by is not None:
+        by = read(aggregate.by, rows)
+        there = there & value.notnull() & by.notnull()
+        return {"v": ibis.cases((there, value)), "by": ibis.cases((there, by))}
     if aggregate.function in ("sum", "avg"):
         value = _steps(value.cast("float64"))
     return {"v": ibis.cases((there, value))}
@@ -60,6 +68,12 @@ def _steps(value: Any) -> Any:
     scaled = ibis.cases((value.between(-LARGEST, LARGEST), value), (value > 0, LARGEST), (value < 0, -LARGEST)) * float(STEPS)
     down = scaled.floor().cast("int64")
     return down + ibis.cases((scaled - down >= 0.5, wide(1)), else_=wide(0))
+
+
+def _end(aggregate: PersonAggregate, rows: Any, place: str) -> Any:
+    """The first or the last in a person's order."""
+    by = rows[f"{place}by"]
+    return (by.min() if aggregate.function == "first" else by.max()).over(ibis.window(group_by="unit"))
 
 
 def _merged(aggregate: PersonAggregate, rows: Any, place: str) -> dict[str, Any]:
@@ -73,6 +87,8 @@ def _merged(aggregate: PersonAggregate, rows: Any, place: str) -> dict[str, Any]
             return {"v": values.min()}
         case "max":
             return {"v": values.max()}
+        case "first" | "last":  # of several rows the largest value, so that the order of rows does not matter
+            return {"v": ibis.cases((rows[f"{place}by"] == rows[f"{place}end"], values)).max()}
     return {"v": values.cast("decimal(38, 0)").sum(), "n": values.count()}
 
 
@@ -80,7 +96,7 @@ def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
     value = people[f"{place}v"]
     if aggregate.function in ("count", "distinct"):
         return value.cast("int64")
-    if aggregate.function in ("min", "max"):
+    if aggregate.function in ("min", "max", "first", "last"):
         return value
     total = value.cast("float64") / float(STEPS)
     if aggregate.function == "sum":

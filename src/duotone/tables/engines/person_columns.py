@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import ibis
 
-from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, quotient, read, steps, wide
+from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, read, steps
+from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.scoring import Grid, Score

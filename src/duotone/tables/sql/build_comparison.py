@@ -241,6 +241,10 @@ def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, tex
     used = [aggregate for part in weights for aggregate in aggregates(part)]
     kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
     if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
+        if all(a.kind in ("min", "max") for a in used):
+            raise DuotoneError(
+                f"{text} mixes aggregates: ask about each end by itself, as in max(x) > 100 and min(x) < 10, or for stddev(x)"
+            )
         raise DuotoneError(
             f"{text} mixes aggregates: compare counts and sums with each other, one average with another or with a number, or "
             "any arithmetic of counts and shares"

@@ -142,8 +142,8 @@ Tree = Atom | BoolOp | Negation | Settled
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question that can be answered: its comparisons, the columns it is grouped by, which rows take part at all, and its
-    normal form, in which two ways to write it look the same."""
+    """A question that can be answered: its comparisons, the columns or computed values that it is grouped by, which rows take
+    part at all, and its normal form, in which two ways to write it look the same."""
 
     tree: Tree
     by: tuple[str, ...]
@@ -151,6 +151,8 @@ class ParsedQuestion:
     normal: str
     people: PeopleTable | None = None
     """The table that it is about, where an inner select makes one row of each person first."""
+    keys: tuple[Operand, ...] = ()
+    """Those of `by` that are computed from a row, each called as the question writes it."""
     equalities: tuple[str, ...] = field(default=(), compare=False)
     """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
     notes: tuple[str, ...] = field(default=(), compare=False)

@@ -6,6 +6,7 @@ Numbers are computed as floats; what would overflow, divide by zero or have no v
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import Formula, Kind, Operand, Part, Value
+from duotone.tables.sql.condition import Compare, Formula, Kind, Operand, Part, Value
 from duotone.tables.sql.interval import Span, moved, span
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
@@ -22,12 +23,14 @@ LARGEST_ROUND = 15
 ARITHMETIC: dict[type[exp.Expression], str] = {exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide"}
 OF_A_NUMBER: dict[type[exp.Expression], str] = {
     exp.Abs: "abs", exp.Floor: "floor", exp.Ceil: "ceil", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "ln", exp.Sign: "sign",
+    exp.Trunc: "trunc",
 }  # fmt: skip
 OF_A_TEXT: dict[type[exp.Expression], tuple[str, Kind]] = {
     exp.Lower: ("lower", "text"), exp.Upper: ("upper", "text"), exp.Trim: ("trim", "text"), exp.Length: ("length", "integer"),
 }  # fmt: skip
 OF_A_TIME: dict[type[exp.Expression], str] = {
     exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Week: "week", exp.Day: "day", exp.DayOfMonth: "day",
+    exp.WeekOfYear: "week",
     exp.DayOfYear: "dayofyear", exp.DayOfWeek: "dayofweek", exp.DayOfWeekIso: "isodow", exp.Hour: "hour", exp.Minute: "minute",
     exp.Second: "second",
 }  # fmt: skip
@@ -55,6 +58,8 @@ def read_formula(node: exp.Expression, text: str, read: Read) -> Operand | None:
             return _made(text, "float", "subtract", Fraction(0), _number(read(node.this), text))
         case exp.Mod():
             return _made(text, "integer", "modulo", *_whole([read(node.this), read(node.expression)], text))
+        case exp.IntDiv():
+            return _whole_quotient(read(node.this), read(node.expression), text)
         case exp.Pow():
             return _power(read(node.this), read(node.expression), text)
         case exp.Log() if node.expression is None or read(node.this) == 10:  # in DuckDB's words log is to base 10
@@ -97,6 +102,12 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
     match target:
         case "integer" if value.kind == "integer":
             return value
+        case "text" if value.kind == "integer":
+            return _made(text, "text", "digits", value)
+        case "text" if value.kind == "boolean":
+            return choice(text, [Compare(value, "=", True), Compare(value, "=", False)], ["true", "false", None])
+        case "text" if value.kind == "date":
+            return _formatted(value, "%Y-%m-%d", text)
         case "integer" | "float" if value.kind in NUMERIC or value.kind == "text":
             number = value if value.kind in ("integer", "float", "decimal") else _tried(value, "float", text)
             return _made(text, "float", "integer", number) if target == "integer" else number
@@ -113,6 +124,13 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
     if value.kind != target:
         raise DuotoneError(f"{text}: {_described(value)} cannot be cast so")
     return value
+
+
+def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
+    """A number with so many digits, of which so many are decimals, rounded as a double is."""
+    if value.kind not in ("integer", "float"):
+        raise DuotoneError(f"{text}: {_described(value)} is rounded exactly there; write round(x, {decimals}), or leave it out")
+    return _made(text, "float", "decimal", value, Fraction(digits), Fraction(decimals))
 
 
 def _tried(value: Operand, kind: Kind, text: str) -> Operand:
@@ -163,19 +181,58 @@ def _arithmetic(node: exp.Expression, text: str, read: Read) -> Operand:
         if sooner is not None and isinstance(node, exp.Add):
             return shifted(read(node.expression), sooner, text)
     left, right = read(node.this), read(node.expression)
+    day, days = (right, left) if isinstance(left, Fraction) and isinstance(node, exp.Add) else (left, right)
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(day, Operand) and day.kind == "date" and isinstance(days, Fraction):
+        return shifted(day, whole_days(days if isinstance(node, exp.Add) else -days, text), text)
     if isinstance(node, exp.Sub) and _dated(left) and _dated(right) and "time" not in (_kind(left), _kind(right)):
         return _made(text, "integer", "days", right, left)
     return _made(text, "float", ARITHMETIC[type(node)], _number(left, text), _number(right, text))
 
 
 def _power(base: Part, exponent: Part, text: str) -> Operand:
-    if not (isinstance(exponent, Fraction) and exponent in (2, 3, Fraction(1, 2))):
-        raise DuotoneError(f"{text}: a power is to 2, 3 or 1/2")
+    if not (isinstance(exponent, Fraction) and exponent in (2, 3, 4, Fraction(1, 2))):
+        raise DuotoneError(f"{text}: a power is to 2, 3, 4 or 1/2")
     value = _number(base, text)
     if exponent == Fraction(1, 2):
         return _made(text, "float", "sqrt", value)
     square = _made(text, "float", "multiply", value, value)
-    return square if exponent == 2 else _made(text, "float", "multiply", square, value)
+    return square if exponent == 2 else _made(text, "float", "multiply", square, value if exponent == 3 else square)
+
+
+def _whole_quotient(part: Part, by: Part, text: str) -> Operand:
+    """Towards zero, of whole numbers; of other numbers // does not round, and / says that better."""
+    if not (isinstance(by, Fraction) and by.denominator == 1 and 1 <= by < 2**31):
+        raise DuotoneError(f"{text}: // divides by a whole number from 1 on that is written out")
+    if isinstance(part, Operand) and part.kind == "integer":
+        return part if by == 1 else _made(text, "integer", "whole quotient", part, by)
+    if not _is_whole(part, WHOLE):
+        raise DuotoneError(f"{text} needs whole numbers, and {_described(part)} is none: write x / y, or floor(x / y)")
+    return _made(text, "float", "trunc", _made(text, "float", "divide", part, by))
+
+
+WHOLE = ("add", "subtract", "multiply")
+"""Functions whose values are whole numbers where those that they are of are."""
+ROUNDED = ("floor", "ceil", "trunc", "integer")
+"""Functions whose values are whole numbers always."""
+
+
+def _is_whole(part: Part | None, functions: Sequence[str]) -> bool:
+    """Whether a number is a whole one: a column of them, or computed from such by these functions."""
+    if isinstance(part, Fraction):
+        return part.denominator == 1
+    if not isinstance(part, Operand) or part.kind == "integer" or part.made is None:
+        return isinstance(part, Operand) and part.kind == "integer"
+    made = part.made
+    if made.function == "round":
+        return made.function in functions and isinstance(made.parts[1], Fraction) and made.parts[1] <= 0
+    return made.function in functions and (made.function in ROUNDED or all(_is_whole(inner, functions) for inner in made.parts))
+
+
+def as_whole(value: Operand) -> Operand:
+    """A number that is known to be a whole one as such; any other as it is."""
+    if value.kind == "float" and _is_whole(value, (*WHOLE, *ROUNDED, "round")):
+        return _made(value.column, "integer", "whole", value)
+    return value
 
 
 def _rounded(node: exp.Round, text: str, read: Read) -> Operand:
@@ -231,8 +288,9 @@ def _kind(part: Part) -> Kind:
 
 def _of_text(node: exp.Expression, text: str, read: Read) -> Operand | None:
     kind = type(node)
-    if kind in OF_A_TEXT and not (kind is exp.Trim and (node.expression is not None or node.args.get("position"))):
+    if kind in OF_A_TEXT and not (kind is exp.Trim and node.expression is not None):
         function, result = OF_A_TEXT[kind]
+        function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")), function)
         return _made(text, result, function, _text(read(node.this), text))
     match node:
         case exp.Substring():
@@ -246,10 +304,47 @@ def _of_text(node: exp.Expression, text: str, read: Read) -> Operand | None:
         case exp.Right():
             return _made(text, "text", "right", _text(read(node.this), text), _place(read(node.expression), 0, text))
         case exp.DPipe():
-            return _made(text, "text", "join", *(_text(read(part), text) for part in (node.this, node.expression)))
+            return _made(text, "text", "join", *(_as_text(read(part), text) for part in (node.this, node.expression)))
+        case exp.ConcatWs():
+            separator, *texts = (_as_text(read(part), text) for part in node.expressions)
+            if not (isinstance(separator, str) and texts):
+                raise DuotoneError(f"{text}: what stands between the texts is written out")
+            return _made(text, "text", "separated", separator, *texts)
         case exp.Concat():
-            return _made(text, "text", "concat", *(_text(read(part), text) for part in node.expressions))
+            return _made(text, "text", "concat", *(_as_text(read(part), text) for part in node.expressions))
+        case exp.Replace() if node.args.get("replacement") is not None:
+            old, new = (_written(read(part), text) for part in (node.expression, node.args["replacement"]))
+            return _made(text, "text", "replace", _text(read(node.this), text), _some(old, text), new)
+        case exp.SplitPart():
+            separator = _some(_written(read(node.args["delimiter"]), text), text)
+            return _made(
+                text, "text", "split", _text(read(node.this), text), separator, _place(read(node.args["part_index"]), 1, text)
+            )
+        case exp.StrPosition():
+            part = _some(_written(read(node.args["substr"]), text), text)
+            return _made(text, "integer", "place", _text(read(node.this), text), part)
     return None
+
+
+def _written(part: Part, text: str) -> str:
+    if not isinstance(part, str):
+        raise DuotoneError(f"{text}: the text that is looked for is written out")
+    return part
+
+
+def _some(part: str, text: str) -> str:
+    if not part:
+        raise DuotoneError(f"{text}: the text that is looked for is empty")
+    return part
+
+
+def _as_text(part: Part, text: str) -> Part:
+    """A text, or a whole number as one."""
+    if isinstance(part, Fraction) and part.denominator == 1:
+        return str(part)
+    if isinstance(part, Operand) and part.kind == "integer":
+        return _made(text, "text", "digits", part)
+    return _text(part, text)
 
 
 def _text(part: Part, text: str) -> Part:
@@ -273,6 +368,14 @@ def _of_time(node: exp.Expression, text: str, read: Read) -> Operand | None:
         case exp.Anonymous() if node.name.lower() in ("date_part", "datepart") and len(node.expressions) == 2:
             field, value = node.expressions
             return _part_of_time(field.name.lower(), read(value), text)
+        case exp.TimeToStr():
+            return _formatted(_time(read(node.this), text), _written(read(node.args["format"]), text), text)
+        case exp.Dayname() | exp.Monthname():
+            return _formatted(_time(read(node.this), text), "%A" if isinstance(node, exp.Dayname) else "%B", text)
+        case exp.LastDay() if node.args.get("unit") is None:
+            return _made(text, "date", "last day", _time(read(node.this), text))
+        case exp.Date() if node.expression is None and not node.expressions:
+            return cast(_operand(read(node.this), text), "date", text)
         case exp.TimestampTrunc() | exp.DateTrunc():
             return _truncated(node.args["unit"].name.lower(), _time(read(node.this), text), text)
         case exp.DateDiff() if node.args.get("unit") is not None:
@@ -288,6 +391,40 @@ def _of_time(node: exp.Expression, text: str, read: Read) -> Operand | None:
     return None
 
 
+DAY_NAMES = "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday"
+MONTH_NAMES = "January,February,March,April,May,June,July,August,September,October,November,December"
+PADDED = {"Y": ("year", 4), "m": ("month", 2), "d": ("day", 2), "H": ("hour", 2), "M": ("minute", 2), "S": ("second", 2),
+          "j": ("dayofyear", 3)}  # fmt: skip
+"""What a format writes with so many digits."""
+WORDS = {"A": ("isodow", DAY_NAMES), "B": ("month", MONTH_NAMES)}
+"""What it writes as a word."""
+
+
+def _formatted(value: Part, layout: str, text: str) -> Operand:
+    """A date or time as text, by the letters that a format has after %."""
+    pieces: list[Part] = []
+    for letter, plain in re.findall(r"%(.|$)|([^%]+)", layout, re.DOTALL):
+        if letter in PADDED:
+            field, width = PADDED[letter]
+            pieces.append(_made(text, "text", "padded", _part_of_time(field, value, text), Fraction(width)))
+        elif letter in WORDS:
+            field, words = WORDS[letter]
+            pieces.append(_made(text, "text", "word", words, _part_of_time(field, value, text)))
+        elif plain or letter == "%":
+            pieces.append(plain or letter)
+        else:
+            raise DuotoneError(f"{text}: a format has %{', %'.join((*PADDED, *WORDS, '%'))} and no other %{letter}")
+    if not any(isinstance(piece, Operand) for piece in pieces):
+        raise DuotoneError(f"{text} is the same on every row: name a part of the time, as in %Y-%m")
+    return _made(text, "text", "pieces", *pieces)
+
+
+def _operand(part: Part, text: str) -> Operand:
+    if not isinstance(part, Operand):
+        raise DuotoneError(f"{text} is the same on every row: name a column")
+    return part
+
+
 def _part_of_time(field: str, value: Part, text: str) -> Operand:
     field = FIELDS.get(field, field)
     if field not in OF_A_TIME.values():
@@ -301,6 +438,13 @@ def _truncated(unit: str, value: Part, text: str) -> Operand:
     if _kind(value) == "date" and unit in ("hour", "minute", "second"):
         raise DuotoneError(f"{text}: a date has no {unit}")
     return _made(text, _kind(value), "truncate", value, unit)
+
+
+def whole_days(days: Fraction, text: str) -> Span:
+    """What a number says that is added to a date."""
+    if not (days.denominator == 1 and abs(days) < 10**7):
+        raise DuotoneError(f"{text}: a date moves by whole days")
+    return Span(days=int(days))
 
 
 def shifted(value: Part, by: Span, text: str) -> Operand:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -24,6 +24,7 @@ from duotone.tables.sql.condition import (
     IsNull,
     Joined,
     Kind,
+    Known,
     Like,
     Not,
     OneOf,
@@ -31,8 +32,9 @@ from duotone.tables.sql.condition import (
     Part,
     Pattern,
     Value,
+    holds,
 )
-from duotone.tables.sql.formula import CASTS, cast, choice, folded, read_formula
+from duotone.tables.sql.formula import CASTS, cast, choice, decimal, folded, read_formula, whole_days
 from duotone.tables.sql.interval import span
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
@@ -54,8 +56,16 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
             return Joined(rule, tuple(read_condition(part, columns) for part in joined_parts(node)))
         case exp.Not():
             return Not(read_condition(node.this, columns))
+        case exp.Coalesce() if _falls_back(node, columns):
+            part, otherwise = read_condition(node.this, columns), bool(node.expressions[0].this)
+            return Joined("or", (part, Not(Known(part)))) if otherwise else Joined("and", (part, Known(part)))
         case exp.Boolean():
             return Joined("and" if node.this else "or", ())
+        case exp.Is() if is_condition(node, columns) and is_written_condition(node.this, columns):
+            part = read_condition(node.this, columns)
+            if isinstance(node.expression, exp.Null):
+                return Not(Known(part))
+            return Joined("and", (part if node.expression.this else Not(part), Known(part)))
         case exp.Is() if isinstance(node.expression, exp.Null):
             return IsNull(read_operand(node.this, columns))
         case exp.Is() if isinstance(node.expression, exp.Boolean):
@@ -69,6 +79,11 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
         case exp.NullSafeEQ() | exp.NullSafeNEQ():
             same = _same(node, columns)
             return same if isinstance(node, exp.NullSafeEQ) else Not(same)
+    if isinstance(node, exp.EQ | exp.NEQ) and any(is_written_condition(side, columns) for side in (node.this, node.expression)):
+        same = _agree(*(read_condition(side, columns) for side in (node.this, node.expression)))
+        return same if isinstance(node, exp.EQ) else Not(same)
+    if type(node) in SIGNS and None not in (constant(node.this), constant(node.expression)):
+        return _settled(node)
     if type(node) in SIGNS:
         return _compared(node.this, SIGNS[type(node)], node.expression, columns, node)
     if type(node) in OF_TEXT:
@@ -79,6 +94,34 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
     return Compare(operand, "=", True)
 
 
+def _agree(first: Condition, second: Condition) -> Condition:
+    """Both or neither; unknown where one is."""
+    for part, other in ((first, second), (second, first)):
+        if isinstance(part, Joined) and not part.parts:  # true or false
+            return other if part.rule == "and" else Not(other)
+    return Joined("or", (Joined("and", (first, second)), Joined("and", (Not(first), Not(second)))))
+
+
+def _settled(node: exp.Expression) -> Condition:
+    """Two constants, as in 1 = 1, which is true."""
+    left, right = constant(node.this), constant(node.expression)
+    if not (type(left) is type(right) and (isinstance(left, Fraction) or isinstance(node, exp.EQ | exp.NEQ))):
+        raise DuotoneError(f"{node.sql(dialect='duckdb')} compares two constants: name a column")
+    return Joined("and" if holds(left, SIGNS[type(node)], right) else "or", ())
+
+
+def _falls_back(node: exp.Coalesce, columns: Mapping[str, Kind]) -> bool:
+    """Whether it is a condition that is true, or false, where it would be unknown."""
+    one = len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Boolean)
+    return one and is_condition(node.this, columns)
+
+
+def is_written_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> bool:
+    """Whether an expression is a condition, and neither a column of Booleans nor a constant."""
+    inner: Any = node.unnest()
+    return not isinstance(inner, exp.Column | exp.Boolean) and is_condition(inner, columns)
+
+
 def is_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> bool:
     """Whether an expression is yes or no for each row, and not another value."""
     match node:
@@ -86,7 +129,13 @@ def is_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> bool:
             return is_condition(node.this, columns)
         case exp.Column():
             return columns[column_name(node, columns)] == "boolean"
-        case exp.Connector() | exp.Not() | exp.Boolean() | exp.Is() | exp.In() | exp.Between():
+        case exp.Coalesce():
+            return _falls_back(node, columns)
+        case exp.Is():
+            return isinstance(node.expression, exp.Null | exp.Boolean)
+        case exp.In():
+            return bool(node.expressions) and not node.args.get("query")
+        case exp.And() | exp.Or() | exp.Not() | exp.Boolean() | exp.Between():
             return True
     return type(node) in SIGNS or type(node) in OF_TEXT or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)
 
@@ -155,11 +204,12 @@ def _refusal(node: exp.Expression) -> str:
 
 
 def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
-    operand, text = read_operand(node.this, columns), node.sql(dialect="duckdb")
+    text = node.sql(dialect="duckdb")
+    if constant(node.this) is not None or None in map(constant, node.expressions):
+        return Joined("or", tuple(_compared(node.this, "=", part, columns, node) for part in node.expressions))
+    operand = read_operand(node.this, columns)
     constants = [constant(part) for part in node.expressions]
     tests = [compare(operand, "=", value, text) for value in constants if value is not None]
-    if len(tests) < len(constants):
-        raise DuotoneError(f"{text}: in is followed by constants")
     if len({test.operand for test in tests}) > 1:  # of a CSV file's column, each constant tells what it holds
         raise DuotoneError(f"{text}: the constants after in must all be of one kind")
     return OneOf(tests[0].operand, tuple(dict.fromkeys(test.constant for test in tests)))
@@ -187,6 +237,9 @@ def read_part(node: exp.Expression, columns: Mapping[str, Kind]) -> Part:
             return _chosen(node, columns)
         case exp.Cast() | exp.TryCast():
             return _cast(node, columns)
+    if is_condition(node, columns):
+        condition = read_condition(node, columns)
+        return choice(written(node, columns), [condition, Not(condition)], [True, False, None])
     made = read_formula(node, written(node, columns), lambda part: read_part(part, columns))
     if made is None:
         raise DuotoneError(_refusal(node))
@@ -237,7 +290,11 @@ def _cast(node: exp.Cast, columns: Mapping[str, Kind]) -> Part:
     if is_condition(node.this, columns) and target in ("integer", "float"):
         condition = read_condition(node.this, columns)
         return choice(text, [condition, Not(condition)], [Fraction(1), Fraction(0), None])
-    return cast(read_operand(node.this, columns), target, text)
+    operand = read_operand(node.this, columns)
+    if node.to.this.name == "DECIMAL":
+        digits, decimals, *_ = (*(int(part.name) for part in node.to.expressions), 0)
+        return decimal(operand, digits, decimals, text)
+    return cast(operand, target, text)
 
 
 def column_name(node: exp.Column, columns: Mapping[str, Kind]) -> str:
@@ -266,7 +323,9 @@ def _compared(
             raise DuotoneError(
                 f"{comparison.sql()}: columns of a CSV file are compared with constants only, which tell what they hold"
             )
-        if {operand.kind, second.kind} - {"integer"} and operand.kind != second.kind:
+        if {operand.kind, second.kind} == {"date", "time"}:
+            operand, second = (cast(side, "time", side.column) for side in (operand, second))
+        if operand.kind != second.kind and not {operand.kind, second.kind} <= set(NUMERIC):
             raise DuotoneError(f"{comparison.sql()}: {operand.column} and {second.column} hold different kinds of values")
         return Compare(operand, sign, second)
     return compare(operand, sign, fixed, comparison.sql(dialect="duckdb"))
@@ -323,6 +382,8 @@ def constant(node: exp.Expression) -> Value | None:
             return -inner if isinstance(inner, Fraction) and not isinstance(inner, bool) else None
         case exp.Div() | exp.Mul() | exp.Add() | exp.Sub():
             return _moved(node) if span(node.expression) is not None else _arithmetic(node)
+        case exp.DateFromParts():
+            return _made_date(node)
         case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
             if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME"):
                 return _instant(node.this.this, node.sql(dialect="duckdb"), zone=node.to.this.name == "TIMESTAMPTZ")
@@ -339,8 +400,20 @@ def _moved(node: exp.Expression) -> datetime.date | None:
     return folded(start, by if isinstance(node, exp.Add) else -by, text)
 
 
-def _arithmetic(node: exp.Binary) -> Fraction | None:
+def _made_date(node: exp.DateFromParts) -> datetime.date:
+    text, parts = node.sql(dialect="duckdb"), [constant(node.args[name]) for name in ("year", "month", "day")]
+    numbers = [int(part) for part in parts if type(part) is Fraction and part.denominator == 1]
+    try:
+        return datetime.date(*numbers)
+    except (TypeError, ValueError, OverflowError):
+        raise DuotoneError(f"{text}: make_date is of three whole numbers that are written out, and that are a date") from None
+
+
+def _arithmetic(node: exp.Binary) -> Fraction | datetime.date | None:
     left, right = constant(node.this), constant(node.expression)
+    if type(left) is datetime.date and type(right) is Fraction and isinstance(node, exp.Add | exp.Sub):
+        text = node.sql(dialect="duckdb")
+        return folded(left, whole_days(right if isinstance(node, exp.Add) else -right, text), text)
     if not (type(left) is Fraction and type(right) is Fraction):
         return None
     match node:

@@ -27,16 +27,18 @@ PRESENT = "present rows"
 
 @dataclass(frozen=True)
 class PersonAggregate:
-    """What is made of one person's rows: how many, how many different values, their sum, average, least or largest."""
+    """What is made of one person's rows: how many, how many different values, their sum, average, least or largest; or the
+    value of the row that is first or last in the order of `by`, and of several such rows the largest value."""
 
-    function: Literal["count", "distinct", "sum", "avg", "min", "max"]
+    function: Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last"]
     where: Condition
     value: Operand | None = None
+    by: Operand | None = None
 
     @property
     def kind(self) -> Kind:
         """What it holds."""
-        if self.value is not None and self.function in ("min", "max"):
+        if self.value is not None and self.function in ("min", "max", "first", "last"):
             return self.value.kind
         return "integer" if self.function in ("count", "distinct") else "float"
 
@@ -96,12 +98,13 @@ class _Reader:
     def column(self, node: exp.Expression) -> Operand | Condition:
         """One column: its aggregates are read first, and stand as columns in what is then computed."""
         text, copy = node.sql(dialect="duckdb"), exp.Paren(this=node.copy())
+        _as_numbers(copy)
         for inner in list(_aggregates(copy)):
             inner.replace(exp.column(self._place(inner), quoted=True))
         kinds = {str(i): aggregate.kind for i, aggregate in enumerate(self.aggregates)}
         for column in copy.find_all(exp.Column):
             if column.name not in kinds:
-                raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min or max of {column.name}")
+                raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min, max or arg_max of {column.name}")
         if is_condition(copy.this, kinds):
             return read_condition(copy.this, kinds)
         part = read_part(copy.this, kinds)
@@ -139,11 +142,20 @@ class _Reader:
             case exp.Sum() | exp.Avg():
                 return PersonAggregate("sum" if isinstance(inner, exp.Sum) else "avg", where, self.number(inner.this, text))
             case exp.Min() | exp.Max() if not inner.expressions:
-                value = read_operand(inner.this, self.columns)
-                if value.kind == "untyped":  # the least text is not the least number
-                    raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double or ::date")
-                return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, value)
-        raise DuotoneError(f"{text}: of a person's rows take count, count(distinct …), sum, avg, min or max")
+                return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, self.ordered(inner.this, text))
+            case exp.ArgMin() | exp.ArgMax() if not (inner.args.get("count") or inner.expressions):
+                value, by = (self.ordered(part, text) for part in (inner.this, inner.expression))
+                if value.kind == "boolean":
+                    raise DuotoneError(f"{text}: take a number, a text or a time of that row, as in ({value.column})::int")
+                return PersonAggregate("first" if isinstance(inner, exp.ArgMin) else "last", where, value, by)
+        raise DuotoneError(f"{text}: of a person's rows take {TAKEN}")
+
+    def ordered(self, node: exp.Expression, text: str) -> Operand:
+        """What is larger or smaller."""
+        value = read_operand(node, self.columns)
+        if value.kind == "untyped":  # the least text is not the least number
+            raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double or ::date")
+        return value
 
     def number(self, node: exp.Expression, text: str) -> Operand:
         """What is added up within a person."""
@@ -151,6 +163,20 @@ class _Reader:
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: {value.column} does not hold numbers")
         return Operand(value.column, "float", "try") if value.kind == "untyped" else value
+
+
+TAKEN = "count, count(distinct …), sum, avg, min or max, bool_or or bool_and, arg_min or arg_max"
+
+
+def _as_numbers(node: exp.Expression) -> None:
+    """Whether any of a person's rows is so, or all are: whether the largest, or the least, of ones and zeros is one."""
+    for part in list(node.find_all(exp.LogicalOr, exp.LogicalAnd)):
+        largest = exp.Max if isinstance(part, exp.LogicalOr) else exp.Min
+        number = largest(this=exp.cast(exp.Paren(this=part.this.copy()), "int"))
+        filtered = part.parent if isinstance(part.parent, exp.Filter) else None
+        part.replace(number)
+        whole: Any = filtered or number
+        whole.replace(exp.Paren(this=exp.EQ(this=whole.copy(), expression=exp.Literal.number(1))))
 
 
 def _aggregates(node: exp.Expression) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared, ranked
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, ParsedQuestion, Term, Tree
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.formula import as_whole
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import (
     MIRRORED,
@@ -26,6 +27,7 @@ from duotone.tables.sql.read_condition import (
     joined_parts,
     read_condition,
     read_operand,
+    written,
 )
 from duotone.tables.sql.read_people import PRESENT, read_people
 from duotone.tables.sql.syntax import parse
@@ -58,9 +60,9 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     if PRESENT in columns:  # a person without a row in the inner select's where is not there
         rows = both(HERE, rows)
-    by = _group_columns(select, columns)
-    notes = (*_without_order(select), *_without_having(select, by, columns))
-    answers = _answers(select, by, columns)
+    keys = _keys(select, columns)
+    notes = (*_without_order(select), *_without_having(select, keys, columns))
+    answers = _answers(select, keys, columns)
     if len(answers) != 1:
         raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
     reader = _Reader(columns, rows, unit)
@@ -68,13 +70,23 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
     for node in select.find_all(exp.Expression):
         node.comments = None
     normal = select.sql(dialect="duckdb", normalize=True)
-    return ParsedQuestion(tree, by, rows, normal, equalities=tuple(reader.equalities), notes=notes)
+    by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
+    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes)
 
 
-def _answers(select: exp.Select, by: tuple[str, ...], columns: Columns) -> list[exp.Expression]:
-    """What is selected besides the columns that the question is grouped by."""
-    selected = [e.unalias() for e in select.expressions]
-    return [e for e in selected if not (isinstance(e, exp.Column) and column_name(e, columns) in by)]
+Keys = tuple[Operand, ...]
+
+
+def _answers(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expression]:
+    """What is selected besides that which the question is grouped by."""
+    by = {key.column for key in keys}
+    selected = [e.unalias().unnest() for e in select.expressions]
+    return [e for e in selected if e.find(exp.AggFunc) is not None or _name(e, columns) not in by]
+
+
+def _name(node: exp.Expression, columns: Columns) -> str:
+    """What a column is called, or how a computed value is written."""
+    return column_name(node, columns) if isinstance(node, exp.Column) else written(node, columns)
 
 
 def _without_order(select: exp.Select) -> tuple[str, ...]:
@@ -85,14 +97,14 @@ def _without_order(select: exp.Select) -> tuple[str, ...]:
     return ("order by does not matter in a set of answers: it is left out",)
 
 
-def _without_having(select: exp.Select, by: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
+def _without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
     """`select k … group by k having E` as the question E by group, `select k, E … group by k`."""
     having = select.args.get("having")
     if having is None:
         return ()
-    if not by:
+    if not keys:
         raise DuotoneError("having is about groups: add group by, or put the yes/no expression after select")
-    if _answers(select, by, columns):
+    if _answers(select, keys, columns):
         raise DuotoneError("a question has one yes/no expression: put it after select or after having, not both")
     select.set("having", None)
     select.append("expressions", having.this)
@@ -136,26 +148,62 @@ def _computed(text: str, columns: Columns) -> Operand:
     return read_operand(select.expressions[0], columns)
 
 
-def _group_columns(select: exp.Select, columns: Columns) -> tuple[str, ...]:
+def _keys(select: exp.Select, columns: Columns) -> Keys:
+    """What a question is grouped by: columns, and values computed from a row."""
     group = select.args.get("group")
     if group is None:
         return ()
     if any(value for name, value in group.args.items() if name != "expressions"):
-        raise DuotoneError("group by takes columns, not rollup, cube or all")
+        raise DuotoneError("group by takes columns and values computed from them, not rollup, cube or all")
     for key in list(group.expressions):
+        if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
+            raise DuotoneError(f"group by {key.sql()}: group by columns and values computed from them")
         if isinstance(key, exp.Literal) and not key.is_string:
             key.replace(_selected(select, key.name))
-        elif not isinstance(key, exp.Column):
-            raise DuotoneError(f"group by {key.sql()}: group by columns themselves")
-    return tuple(dict.fromkeys(column_name(key, columns) for key in group.expressions))
+        elif isinstance(key, exp.Column) and not _is_column(key, columns):
+            key.replace(_named(select, key))
+    keys = (_key(key.unnest(), columns) for key in group.expressions)
+    return tuple({key.column: key for key in keys}.values())
+
+
+def _key(node: exp.Expression, columns: Columns) -> Operand:
+    """Values that are equal exactly when they look so."""
+    if isinstance(node, exp.Column):
+        name = column_name(node, columns)
+        return Operand(name, columns[name])
+    key = as_whole(replace(read_operand(node, columns), column=written(node, columns)))
+    if key.made is None:
+        raise DuotoneError(f"group by {key.column}: it may be another value than the column's own; group by the column itself")
+    if key.kind == "time":
+        raise DuotoneError(f"group by {key.column}: it is a time; make it a date, as in ({key.column})::date")
+    if key.kind not in ("integer", "text", "boolean", "date"):
+        raise DuotoneError(
+            f"group by {key.column}: group by text, whole numbers, Booleans or dates; of other numbers "
+            "make such, as in floor(x / 10)"
+        )
+    return key
+
+
+def _is_column(node: exp.Column, columns: Columns) -> bool:
+    return any(name == node.name or (name.lower() == node.name.lower() and not node.this.quoted) for name in columns)
+
+
+def _named(select: exp.Select, key: exp.Column) -> exp.Expression:
+    """What is selected under a name."""
+    named = [e.this for e in select.expressions if isinstance(e, exp.Alias) and e.alias.lower() == key.name.lower()]
+    if len(named) != 1:
+        return key  # which the table does not have either
+    selected: exp.Expression = named[0].copy()
+    return selected
 
 
 def _selected(select: exp.Select, place: str) -> exp.Expression:
-    """The column that is selected at a place, from 1 on."""
+    """What is selected at a place, from 1 on."""
     chosen = [e.unalias() for i, e in enumerate(select.expressions, 1) if str(i) == place]
-    if not chosen or not isinstance(chosen[0], exp.Column):
+    if not chosen or chosen[0].find(exp.AggFunc) is not None:
         raise DuotoneError(f"group by {place}: it must be the place of a column after select, from 1 on; or name the column")
-    return chosen[0].copy()
+    selected: exp.Expression = chosen[0].copy()
+    return selected
 
 
 class _Reader:
