@@ -99,6 +99,10 @@ NEWER = [
     "avg(x) filter (where b) > avg(x)", "sum(x) / sum(m) > 1/100", "avg(x + f) > 5", "avg(2 * m) filter (where b) < 500",
 ]  # fmt: skip
 """Variances, counts multiplied, differences with weights, of two columns and with everybody, and of computed values."""
+MEDIANS = [
+    "median(x) filter (where v = 'Y') > median(x) filter (where v = 'N')", "quantile(f, 0.9) >= quantile(x, 0.6) + 2",
+    "max(m) - min(m) > 900", "avg(x) > median(x)", "median(big) filter (where b) <= median(big) filter (where not b)",
+]  # fmt: skip
 DIFFERENT = ["count(distinct v) > 12", "count(distinct i) = 5"]
 IN_PERSON: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
     ("select avg(s) > 20 from (select u, sum(x) as s group by u)", {"s": (0, 60)}),
@@ -133,14 +137,14 @@ def everything(source: Source) -> dict[str, Any]:
         by_question[f"{neighbours}, people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
         for how in ("avg", "sum", "min", "max"):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
-            asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
+            asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else [MEDIANS[0]]
             by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
         more = {**BOUNDS, "x + f": (0, 20), "2 * m": (0, 2000)}
-        by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *DIFFERENT], bounds=more, neighbours=neighbours)
+        by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *MEDIANS, *DIFFERENT], bounds=more, neighbours=neighbours)
         for inner, bounds in IN_PERSON:
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
-    by_question["newer by group"] = levels(source, NEWER[:7], ("g",))
+    by_question["newer by group"] = levels(source, [*NEWER[:7], *MEDIANS], ("g",))
     by_question["conditions"] = levels(source, CONDITIONAL)
     by_question["groups"] = levels(
         source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2
