@@ -7,6 +7,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -52,6 +53,8 @@ def test_sides_that_share_people_have_a_safe_bound(quantiles: Any, limit: Any, n
     first, second = (lambda p: p[0]), (lambda p: p[1])
     question = Difference(first, second, ((0, 2), (0, 2)), limit[0], (1, 1), True, neighbours, 6, limit[1], quantiles)
     domain = [*itertools.product((None, 0, 2), repeat=2), (1, 1)]
+    if not EXHAUSTIVE:
+        domain = [person for person in domain if person not in ((None, None), (None, 0), (2, None), (0, 0))]
     found = verify(question, domain, people=3, reach=2)
     assert found.private, found.counterexample
 
@@ -100,6 +103,17 @@ def test_larger_groups_against_every_choice(quantiles: Any) -> None:
         question = Difference(*SIDES, ((0, 4), (0, 4)), draw.choice((-1, 0, 1)), reach=2, quantiles=quantiles)
         turns = slow_turns(people, question, 2)
         assert question.level(people) == (turns - 1 if question.truth(people) else -turns)
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_values_next_to_the_quantile_tell_every_level_within_reach(neighbours: Neighbours, shared: bool) -> None:
+    draw = random.Random(3)
+    for _ in range(300):
+        people = [(draw.choice((1, 2, 3)), draw.randrange(6)) for _ in range(draw.randrange(20))]
+        limit, strict = draw.choice(LIMITS)
+        far = Difference(*SIDES, ((0, 5), (0, 5)), limit, (1, 1), shared, neighbours, 40, strict, draw.choice(PAIRS))
+        assert replace(far, reach=3).level(people) == min(max(far.level(people), -4), 3)
 
 
 def test_quantiles_of_a_difference_are_between_0_and_1() -> None:

@@ -19,9 +19,7 @@ from duotone.questions.threshold import clipped
 class Lowered(Protocol):
     """A group whose average or quantile is to fall."""
 
-    @property
-    def people(self) -> int:
-        """Before anybody joins or leaves."""
+    people: int
 
     def after(self, leave: int, join: int) -> tuple[int, int]:
         """Sum and size, whose quotient it is."""

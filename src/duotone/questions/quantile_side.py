@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 
 def rank(q: Fraction, people: int) -> int:
@@ -58,17 +59,14 @@ class QuantileSide:
         return people + 1 - rank(self.q, people) if self.turned else rank(self.q, people)
 
 
-@dataclass(frozen=True)
 class LoweredQuantile:
     """A group whose quantile is to fall: the largest leave, and newcomers come in at the bottom."""
 
-    side: QuantileSide
-    newcomer: int
-
-    @property
-    def people(self) -> int:
-        """Before anybody joins or leaves."""
-        return self.side.people
+    def __init__(self, side: QuantileSide, newcomer: int) -> None:
+        self.people, self.newcomer = side.people, newcomer
+        self.rank = cache(side.rank)
+        self.at = side.rank(side.people)
+        self.downwards = [*side.upwards[:1], *side.downwards]
 
     def after(self, leave: int, join: int) -> tuple[int, int]:
         """The quantile as a sum of one value; of nobody, of none.
@@ -78,11 +76,8 @@ class LoweredQuantile:
         remaining = self.people - leave + join
         if not remaining:
             return 0, 0
-        at = self.side.rank(remaining) - join
-        if at <= 0:
-            return self.newcomer, 1
-        down = self.side.rank(self.people) - at
-        return (self.side.downwards[down - 1] if down else self.side.upwards[0]), 1
+        at = self.rank(remaining) - join
+        return (self.downwards[self.at - at] if at > 0 else self.newcomer), 1
 
     def best(self, changes: int) -> Fraction | None:
         """The least quantile of a group with somebody in it, after this many people have left or joined: it is least when all

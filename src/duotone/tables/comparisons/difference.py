@@ -100,8 +100,9 @@ def _require_one_value_each(sides: Sequence[Measure], declared: Declared, reach:
     """With a unit a person has one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
+        what = "averages" if all(isinstance(side, Mean) for side in sides) else "quantiles"
         raise DuotoneError(
-            f"with this budget an answer has {reach} levels, and a difference of averages may have at most {most} under "
+            f"with this budget an answer has {reach} levels, and a difference of {what} may have at most {most} under "
             f"{declared.neighbours}: raise epsilon or delta"
         )
     if declared.unit is not None and declared.per_unit is None:
