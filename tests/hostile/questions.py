@@ -168,11 +168,15 @@ def _bit(value: bool | None) -> Fraction | None:
     return None if value is None else Fraction(int(value))
 
 
-def _duel(values: Sequence[tuple[Fraction | None, bool | None]], sign: str, limit: Fraction) -> bool:
-    sides = [[v for v, side in values if side is way and v is not None] for way in (True, False)]
+def _duel(values: Sequence[tuple[Fraction | None, bool | None]], sign: str, limit: Fraction, q: Fraction | None = None) -> bool:
+    """Of averages, or of quantiles."""
+    sides = [sorted(v for v, side in values if side is way and v is not None) for way in (True, False)]
     if not all(sides):
         return False
-    first, second = (sum(side, Fraction(0)) / len(side) for side in sides)
+    if q is None:
+        first, second = (sum(side, Fraction(0)) / len(side) for side in sides)
+    else:
+        first, second = (side[math.ceil(q * len(side)) - 1] for side in sides)
     return bool(SIGNS[sign](first - second, limit))
 
 
@@ -201,11 +205,14 @@ class Bounds:
 
 
 def sums(name: str, bounds: Bounds, limits: Sequence[Fraction], means: Sequence[Fraction]) -> Iterator[Question]:
-    """Sums, averages and the difference of two averages."""
+    """Sums, averages and the difference of two averages, or of two quantiles."""
     options = {"bounds": {name: bounds.declared()}}
 
     def values(rows: Rows) -> list[Fraction]:
         return [v for r in rows if (v := bounds.on_grid(as_number(r.value))) is not None]
+
+    def sided(rows: Rows) -> list[tuple[Fraction | None, bool | None]]:
+        return [(bounds.on_grid(as_number(r.value)), r.side) for r in rows]
 
     def mean(rows: Rows, sign: str, limit: Fraction) -> bool:
         there = values(rows)
@@ -220,8 +227,11 @@ def sums(name: str, bounds: Bounds, limits: Sequence[Fraction], means: Sequence[
             yield Question(f"avg({name}) {sign} {number(limit)}", lambda rows, s=sign, t=limit: mean(rows, s, t), options)
     for sign, limit in ((">", Fraction(0)), (">=", Fraction(1, 4)), ("<", Fraction(-1)), ("<=", Fraction(2))):
         yield Question(f"avg({name}) filter (where side) - avg({name}) filter (where not side) {sign} {number(limit)}",
-                       lambda rows, s=sign, t=limit: _duel([(bounds.on_grid(as_number(r.value)), r.side) for r in rows], s, t),
-                       options)  # fmt: skip
+                       lambda rows, s=sign, t=limit: _duel(sided(rows), s, t), options)  # fmt: skip
+        for q in (Fraction(1, 2), Fraction(4, 5)):
+            of_side = f"quantile({name}, {number(q)}) filter (where"
+            yield Question(f"{of_side} side) - {of_side} not side) {sign} {number(limit)}",
+                           lambda rows, s=sign, t=limit, q=q: _duel(sided(rows), s, t, q), options)  # fmt: skip
 
 
 def ranks(name: str, constants: Sequence[Constant]) -> Iterator[Question]:

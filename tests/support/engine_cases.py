@@ -103,6 +103,10 @@ NEWER = [
     "avg(x) filter (where b) > avg(x)", "sum(x) / sum(m) > 1/100", "avg(x + f) > 5", "avg(2 * m) filter (where b) < 500",
 ]  # fmt: skip
 """Variances, counts multiplied, differences with weights, of two columns and with everybody, and of computed values."""
+MEDIANS = [
+    "median(x) filter (where v = 'Y') > median(x) filter (where v = 'N')", "quantile(f, 0.9) >= quantile(big, 0.6) + 2",
+    "avg(x) > max(m) - 990",
+]  # fmt: skip
 DIFFERENT = ["count(distinct v) > 12", "count(distinct i) = 5"]
 IN_PERSON: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
     ("select avg(s) > 20 from (select u, sum(x) as s group by u)", {"s": (0, 60)}),
@@ -155,7 +159,7 @@ def everything(source: Source) -> dict[str, Any]:
         for inner, bounds in thinned(IN_PERSON, 2, turn):
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
-    by_question["newer by group"] = levels(source, NEWER[:7], ("g",))
+    by_question["newer by group"] = levels(source, [*NEWER[:7], MEDIANS[0]], ("g",))
     for key in COMPUTED_KEYS:
         grouped = prepare(source, f"select {key}, count(*) > 3 group by {key}", P, unit="u", max_rows=2, max_groups=2)
         keys, persons, (each,) = levels_of_all([grouped])
@@ -171,6 +175,6 @@ def everything(source: Source) -> dict[str, Any]:
     grid = {"x": (0, 8), "big": (-(10**15), 10**15, 1000), "f": (-100, 100, 50), "i": (-(2**31), 2**31, 2**16)}
     coarse = ["avg(big) >= -1/3", "avg(f) > 1", "avg(i) > 100000"]
     by_question["coarse"] = levels(source, coarse, bounds=grid)
-    by_question["coarse, people"] = levels(source, coarse, bounds=grid, unit="u", per_unit="avg")
-    by_question["more"] = levels(source, [*VOTES, *DUELS, "avg(big) >= -1/3"])
+    by_question["coarse, people"] = levels(source, [*coarse, MEDIANS[0]], bounds=grid, unit="u", per_unit="avg")
+    by_question["more"] = levels(source, [*VOTES, *DUELS, *MEDIANS, "avg(big) >= -1/3"])
     return by_question

@@ -963,6 +963,74 @@ ANSWERED = [
         ("2068", "2069"),
         options={"groups": [(0,), (10,), (20,)]},
     ),
+    Real(
+        "flights",
+        "median(dep_delay) filter (where origin = 'EWR') > median(dep_delay) filter (where origin = 'LGA') + ?",
+        ("1.996", "2.004"),
+        truth="quantile_disc(dep_delay, 0.5) filter (where origin = 'EWR') > quantile_disc(dep_delay, 0.5) filter "
+        "(where origin = 'LGA') + ?",
+        options={"bounds": {"dep_delay": (-100, 2000)}},
+    ),
+    Real(
+        "flights",
+        "quantile(arr_delay, 0.75) - quantile(arr_delay, 0.25) > ?",
+        ("30.938", "31.062"),
+        truth="quantile_disc(arr_delay, 0.75) - quantile_disc(arr_delay, 0.25) > ?",
+        options={"bounds": {"arr_delay": (-200, 2000)}},
+    ),
+    Real(
+        "flights",
+        "select carrier, median(dep_delay) > median(arr_delay) + ? from flights group by carrier",
+        ("4.99", "5.01"),
+        truth="select carrier, quantile_disc(dep_delay, 0.5) > quantile_disc(arr_delay, 0.5) + ? from flights group by carrier",
+        options={
+            "bounds": {"dep_delay": (-100, 2000), "arr_delay": (-200, 2000)},
+            "groups": [("9E",), ("UA",), ("AA",), ("B6",), ("XX",)],
+        },
+    ),
+    Real(
+        "penguins",
+        "median(body_mass_g) filter (where sex = 'male') >= median(body_mass_g) filter (where sex = 'female') + ?",
+        ("648.7", "651.3"),
+        truth="quantile_disc(body_mass_g, 0.5) filter (where sex = 'male') >= quantile_disc(body_mass_g, 0.5) filter "
+        "(where sex = 'female') + ?",
+        options={"bounds": {"body_mass_g": (0, 10000)}},
+    ),
+    Real(
+        "penguins",
+        "max(flipper_length_mm) - min(flipper_length_mm) > ?",
+        ("58.882", "59.118"),
+        options={"bounds": {"flipper_length_mm": (0, 500)}},
+    ),
+    Real(
+        "injuries",
+        "max(durat) - min(durat) > ?",
+        ("181.39", "182.11"),
+        options={"bounds": {"durat": (0, 200)}},
+    ),
+    Real(
+        "injuries",
+        "avg(totmed) > ? * median(totmed)",
+        ("5.2074", "5.2282"),
+        truth="avg(totmed) > ? * quantile_disc(totmed, 0.5)",
+        options={"bounds": {"totmed": (0, 3000000, "0.01")}},
+    ),
+    Real(
+        "weather",
+        "quantile(temp_max, 0.9) filter (where weather = 'sun') < quantile(temp_max, 0.9) filter (where weather = 'rain') + ?",
+        ("9.481", "9.519"),
+        truth="quantile_disc(temp_max, 0.9) filter (where weather = 'sun') < quantile_disc(temp_max, 0.9) filter "
+        "(where weather = 'rain') + ?",
+        options={"bounds": {"temp_max": (-50, 50, "0.1")}},
+    ),
+    Real(
+        "wages",
+        'median(hours) filter (where "union" = 1) < median(hours) filter (where "union" = 0) + ?',
+        ("-64.128", "-63.872"),
+        truth="select quantile_disc(a, 0.5) < quantile_disc(b, 0.5) + ? from (select nr, floor(avg(hours) filter (where "
+        '"union" = 1)) as a, floor(avg(hours) filter (where "union" = 0)) as b from wages group by nr)',
+        options={"bounds": {"hours": (0, 5000)}, "unit": "nr", "per_unit": "avg"},
+    ),
 ]
 
 REFUSED = [
@@ -1052,13 +1120,6 @@ REFUSED = [
         options={"bounds": {"durat": (0, 200)}},
     ),
     Real(
-        "injuries",
-        "max(durat) - min(durat) > ?",
-        ("181.39", "182.11"),
-        refused="mixes aggregates",
-        options={"bounds": {"durat": (0, 200)}},
-    ),
-    Real(
         "flights",
         "count(*) filter (where date_trunc('day', leaves) = day) > ?",
         ("19809", "19810"),
@@ -1077,14 +1138,6 @@ REFUSED = [
         ("0.16281", "0.16346"),
         refused="mixes aggregates",
         options={"bounds": {"arr_delay": (-200, 2000)}},
-    ),
-    Real(
-        "flights",
-        "median(dep_delay) filter (where origin = 'EWR') > median(dep_delay) filter (where origin = 'LGA') + ?",
-        ("1.996", "2.004"),
-        truth="quantile_disc(dep_delay, 0.5) filter (where origin = 'EWR') > quantile_disc(dep_delay, 0.5) filter "
-        "(where origin = 'LGA') + ?",
-        refused="mixes aggregates",
     ),
     Real(
         "nests",

@@ -13,6 +13,7 @@ from small_questions import (
     EARNERS,
     ENDS,
     HALF,
+    PATIENTS,
     SOME,
     TO3,
     VALUES,
@@ -22,8 +23,10 @@ from small_questions import (
     alone,
     flat,
     leads,
+    lower_quantile,
     mean,
     of,
+    reduced,
     values,
     votes,
 )
@@ -116,6 +119,61 @@ COMPARED: list[Case] = [
 ]  # fmt: skip
 
 
+MEDIAN_A, MEDIAN_B = (f"median(x) filter (where v = '{arm}')" for arm in "AB")
+MIDDLES = alone(("A", 0), ("A", 1), ("A", 3), ("B", 0), ("B", 3), ("C", 1))
+TREATED = [PATIENTS[0], PATIENTS[1], *PATIENTS[3:6]]
+SUMS = ", ".join(f"sum(x) filter (where v = '{v}') as {v.lower()}" for v in "AB")
+Rule = Callable[[int, int], bool]
+
+
+def median(numbers: Sequence[int]) -> int:
+    return lower_quantile(numbers, HALF)
+
+
+def quantiles(rule: Rule, q: str = "1/2", r: str = "1/2") -> Callable[[Sequence[Person]], bool]:
+    """Of arms A and B: with nobody in one of them, no."""
+    return lambda p: (bool(a := arm(p, "A")) and bool(b := arm(p, "B"))
+                      and rule(lower_quantile(a, Fraction(q)), lower_quantile(b, Fraction(r))))  # fmt: skip
+
+
+def of_all(rule: Callable[[list[int]], bool]) -> Callable[[Sequence[Person]], bool]:
+    return lambda p: bool(v := values(p, 0, 3)) and rule(v)
+
+
+QUANTILES: list[Case] = [
+    *((f"{MEDIAN_A} {sign} {MEDIAN_B}", quantiles(of(sign)), MIDDLES, IN_BOUNDS, False) for sign in (">", ">=", "<", "<=")),
+    (f"{MEDIAN_A} <= {MEDIAN_B}", quantiles(of("<=")), ENDS, IN_BOUNDS, False),
+    (f"{MEDIAN_A} > {MEDIAN_B}", quantiles(of(">")), ENDS, IN_BOUNDS, False),
+    ("quantile_disc(x, 0.25) filter (where v = 'A') > quantile(x, 2/3) filter (where v = 'B')",
+     quantiles(of(">"), "1/4", "2/3"), ENDS, IN_BOUNDS, False),
+    ("quantile_disc(x, 0.9) filter (where v = 'A') >= quantile_disc(x, 0.1) filter (where v = 'B')",
+     quantiles(of(">="), "9/10", "1/10"), ENDS, IN_BOUNDS, False),
+    (f"2 * {MEDIAN_A} > 3 * {MEDIAN_B} + 1", quantiles(lambda a, b: 2 * a > 3 * b + 1), ENDS, IN_BOUNDS, False),
+    (f"{MEDIAN_A} + {MEDIAN_B} < 4", quantiles(lambda a, b: a + b < 4), ENDS, IN_BOUNDS, False),
+    (f"abs({MEDIAN_A} - {MEDIAN_B}) >= 2", quantiles(lambda a, b: abs(a - b) >= 2), ENDS, IN_BOUNDS, True),
+    ("max(x) filter (where v = 'A') > max(x) filter (where v = 'B')", quantiles(of(">"), "1", "1"), ENDS, IN_BOUNDS, False),
+    ("min(x) filter (where v = 'A') >= max(x) filter (where v = 'B')",
+     quantiles(of(">="), "1/1000", "1"), ENDS, IN_BOUNDS, False),
+    (f"{A} > {MEDIAN_B}",
+     lambda p: bool(a := arm(p, "A")) and bool(b := arm(p, "B")) and mean(a) > median(b), ENDS, IN_BOUNDS, False),
+    (f"{MEDIAN_A} > median(x)",
+     lambda p: bool(a := arm(p, "A")) and median(a) > median(values(p, 0, 3)), ENDS, IN_BOUNDS, True),
+    ("avg(x) > median(x)", of_all(lambda v: mean(v) > median(v)), VALUES, IN_BOUNDS, True),
+    ("max(x) - min(x) > 1", of_all(lambda v: max(v) - min(v) > 1), VALUES, IN_BOUNDS, True),
+    ("quantile(x, 0.75) - quantile(x, 0.25) <= 1",
+     of_all(lambda v: lower_quantile(v, Fraction(3, 4)) - lower_quantile(v, Fraction(1, 4)) <= 1), VALUES, IN_BOUNDS, True),
+    ("median(x) >= median(2 - x)",
+     of_all(lambda v: median(v) >= median([min(max(2 - x, -1), 2) for x in v])), VALUES,
+     {"bounds": {"x": (0, 3), "2 - x": (-1, 2)}}, True),
+    *(
+        (f"{MEDIAN_A} {sign} {MEDIAN_B}",
+         lambda p, h=how, s=sign: bool(a := reduced(p, h, "A")) and bool(b := reduced(p, h, "B"))
+         and of(s)(median(a), median(b)), TREATED, {**IN_BOUNDS, "unit": "u", "per_unit": how}, True)
+        for how, sign in (("avg", ">"), ("sum", ">"), ("min", "<="), ("max", ">"))
+    ),
+]  # fmt: skip
+
+
 def inner(columns: str, where: str = "", having: str = "") -> str:
     return f"(select u, {columns} from t {where} group by u {having})"
 
@@ -124,6 +182,12 @@ def changes(people: Sequence[Person]) -> list[Fraction]:
     """Of who has both, the average in arm A less that in arm B."""
     both = [([x for v, x in person if v == "A"], [x for v, x in person if v == "B"]) for person in people]
     return [mean(a) - mean(b) for a, b in both if a and b]
+
+
+def medians(people: Sequence[Person]) -> bool:
+    """Of each person's sums in arms A and B, clipped, where there is any."""
+    sums = [[min(sum(xs), 3) for q in people if (xs := [x for v, x in q if v == arm])] for arm in "AB"]
+    return all(sums) and median(sums[0]) > median(sums[1])
 
 
 CHANGED: list[Person] = [
@@ -147,6 +211,8 @@ IN_PERSON: list[Case] = [
                           if any(x is not None for _, x in q)]) and mean([int(x) for x in m]) > HALF, EARNERS, {}, True),
     (f"select max(last) < 2 from {inner('max(x) as last')}",
      lambda p: bool(v := [max(values([q])) for q in p if values([q])]) and max(v) < 2, EARNERS, {}, True),
+    (f"select median(a) > median(b) from {inner(SUMS)}",
+     medians, CHANGED, {"bounds": {"a": (0, 3), "b": (0, 3)}}, True),
 ]  # fmt: skip
 
 

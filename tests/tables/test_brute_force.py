@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_comparisons import COMPARED, COMPUTED, IN_PERSON, Case
+from small_comparisons import COMPARED, COMPUTED, IN_PERSON, QUANTILES, Case
 from small_questions import CASES, NO, UNIT_CASES, YES
 from small_tables import BOTH, P, Person, levels, table
 from thinned import EXHAUSTIVE, thinned
@@ -95,7 +95,9 @@ def by_turns(cases: Sequence[Case]) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns([*COMPARED, *COMPUTED]))
+@pytest.mark.parametrize(
+    ("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns([*COMPARED, *COMPUTED, *QUANTILES])
+)
 def test_comparisons_and_computed_values_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], bound: bool, neighbours: Neighbours
 ) -> None:
@@ -141,6 +143,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("avg(x) > 1/3", {"bounds": {"x": (-4, 6)}}),
     ("sum(x) <= 7", {"bounds": {"x": (-4, 6)}}),
     ("avg(x) filter (where v = 'A') - avg(x) filter (where v = 'B') >= 1", {"bounds": {"x": (-4, 6)}}),
+    ("median(x) filter (where v = 'A') > quantile(x, 0.3) filter (where v = 'B')", {"bounds": {"x": (-4, 6)}}),
     ("mode(v) = 'A'", {}),
     ("2 * sum(x) - 3 * count(*) filter (where v = 'Y') > 1", {"bounds": {"x": (-4, 6)}}),
     ("quantile(x, 0.8) >= 2 and not bool_or(v = 'N')", {}),

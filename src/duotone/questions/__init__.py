@@ -4,8 +4,8 @@ Imports `graphs`. A question has a truth and a level on every dataset. If the fe
 change, under replace) to flip the answer are d, the level is d − 1 for a yes and −d for a no. What privacy rests on is the
 ±1 rule: neighbours' levels differ by at most 1. Where levels are exactly that, and not only a safe bound, answers are optimal
 as well. Start with `protocol` (what a question is, and brute force that checks one); then a file for each kind: `threshold`,
-`quantile`, `difference`, `plurality`, `variance`, `distinct`, `cells` for any arithmetic of a few counts, and `combined` for
-and, or, not.
+`quantile`, `difference` (of averages, or of quantiles, `quantile_side`), `plurality`, `variance`, `distinct`, `cells` for any
+arithmetic of a few counts, and `combined` for and, or, not.
 """
 
 from duotone.questions.cells import Cells

@@ -1,4 +1,4 @@
-"""Did B beat A? The difference of two groups' averages against a limit."""
+"""Did B beat A? The difference of two groups' averages, or quantiles, against a limit."""
 
 from __future__ import annotations
 
@@ -7,17 +7,31 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, exact
 from duotone.questions.protocol import Neighbours, check_neighbours
+from duotone.questions.quantile_side import QuantileSide
 from duotone.questions.threshold import clipped
+
+
+class Lowered(Protocol):
+    """A group whose average or quantile is to fall."""
+
+    people: int
+
+    def after(self, leave: int, join: int) -> tuple[int, int]:
+        """Sum and size, whose quotient it is."""
+
+    def best(self, changes: int) -> Fraction | None:
+        """The least that it can be in a group with somebody in it, after this many people have left or joined."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What a difference needs to know of one group: how many, their sum, and the largest and smallest from each end."""
+    """What a difference of averages needs to know of a group: how many, their sum, and the largest and smallest from each
+    end."""
 
     people: int
     total: int
@@ -25,7 +39,7 @@ class Side:
     smallest: Sequence[int]
 
     @property
-    def average(self) -> Fraction | None:
+    def value(self) -> Fraction | None:
         """None for an empty group."""
         return Fraction(self.total, self.people) if self.people else None
 
@@ -34,6 +48,10 @@ class Side:
         """The same with every value's sign turned."""
         return Side(self.people, -self.total, [-v for v in self.smallest], [-v for v in self.largest])
 
+    def lowered(self, newcomer: int) -> _Lowered:
+        """As it falls, with newcomers at the bottom."""
+        return _Lowered(self, newcomer)
+
 
 Bounds = tuple[int, int]
 
@@ -41,7 +59,8 @@ Bounds = tuple[int, int]
 @dataclass(frozen=True)
 class Difference:
     """Yes when w₁·average(first side) − w₂·average(second side) > `more_than`, or equal to it where not `strict`; with
-    nobody on a side, no.
+    nobody on a side, no. Where `quantiles` has a number for a side, that lower quantile takes the place of its average: 1/2
+    for the median, 0 for the smallest value, 1 for the largest.
 
     `first(person)` and `second(person)` are a person's values on the two sides, whole numbers, None for who is not on it;
     they are clipped to `bounds`, one pair for each side. `weights` are positive. Where a person may be on both sides, say
@@ -64,6 +83,7 @@ class Difference:
     neighbours: Neighbours = "add-remove"
     reach: int = 64
     strict: bool = True
+    quantiles: tuple[Given | None, Given | None] = (None, None)
 
     def __post_init__(self) -> None:
         check_neighbours(self.neighbours)
@@ -72,7 +92,11 @@ class Difference:
         weights = tuple(exact(weight, "a weight") for weight in self.weights)
         if not all(weight > 0 for weight in weights):
             raise DuotoneError("the weights of a difference are positive")
+        quantiles = tuple(None if q is None else Fraction(exact(q, "a quantile")) for q in self.quantiles)
+        if not all(q is None or 0 <= q <= 1 for q in quantiles):
+            raise DuotoneError("the quantiles of a difference are between 0 and 1")
         object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "quantiles", quantiles)
         object.__setattr__(self, "more_than", exact(self.more_than, "more_than"))
 
     @property
@@ -92,21 +116,26 @@ class Difference:
         on_a_side = sum(self.first(p) is not None or self.second(p) is not None for p in people)
         return difference_level(*sides, self._compared, self.reach, len(people) - on_a_side)
 
-    def _sides(self, people: Sequence[Any]) -> tuple[Side, Side]:
+    def _sides(self, people: Sequence[Any]) -> tuple[AnySide, AnySide]:
         first, second = (
-            sorted(clipped((v for v in map(value, people) if v is not None), *bounds))
-            for value, bounds in zip((self.first, self.second), self.bounds, strict=True)
+            _side(sorted(clipped((v for v in map(value, people) if v is not None), *bounds)), q, self.reach)
+            for value, bounds, q in zip((self.first, self.second), self.bounds, self.quantiles, strict=True)
         )
-        return _side(first), _side(second)
+        return first, second
 
 
-def _side(values: Sequence[int]) -> Side:
+AnySide = Side | QuantileSide
+
+
+def _side(values: Sequence[int], q: Given | None, reach: int) -> AnySide:
+    if q is not None:
+        return QuantileSide.of(values, Fraction(q), reach)
     return Side(len(values), sum(values), values[::-1], values)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """How two sides are compared: w₁·average₁ − w₂·average₂ against a limit. `shared` tells whether one person may be on
+    """How two sides are compared: w₁·value₁ − w₂·value₂ against a limit. `shared` tells whether one person may be on
     both."""
 
     bounds: tuple[Bounds, Bounds]
@@ -115,25 +144,25 @@ class Compared:
     strict: bool = True
     shared: bool = False
 
-    def truth(self, first: Side, second: Side) -> bool:
+    def truth(self, first: AnySide, second: AnySide) -> bool:
         """Both sides have somebody, and the first is larger by more than the limit, or by it."""
-        a, b = first.average, second.average
+        a, b = first.value, second.value
         if a is None or b is None:
             return False
         apart = self.weights[0] * a - self.weights[1] * b
         return apart > self.limit if self.strict else apart >= self.limit
 
 
-def difference_level(first: Side, second: Side, compared: Compared, reach: int, neither: int | None) -> int:
+def difference_level(first: AnySide, second: AnySide, compared: Compared, reach: int, neither: int | None) -> int:
     """The level, up to `reach` changes; `neither` is how many people are on neither side, or None under add-remove."""
     yes = compared.truth(first, second)
     (low, high), (other_low, other_high) = compared.bounds
-    # To turn a yes, lower the first average and raise the second, that is, lower its mirror image; for a no, the reverse.
+    # To turn a yes, lower the first side and raise the second, that is, lower its mirror image; for a no, the reverse.
     if yes:
-        lowering = _Lowered(first, low), _Lowered(second.mirrored, -other_high)
+        lowering: tuple[Lowered, Lowered] = first.lowered(low), second.mirrored.lowered(-other_high)
         goal = Goal(compared.weights, compared.limit, compared.strict, yes)
     else:
-        lowering = _Lowered(first.mirrored, -high), _Lowered(second, other_low)
+        lowering = first.mirrored.lowered(-high), second.lowered(other_low)
         goal = Goal(compared.weights, -compared.limit, not compared.strict, yes)
     if compared.shared:
         turns = _sharing(*lowering, goal, reach, replaced=neither is not None)
@@ -144,7 +173,7 @@ def difference_level(first: Side, second: Side, compared: Compared, reach: int, 
 
 @dataclass(frozen=True)
 class Goal:
-    """What two lowered averages, with weights, must add up to for the answer to turn: at most `most`, or less where not
+    """What two lowered sides, with weights, must add up to for the answer to turn: at most `most`, or less where not
     `included`. Of a yes, an empty side turns it too."""
 
     weights: tuple[Fraction, Fraction]
@@ -153,7 +182,7 @@ class Goal:
     yes: bool
 
     def met(self, first: Fraction | None, second: Fraction | None) -> bool:
-        """Whether these averages turn the answer."""
+        """Whether these turn the answer."""
         if first is None or second is None:
             return False
         total = self.weights[0] * first + self.weights[1] * second
@@ -173,22 +202,9 @@ class _Lowered:
 
     def best(self, changes: int) -> Fraction | None:
         """The least average of a group with somebody in it, after this many people have left or joined."""
-        return _least([total for total in self._ways(changes, replaced=False) if total[1]])
-
-    def least(self, replaced: bool) -> Iterator[Fraction | None]:
-        """The least average after up to 0, 1, 2, … changes; where people are `replaced`, each may be one leaving and one
-        joining."""
-        least: Fraction | None = None
-        for changes in itertools.count():
-            option = _least([total for total in self._ways(changes, replaced) if total[1]])
-            least = option if least is None or (option is not None and option < least) else least
-            yield least
-
-    def _ways(self, changes: int, replaced: bool) -> list[tuple[int, int]]:
         most = min(changes, len(self.left) - 1)
-        if replaced:  # the largest leaving and someone joining at the bottom never raise the average
-            return [self.after(most, changes)]
-        return [self.after(leave, changes - leave) for leave in range(most + 1)]
+        ways = [self.after(leave, changes - leave) for leave in range(most + 1)]
+        return _least([total for total in ways if total[1]])
 
 
 def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
@@ -197,7 +213,7 @@ def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
     return min((Fraction(a, b) for a, b in options if a / b == floor), default=None)
 
 
-def _joining(first: _Lowered, second: _Lowered, goal: Goal, reach: int) -> int:
+def _joining(first: Lowered, second: Lowered, goal: Goal, reach: int) -> int:
     """Under add-remove the groups do not touch each other: so many changes in one, the rest in the other."""
     emptied = min(first.people, second.people) if goal.yes else reach + 1
     least = min(emptied, reach + 1)
@@ -212,11 +228,11 @@ def _joining(first: _Lowered, second: _Lowered, goal: Goal, reach: int) -> int:
     return least
 
 
-def _sharing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, *, replaced: bool) -> int:
+def _sharing(first: Lowered, second: Lowered, goal: Goal, reach: int, *, replaced: bool) -> int:
     """Where one person may be on both sides, one change may be one on each: a bound, never more than the distance, that
     changes by at most 1 between neighbours."""
     emptied = min(first.people, second.people) if goal.yes else reach + 1
-    best = [first.least(replaced), second.least(replaced)]
+    best = [_least_so_far(side, replaced) for side in (first, second)]
     for changes in range(min(emptied, reach + 1)):
         own, other = (next(side) for side in best)
         if goal.met(own, other):
@@ -224,7 +240,20 @@ def _sharing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, *, repla
     return min(emptied, reach + 1)
 
 
-def _replacing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, neither: int) -> int:
+def _least_so_far(side: Lowered, replaced: bool) -> Iterator[Fraction | None]:
+    """The least after up to 0, 1, 2, … changes; where people are `replaced`, each may be one leaving and one joining."""
+    least: Fraction | None = None
+    for changes in itertools.count():
+        if replaced:  # the largest leaving and someone joining at the bottom never raise it
+            total, size = side.after(min(changes, side.people), changes)
+            option = Fraction(total, size) if size else None
+        else:
+            option = side.best(changes)
+        least = option if least is None or (option is not None and option < least) else least
+        yield least
+
+
+def _replacing(first: Lowered, second: Lowered, goal: Goal, reach: int, neither: int) -> int:
     """Under replace a person who changes leaves one place for another. More changes never hurt, so the least number is found
     by bisection."""
     most = min(reach, first.people + second.people + neither)
@@ -241,7 +270,7 @@ def _replacing(first: _Lowered, second: _Lowered, goal: Goal, reach: int, neithe
 Pair = tuple[tuple[int, int], tuple[int, int]]
 
 
-def _moves(first: _Lowered, second: _Lowered, changes: int, neither: int) -> Iterator[Pair]:
+def _moves(first: Lowered, second: Lowered, changes: int, neither: int) -> Iterator[Pair]:
     """Sums and sizes of both groups after so many changes. Everybody who may join a group does, and of those in a group
     as many leave as there are changes: someone at the top leaving never hurts, unless the group would be empty."""
     for join in range(changes + 1):

@@ -58,6 +58,8 @@ NEWER = [
     "count(*) filter (where b) * count(*) filter (where b) > 5 * count(*) filter (where v = 'Y')",
     "avg(f) filter (where b) > 1.2 * avg(f) filter (where not b)",
     "avg(f) filter (where b) > avg(f)",
+    "median(f) filter (where b) > quantile(f, 0.7) filter (where not b)",
+    "max(x) > 2 * min(i)",
 ]
 OTHERS = ["count(*) filter (where not b) > 2", "avg(b = true) > 1/2", "count(*) filter (where year(day) = 9999) > 0"]
 CASES: list[tuple[str, Mapping[str, Any]]] = [

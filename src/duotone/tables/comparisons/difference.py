@@ -1,4 +1,4 @@
-"""Did B beat A? The difference of two averages, or of two shares, against a limit."""
+"""Did B beat A? The difference of two averages, shares or quantiles against a limit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
-from duotone.questions.difference import Compared, Side, difference_level
+from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
+from duotone.questions.quantile_side import QuantileSide
 from duotone.tables.comparisons.shared import (
     ONE_VALUE,
     Array,
@@ -22,8 +23,8 @@ from duotone.tables.comparisons.shared import (
 )
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import two_sided
-from duotone.tables.engines.results import Ends, Request, Result, Tally
-from duotone.tables.sql.comparison import Mean, MeanDifference, Settled
+from duotone.tables.engines.results import Ends, Middle, Request, Result, Tally
+from duotone.tables.sql.comparison import Mean, MeanDifference, Measure, Quantile, Settled
 from duotone.tables.sql.condition import IsNull, Not, Operand
 from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import LARGEST, Grid, grid_of
@@ -33,10 +34,12 @@ MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
 WHETHER = Grid(0, 1, Fraction(1))
 """The values of a share."""
 LARGEST_WEIGHT = Fraction(2) ** 60
+FINEST = 2**20
+"""The denominator of a quantile, at most: times a number of people below 2^42, no engine's whole numbers overflow."""
 
 
 def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> CompiledComparison:
-    """A weighted difference, or sum, of two averages or shares against a limit."""
+    """A weighted difference, or sum, of two averages, shares or quantiles against a limit."""
     sides = atom.first, atom.second
     _require_one_value_each(sides, declared, reach)
     on = [_grid(side, declared) for side in sides]
@@ -46,13 +49,13 @@ def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> Com
     compared, mirrored = _compared(atom, on, shared)
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
-        columns = [_sides(results[name], turned) for name, turned in zip("ab", mirrored, strict=True)]
+        columns = [_sides(results[name], side, turned) for name, side, turned in zip("ab", sides, mirrored, strict=True)]
         neither = (people - results["n"].people).tolist() if declared.replaced else [None] * len(people)
         groups = zip(*columns, neither, strict=True)
         return np.array([difference_level(a, b, compared, reach, n) for a, b, n in groups], float)
 
     named = {"a": (atom.first.value, atom.first.where, on[0]), "b": (atom.second.value, atom.second.where, on[1])}
-    requests: dict[str, Request] = dict.fromkeys("ab", Ends(reach))
+    requests: dict[str, Request] = {name: _request(side, reach) for name, side in zip("ab", sides, strict=True)}
     if declared.replaced:
         requests["n"] = Tally((1,))
     exact = not shared and _exact(sides, declared)
@@ -60,8 +63,18 @@ def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> Com
     return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled)
 
 
-def _grid(side: Mean, declared: Declared) -> Grid:
+def _grid(side: Measure, declared: Declared) -> Grid:
+    if isinstance(side, Quantile):
+        return grid_of(side.value, declared.bounds, "compared quantile")
     return grid_of(side.value, declared.bounds, "sum or average") if isinstance(side.value, Operand) else WHETHER
+
+
+def _request(side: Measure, reach: int) -> Request:
+    if isinstance(side, Mean):
+        return Ends(reach)
+    if not side.q.denominator <= FINEST:
+        raise DuotoneError(f"a quantile that is compared with another is a fraction with a denominator of at most {FINEST}")
+    return Middle(side.q, reach)
 
 
 def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[Compared, tuple[bool, bool]]:
@@ -74,22 +87,23 @@ def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[C
     return Compared((low, high), (abs(first), abs(second)), atom.limit, atom.strict, shared), mirrored
 
 
-def _exact(sides: Sequence[Mean], declared: Declared) -> bool:
+def _exact(sides: Sequence[Measure], declared: Declared) -> bool:
     conditions = [side.where for side in sides] + [side.value for side in sides if not isinstance(side.value, Operand)]
     known = combinations(conditions)[1] and independent(declared, conditions, [side.value for side in sides])
     return known and _shares_are_independent(*sides)
 
 
-def _is_value(side: Mean) -> bool:
+def _is_value(side: Measure) -> bool:
     return isinstance(side.value, Operand)
 
 
-def _require_one_value_each(sides: Sequence[Mean], declared: Declared, reach: int) -> None:
+def _require_one_value_each(sides: Sequence[Measure], declared: Declared, reach: int) -> None:
     """With a unit a person has one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
+        what = "averages" if all(isinstance(side, Mean) for side in sides) else "quantiles"
         raise DuotoneError(
-            f"with this budget an answer has {reach} levels, and a difference of averages may have at most {most} under "
+            f"with this budget an answer has {reach} levels, and a difference of {what} may have at most {most} under "
             f"{declared.neighbours}: raise epsilon or delta"
         )
     if declared.unit is not None and declared.per_unit is None:
@@ -98,7 +112,7 @@ def _require_one_value_each(sides: Sequence[Mean], declared: Declared, reach: in
         raise DuotoneError("with a unit, a share counts people by any of their rows (per_unit max) or by all (per_unit min)")
 
 
-def _settled(sides: Sequence[Mean], compared: Compared, mirrored: Sequence[bool], on: Sequence[Grid]) -> Settled | None:
+def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bool], on: Sequence[Grid]) -> Settled | None:
     """Without anybody on a side it is a no; so some difference must be large enough for there to be a yes."""
     ranges = []
     for side, turned, grid in zip(sides, mirrored, on, strict=True):
@@ -115,7 +129,7 @@ def _settled(sides: Sequence[Mean], compared: Compared, mirrored: Sequence[bool]
     return None if enough else Settled(False, "no difference of values within their bounds reaches the limit")
 
 
-def _shares_are_independent(first: Mean, second: Mean) -> bool:
+def _shares_are_independent(first: Measure, second: Measure) -> bool:
     """Whether a share's condition can be met and missed by rows on its side."""
     for side in (first, second):
         if not isinstance(side.value, Operand):
@@ -125,12 +139,20 @@ def _shares_are_independent(first: Mean, second: Mean) -> bool:
     return True
 
 
-def _sides(result: Result, mirrored: bool) -> Sequence[Side]:
-    def values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
-        return [int(v[group]) for v, n in end if n[group]]
-
+def _sides(result: Result, side: Measure, mirrored: bool) -> Sequence[AnySide]:
     groups = range(len(result.people))
-    sides = [
-        Side(int(result.people[g]), int(result.total[g]), values(result.largest, g), values(result.smallest, g)) for g in groups
-    ]
-    return [side.mirrored for side in sides] if mirrored else sides
+    sides: list[AnySide] = [_quantile(result, side.q, g) if isinstance(side, Quantile) else _average(result, g) for g in groups]
+    return [one.mirrored for one in sides] if mirrored else sides
+
+
+def _average(result: Result, group: int) -> Side:
+    people, total = int(result.people[group]), int(result.total[group])
+    return Side(people, total, _values(result.largest, group), _values(result.smallest, group))
+
+
+def _quantile(result: Result, q: Fraction, group: int) -> QuantileSide:
+    return QuantileSide(int(result.people[group]), q, _values(result.largest, group), _values(result.smallest, group))
+
+
+def _values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
+    return [int(v[group]) for v, n in end if n[group]]

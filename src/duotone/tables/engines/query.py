@@ -11,8 +11,21 @@ import ibis
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
-from duotone.tables.engines.results import LISTS, Ends, QueryResult, Rare, Request, Tally, Votes, counts, result_of, spread
+from duotone.tables.engines.results import (
+    LISTS,
+    Ends,
+    Middle,
+    QueryResult,
+    Rare,
+    Request,
+    Tally,
+    Votes,
+    counts,
+    result_of,
+    spread,
+)
 from duotone.tables.engines.source import Source
+from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition
 
 
@@ -115,6 +128,8 @@ def _plan(people: Any, keys: list[str], requests: Mapping[str, Request], who: Pe
                 parts.append(_votes(people, keys, name, request.reach))
             case Rare():
                 parts.append(_rare(people, keys, name, request.reach))
+            case Middle():
+                parts.append(_middle(people, keys, name, request))
     alone = len(parts) == len(simple) == 1 and any(isinstance(request, Ends) for request in requests.values())
     main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
     for part in parts:
@@ -148,6 +163,7 @@ def _one_pass(people: Any, keys: list[str], requests: Mapping[str, Request], who
     simple: dict[str, Any] = {"people": people.count()}
     votes = [_votes(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Votes)]
     votes += [_rare(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Rare)]
+    votes += [_middle(people, keys, name, request) for name, request in requests.items() if isinstance(request, Middle)]
     for name, request in requests.items():
         column = people[name]
         if isinstance(request, Tally):
@@ -254,6 +270,27 @@ def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
         f"{name}_rarest": ordered.holders.cast("string").group_concat(",", where=few),
     }
     return ordered.group_by(keys).agg(**found) if keys else ordered.agg(**found)
+
+
+def _middle(people: Any, keys: list[str], name: str, request: Middle) -> Any:
+    """How many have a score, the scores around the quantile with how many have each, and how many have a lower one.
+
+    A score is sent if its ranks may be among those next to ⌈q·n⌉: in whole numbers, so that no engine rounds; one more than
+    needed does no harm."""
+    scored = people.filter(people[name].notnull())
+    cells = scored.group_by([*keys, name]).agg(n_=scored.count())
+    upto = cells.n_.sum().over(ibis.cumulative_window(group_by=keys or None, order_by=name))
+    cells = cells.mutate(upto_=upto, all_=cells.n_.sum().over(ibis.window(group_by=keys or None)))
+    at, scale = cells.all_ * wide(request.q.numerator), wide(request.q.denominator)
+    below = cells.upto_ - cells.n_
+    near = ((cells.upto_ + request.reach) * scale >= at) & ((below - (request.reach + 1)) * scale <= at)
+    each = cells[name].cast("string").concat("*", cells.n_.cast("string"))
+    around = {
+        f"{name}_n": cells.n_.sum(),
+        f"{name}_below": below.min(where=near),
+        f"{name}_middle": each.group_concat(",", where=near),
+    }
+    return cells.group_by(keys).agg(**around) if keys else cells.agg(**around)
 
 
 def _read(result: Any, who: People, keys: list[str], requests: Sequence[Mapping[str, Request]]) -> QueryResult:

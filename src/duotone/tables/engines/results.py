@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.questions.quantile_side import rank
 from duotone.tables.engines.source import UNREADABLE
 
 Array = NDArray[Any]
@@ -44,12 +46,21 @@ class Rare:
     reach: int
 
 
-Request = Tally | Ends | Votes | Rare
+@dataclass(frozen=True)
+class Middle:
+    """How many people have a score, and the scores around their lower q-quantile: itself, and `reach` from it each way."""
+
+    q: Fraction
+    reach: int
+
+
+Request = Tally | Ends | Votes | Rare | Middle
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came back of a request, an entry per group. Lists from far ends inwards are rows, padded by a count of 0."""
+    """What came back of a request, an entry per group. Lists from far ends inwards, or from a quantile upwards (`largest`)
+    and downwards (`smallest`), are rows, padded by a count of 0."""
 
     counts: Mapping[int, Array]
     total: Array
@@ -84,7 +95,7 @@ def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
         )
 
 
-LISTS = ("_sum", "_largest", "_smallest", "_rivals", "_rarest")
+LISTS = ("_sum", "_largest", "_smallest", "_rivals", "_rarest", "_middle")
 
 
 def counts(column: Any) -> Array:
@@ -108,6 +119,12 @@ def result_of(columns: Mapping[str, Any], name: str, request: Request, size: int
                 _complete(values, columns[f"{name}_n"], request.reach)
             largest, smallest = _ends(lists[0]), _ends(lists[1])
             return Result({}, total, columns[f"{name}_n"], largest, smallest, request.reach)
+        case Middle():
+            people = columns[f"{name}_n"]
+            each = zip(columns[f"{name}_middle"], columns[f"{name}_below"].tolist(), people.tolist(), strict=True)
+            around = [_around(text, below, n, request) for text, below, n in each]
+            upwards, downwards = (_ends([pair[way] for pair in around]) for way in (0, 1))
+            return Result({}, np.zeros(size, dtype=np.int64), people, upwards, downwards, request.reach)
     if isinstance(request, Rare):
         rarest = _ends([spread(v, request.reach + 1, False) for v in columns[f"{name}_rarest"]])
         return Result({}, columns[f"{name}_different"], columns["people"], (), rarest)
@@ -128,6 +145,21 @@ def spread(values: Sequence[Any] | str | None, reach: int, descending: bool) -> 
     pairs = [text.partition("*") for text in values.split(",")]
     repeated = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
     return sorted(repeated, reverse=descending)[:reach]
+
+
+def _around(text: str | None, below: int, people: int, request: Middle) -> tuple[list[int], list[int]]:
+    """From a quantile upwards, and from below it downwards; `text` has the scores around it, each with how many have it, and
+    `below` people have lower ones. As above, a table that changed could give too few."""
+    pairs = (one.partition("*") for one in text.split(",")) if text else ()
+    at = rank(request.q, people)
+    first, last = max(1, at - request.reach), min(people, at + request.reach)
+    values: list[int] = []
+    for value, many in sorted((int(value), int(n)) for value, _, n in pairs):
+        values += [value] * (min(last, below + many) - max(first - 1, below))
+        below += many
+    if len(values) != last - first + 1:
+        raise DuotoneError(UNREADABLE)
+    return values[at - first :], values[: at - first][::-1]
 
 
 def _ends(lists: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:

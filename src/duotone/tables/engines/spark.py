@@ -51,7 +51,8 @@ class Spark:
 
         tree = self._backend.compiler.to_sqlglot(plan)
         for total in list(tree.find_all(sge.Sum)):
-            if not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
+            counts = isinstance(total.parent, sge.Window)  # which are added up along the scores, and are few enough
+            if not counts and not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
                 total.replace(_in_parts(total.this))
         return str(tree.sql(self._backend.dialect))
 

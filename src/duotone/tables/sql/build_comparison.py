@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
@@ -16,7 +17,9 @@ from duotone.tables.sql.comparison import (
     LinearThreshold,
     Mean,
     MeanDifference,
+    Measure,
     Negation,
+    Quantile,
     QuantileThreshold,
     Settled,
     Term,
@@ -24,12 +27,13 @@ from duotone.tables.sql.comparison import (
     VarianceThreshold,
 )
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Known, Not, Operand, Value, both
-from duotone.tables.sql.read_condition import MIRRORED, compare
+from duotone.tables.sql.read_condition import MIRRORED, NUMERIC, compare
 from duotone.tables.sql.satisfiable import combinations
 
 ONE = Fraction(1)
 NONE = Fraction(0)
 UPWARD = (">", ">=")
+MEASURES = ("mean", "quantile", "min", "max")
 
 
 def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:
@@ -71,8 +75,8 @@ def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text:
         if isinstance(part, Aggregate):
             return _single(part, sign, limit, text)
         return _quotient(part, sign, limit, text, alone)
-    if len(weights) == 2 and all(isinstance(part, Aggregate) and part.kind == "mean" for part in weights):
-        return _averages(weights, sign, limit, alone)
+    if len(weights) == 2 and all(isinstance(part, Aggregate) and part.kind in MEASURES for part in weights):
+        return _apart(weights, sign, limit, alone)
     return _of_counts(weights, sign, limit, text)
 
 
@@ -191,7 +195,7 @@ def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alo
     """One average by another: as above."""
 
     def apart(sign: str) -> Tree:
-        return _averages({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
+        return _apart({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
 
     return BoolOp(
         "or",
@@ -202,17 +206,27 @@ def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alo
     )
 
 
-def _averages(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
-    """Two averages or shares, each with a weight."""
+def _apart(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
+    """Two averages, shares or quantiles, each with a weight."""
     way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
-    (first, weight), (second, other) = [
-        (Mean(part.averaged, part.where), way * w) for part, w in weights.items() if isinstance(part, Aggregate)
-    ]
-    if alone and limit == 0 and weight == -other and first.value == second.value:
+    (first, weight), (second, other) = [(_measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
+    even = limit == 0 and weight == -other and first.value == second.value
+    if alone and even and isinstance(first, Mean) and isinstance(second, Mean):
         for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):
             if _within(part.where, every.where):
                 return _against_everybody(part, every, ways, strict)
     return MeanDifference(first, second, (weight, other), way * limit, strict)
+
+
+def _measure(aggregate: Aggregate) -> Measure:
+    if aggregate.kind == "mean":
+        return Mean(aggregate.averaged, aggregate.where)
+    value = aggregate.ordered
+    if value.kind not in NUMERIC:
+        raise DuotoneError(f"{aggregate.text}: {value.column} does not hold numbers: compare it with a constant")
+    if value.kind == "untyped":
+        value = replace(value, kind="float", reading="try")
+    return Quantile(value, aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
 
 
 def _within(part: Condition, every: Condition) -> bool:
@@ -241,13 +255,9 @@ def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, tex
     used = [aggregate for part in weights for aggregate in aggregates(part)]
     kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
     if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
-        if all(a.kind in ("min", "max") for a in used):
-            raise DuotoneError(
-                f"{text} mixes aggregates: ask about each end by itself, as in max(x) > 100 and min(x) < 10, or for stddev(x)"
-            )
         raise DuotoneError(
-            f"{text} mixes aggregates: compare counts and sums with each other, one average with another or with a number, or "
-            "any arithmetic of counts and shares"
+            f"{text} mixes aggregates: compare counts and sums with each other, one average or quantile with another or with "
+            "a number, or any arithmetic of counts and shares"
         )
     terms = [Arithmetic("*", weight, part) for part, weight in weights.items()]
     whole: Expression = terms[0]

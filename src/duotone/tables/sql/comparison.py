@@ -59,11 +59,24 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class MeanDifference:
-    """weight · first + other weight · second > limit, or ≥ where not `strict`."""
+class Quantile:
+    """The lower q-quantile of a value over rows; 0 is the smallest, 1 the largest."""
 
-    first: Mean
-    second: Mean
+    value: Operand
+    where: Condition
+    q: Fraction
+
+
+Measure = Mean | Quantile
+"""What two sides are compared by."""
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """weight · first + other weight · second > limit, or ≥ where not `strict`: of averages, shares and quantiles."""
+
+    first: Measure
+    second: Measure
     weights: tuple[Fraction, Fraction]
     limit: Fraction
     strict: bool

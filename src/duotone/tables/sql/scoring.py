@@ -179,8 +179,10 @@ def unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
     return unions
 
 
-def grid_of(value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "variance", "reduction"]) -> Grid:
-    """The grid of a column that is added up, which needs bounds."""
+def grid_of(
+    value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "variance", "reduction", "compared quantile"]
+) -> Grid:
+    """The grid of a column that is added up or compared with another, which needs bounds."""
     if value.column not in bounds:
         raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts")
     return bounds[value.column].on(value.column, value.kind)
