@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from duotone.cli.tables import BoundsOf, Name, PerUnit, Table, Unit, parsed_bounds, without_password
+from duotone.cli.tables import BoundsOf, Name, PerUnit, Table, Unit, Vouched, parsed_bounds, without_password
 from duotone.cli.terminal import AsJson, print_table, printable
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def inspect(
     bounds: BoundsOf = None,
     per_unit: PerUnit = None,
     name: Name = None,
+    vouched: Vouched = False,
     as_json: AsJson = False,
 ) -> None:
     """How much bounds, a grid and a limit on a person's rows would clip. NOT PRIVATE: for the table's owner only."""
@@ -32,6 +33,7 @@ def inspect(
         bounds=parsed_bounds(bounds or []),
         per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
         name=name,
+        vouched=vouched,
     )
     if as_json:
         print(json.dumps({"warning": WARNING, **as_document(seen)}))

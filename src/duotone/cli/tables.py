@@ -48,6 +48,12 @@ Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in t
 Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
 By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
+Vouched = Annotated[
+    bool,
+    typer.Option(
+        "--vouched", help="Of a view: its owner vouches that each row belongs to one person and depends on no other's."
+    ),
+]
 
 
 def ask(
@@ -74,6 +80,7 @@ def ask(
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
     name: Name = None,
+    vouched: Vouched = False,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -112,6 +119,7 @@ def ask(
         max_groups=max_groups,
         name=name,
         costs=None if costs is None else _costs(costs),
+        vouched=vouched,
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
@@ -142,6 +150,7 @@ def groups(
     unit: Unit = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    vouched: Vouched = False,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -153,17 +162,22 @@ def groups(
     from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name)
+    asked = prepare_groups(
+        without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched
+    )
     with asked as prepared:
         reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:
         keys = [dict(zip(reply.by, key, strict=True)) for key in reply.answers]
-        print(json.dumps({"privacy": _budget(prepared), "person": prepared.person, "groups": keys}))
+        notes = {"notes": list(prepared.notes)} if prepared.notes else {}
+        print(json.dumps({"privacy": _budget(prepared), "person": prepared.person, **notes, "groups": keys}))
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
     print(f"{len(reply.answers)} groups may be shown under {privacy}; {printable(prepared.person)}")
+    for note in prepared.notes:
+        print(printable(note))
 
 
 def without_password(table: str) -> str:

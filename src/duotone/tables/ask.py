@@ -29,7 +29,8 @@ class Options(TypedDict, total=False):
     high)} or (low, high, grid). `groups` is a public list of keys; without it groups are selected privately. A person counts
     in at most `max_groups` of them. `name` is the table of a database, `separator` what stands between the fields of a CSV
     file whose first line has several candidates. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
-    expected cost is then the least that is possible.
+    expected cost is then the least that is possible. `vouched` says, of a view or another query, that each of its rows belongs
+    to one person and depends on nobody else's.
     """
 
     unit: str | None
@@ -42,6 +43,7 @@ class Options(TypedDict, total=False):
     name: str | None
     costs: tuple[Given, Given] | None
     separator: str | None
+    vouched: bool
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -72,7 +74,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source = open_conforming(table, options.get("name"), prepare, options.get("separator"))
+    source = open_conforming(table, options.get("name"), prepare, options.get("separator"), options.get("vouched", False))
     with closed_on_error(source.close):
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
@@ -130,12 +132,13 @@ def prepare_groups(
     max_groups: int = 1,
     name: str | None = None,
     separator: str | None = None,
+    vouched: bool = False,
 ) -> Prepared:
     """Prepare the question which groups there are."""
     _require_privacy(privacy)
     if isinstance(by, str) or not all(isinstance(column, str) for column in by):
         raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare, separator)
+    source = open_conforming(table, name, prepare, separator, vouched)
     with closed_on_error(source.close):
         if not (by and len(set(by)) == len(by)):
             raise DuotoneError("name at least one column to group by, each once")
@@ -156,6 +159,7 @@ def select_groups(
     max_groups: int = 1,
     name: str | None = None,
     separator: str | None = None,
+    vouched: bool = False,
 ) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
@@ -170,7 +174,8 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-13"), unit="person").answers)
     [('Ely',)]
     """
-    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, separator=separator) as prepared:
+    options: dict[str, Any] = {"unit": unit, "max_groups": max_groups, "name": name, "separator": separator, "vouched": vouched}
+    with prepare_groups(table, by, privacy, **options) as prepared:
         return prepared.release()
 
 

@@ -70,10 +70,14 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(table: Any, name: str | None, prepare: Prepare, separator: str | None = None) -> Source:
+def open_conforming(
+    table: Any, name: str | None, prepare: Prepare, separator: str | None = None, vouched: bool = False
+) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
-    open_already = isinstance(table, Source)  # whoever opened it closes it
-    source = replace(table, release=lambda: None) if open_already else open_source(table, name=name, separator=separator)
+    if isinstance(table, Source):  # whoever opened it closes it
+        source = replace(table, release=lambda: None)
+    else:
+        source = open_source(table, name=name, separator=separator, vouched=vouched)
     with closed_on_error(source.close):
         require_trial(source, prepare)
     return source

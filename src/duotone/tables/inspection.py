@@ -86,6 +86,7 @@ def inspect_clipping(
     bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
     per_unit: Reduction | None = None,
     name: str | None = None,
+    vouched: bool = False,
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
@@ -97,7 +98,7 @@ def inspect_clipping(
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    source = open_conforming(table, name, prepare)
+    source = open_conforming(table, name, prepare, vouched=vouched)
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
         declared.check(source)

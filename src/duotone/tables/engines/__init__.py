@@ -1,9 +1,10 @@
 """Engines: where tables live. A question is one Ibis query; an engine's own messages are kept back, since they may quote rows.
 
-Start with `open` (from what a person calls a table to a `source`). An engine a file: `duckdb` (with `files`: `csv` for lines
-of text, `parquet`, and `data_frames`), `postgres`, `spark`; `abilities` says what an engine cannot do. The query: `query`
-(rows → people → aggregates), of `person_columns` and `expressions`, where text is also read as a number, a date or a Boolean;
-`formulas` are computed values, `people_table` one row per person; `results` says what is requested and what comes back.
+Start with `open` (from what a person calls a table to a `source`; `vouching` is the rule for what is no stored table). An
+engine a file: `duckdb` (with `files`: `csv` for lines of text, `parquet`, and `data_frames`), `postgres`, `spark`; `abilities`
+says what an engine cannot do. The query: `query` (rows → people → aggregates), of `person_columns` and `expressions`, where
+text is also read as a number, a date or a Boolean; `formulas` are computed values, `people_table` one row per person;
+`results` says what is requested and what comes back.
 `stored_values` is the rule by which a stored value is read.
 """
 

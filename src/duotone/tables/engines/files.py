@@ -22,7 +22,7 @@ CURES = {
 }
 
 
-def open_local(table: Any, name: str | None, separator: str | None = None) -> Source:
+def open_local(table: Any, name: str | None, separator: str | None = None, vouched: bool = False) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
     if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
         return _several([Path(path) for path in table], "the table", separator, named=False)
@@ -44,17 +44,17 @@ def open_local(table: Any, name: str | None, separator: str | None = None) -> So
         return _several(matches, "the table", separator, named=False)
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
-    return _one(path, name, separator)
+    return _one(path, name, separator, vouched)
 
 
-def _one(path: Path, name: str | None, separator: str | None) -> Source:
+def _one(path: Path, name: str | None, separator: str | None, vouched: bool) -> Source:
     lines = path.suffix in LINES or (path.suffix == ".gz" and Path(path.stem).suffix in LINES)
     _require_lines(separator, lines)
     if lines:
         return of_lines(path, separator)
     match path.suffix:
         case ".duckdb" | ".db":
-            return of_database(path, name)
+            return of_database(path, name, vouched)
         case ".parquet":
             return of_parquet([path], path.name)
         case ".arrow" | ".feather":

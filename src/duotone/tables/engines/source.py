@@ -44,6 +44,8 @@ class Source:
     """Closes what was opened for this table, and nothing that was there before."""
     reading: Columns | None = field(default=None, repr=False)
     """How columns are read by the rule of totality (docs/reading.md)."""
+    vouched: str | None = None
+    """What its owner vouches for, where it is no stored table: see `engines.vouching`."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:

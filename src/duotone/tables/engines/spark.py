@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.release.coin import Coin
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading
+from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21
@@ -82,7 +83,7 @@ def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterato
         yield batch.select(keys).filter(pa.array(shown))
 
 
-def open_spark(url: str, name: str | None) -> Source:
+def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table of the cluster that a URL names: of its catalogue, or Parquet files by their path."""
     _pyspark()
     from pyspark.sql import SparkSession
@@ -95,24 +96,26 @@ def open_spark(url: str, name: str | None) -> Source:
         builder = builder.config("spark.pyspark.python", sys.executable)
     for setting, value in QUIET.items():
         builder = builder.config(setting, value)
-    return of_session(quietly(builder.getOrCreate, UNREACHABLE), name)
+    return of_session(quietly(builder.getOrCreate, UNREACHABLE), name, vouched)
 
 
-def of_session(session: Any, name: str | None) -> Source:
+def of_session(session: Any, name: str | None, vouched: bool = False) -> Source:
     """A table of a session: of its catalogue, or Parquet files by their path."""
     if name is None:
         raise DuotoneError("a Spark session may hold many tables: say which (name)")
     reader = session.read.parquet if "/" in name else session.table
-    return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name)
+    return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name, vouched)
 
 
-def of_frame(frame: Any, name: str | None = None) -> Source:
+def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Source:
     """A Spark data frame. Its rows must be the same each time it is computed."""
     import ibis
     import ibis.expr.operations as ops
 
     session = frame.sparkSession
     _require_plain(frame)
+    unstored = f"view {name}" if name is not None else "the Spark data frame, which a query makes,"
+    what = None if _stored(frame) else require_vouched(unstored, vouched)
     backend = quietly(lambda: ibis.pyspark.connect(session), UNREACHABLE)
     readings = {column.name: of_type(_quoted(column.name), column.dataType.simpleString()) for column in frame.schema.fields}
     views: list[str] = []
@@ -139,7 +142,21 @@ def of_frame(frame: Any, name: str | None = None) -> Source:
         reading=reading,
         release=release,
         engine="Spark",
+        vouched=what,
     )
+
+
+def _stored(frame: Any) -> bool:
+    """Whether a data frame is a table or files, or some columns of them, as Spark's own plan says. What another system
+    holds (JDBC, catalogues beyond Spark's own) may be a query there, and an RDD may be computed."""
+    if not hasattr(frame, "_jdf"):  # a session far away does not show its plans
+        return False
+    plan = frame._jdf.queryExecution().analyzed()
+    while plan.nodeName() == "SubqueryAlias":
+        plan = plan.child()
+    if plan.nodeName() == "LogicalRelation":
+        return bool(plan.relation().getClass().getSimpleName() == "HadoopFsRelation")
+    return plan.nodeName() in ("HiveTableRelation", "LocalRelation")
 
 
 def _require_plain(frame: Any) -> None:
