@@ -81,6 +81,10 @@ def ask(
     ] = None,
     name: Name = None,
     vouched: Vouched = False,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
+    ] = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -120,6 +124,7 @@ def ask(
         name=name,
         costs=None if costs is None else _costs(costs),
         vouched=vouched,
+        public=_public(public or []),
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
@@ -221,6 +226,16 @@ def _costs(text: str) -> tuple[str, str]:
     if not no.strip() or not yes.strip():
         raise DuotoneError(f"costs are NO:YES, how bad a false no and a false yes are, as 10:1, got {text}")
     return no.strip(), yes.strip()
+
+
+def _public(texts: list[str]) -> Mapping[str, str]:
+    tables: dict[str, str] = {}
+    for text in texts:
+        name, _, file = text.partition("=")
+        if not name or not file or name in tables:
+            raise DuotoneError(f"public tables are NAME=FILE, each once, got {text}")
+        tables[name] = without_password(file)
+    return tables
 
 
 def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:

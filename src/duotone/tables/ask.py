@@ -15,6 +15,7 @@ from duotone.tables.declared import Declared, column_bounds, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.engines.public_tables import join_public, opened_public
 from duotone.tables.engines.source import closed_on_error
 from duotone.tables.prepared import Answers, Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.read_question import read_question
@@ -30,7 +31,8 @@ class Options(TypedDict, total=False):
     in at most `max_groups` of them. `name` is the table of a database, `separator` what stands between the fields of a CSV
     file whose first line has several candidates. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
     expected cost is then the least that is possible. `vouched` says, of a view or another query, that each of its rows belongs
-    to one person and depends on nobody else's.
+    to one person and depends on nobody else's. `public` are tables by name, files or data frames, whose rows all may know: the
+    question may join them.
     """
 
     unit: str | None
@@ -44,6 +46,7 @@ class Options(TypedDict, total=False):
     costs: tuple[Given, Given] | None
     separator: str | None
     vouched: bool
+    public: Mapping[str, Any] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -75,10 +78,17 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
     source = open_conforming(table, options.get("name"), prepare, options.get("separator"), options.get("vouched", False))
-    with closed_on_error(source.close):
+    with closed_on_error(lambda: source.close()):  # also what is joined to it by then
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
-        asked = read_question(question, source.columns, unit, source.name if source.named else None)
+        tables = options.get("public")
+        with ExitStack() as opened:
+            public = {} if tables is None else opened.enter_context(opened_public(tables))
+            columns = {called: table.columns for called, table in public.items()}
+            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns)
+            if asked.joins:
+                source, digest = join_public(source, asked, public)
+                asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
         if asked.people is not None:
             source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
         declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))

@@ -62,7 +62,8 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     tree, comparisons = made
     require_reach(c.requests for c in comparisons)  # which no engine finds out before it has read rows
     one = declared.max_rows in (None, 1)  # who counts for more steps over a count that is asked for exactly
-    exact = asked.people is None and _exact(tree, iter(comparisons), one)  # what an inner select makes may not be anything
+    free = asked.people is None and not asked.joins  # what an inner select makes, or a public table has, may not be anything
+    exact = free and _exact(tree, iter(comparisons), one)
     return Compiled(tree, comparisons, rows, exact)
 
 

@@ -349,7 +349,8 @@ def _people(prepared: Prepared, questions: Sequence[Prepared]) -> People:
 def _seen(prepared: Prepared) -> tuple[Any, ...]:
     """What decides whom a question looks at."""
     source, declared = prepared.source, prepared.declared
-    return id(source.table), id(source.connection), prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
+    table = id(source.table), id(source.reading), id(source.connection)
+    return table, prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
 
 
 def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:

@@ -4,7 +4,7 @@ Start with `open` (from what a person calls a table to a `source`; `vouching` is
 engine a file: `duckdb` (with `files`: `csv` for lines of text, `parquet`, and `data_frames`), `postgres`, `spark`; `abilities`
 says what an engine cannot do. The query: `query` (rows → people → aggregates), of `person_columns` and `expressions`, where
 text is also read as a number, a date or a Boolean; `formulas` are computed values, `people_table` one row per person;
-`results` says what is requested and what comes back.
+`results` says what is requested and what comes back. `public_tables` are joined to the table.
 `stored_values` is the rule by which a stored value is read.
 """
 

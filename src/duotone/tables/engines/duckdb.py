@@ -161,6 +161,14 @@ def _forget(connection: Any, view: str, rows: str) -> None:
         connection.con.unregister(rows)
 
 
+def table_of(connection: Any, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+    """An Arrow table as one of the connection, and what forgets it."""
+    name = fresh()
+    connection.con.register(name, rows)
+    made = view(connection, f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
+    return made, partial(_forget, connection, made.op().name, name)
+
+
 def _described(connection: Any, query: str) -> dict[str, Reading]:
     """How the columns of a query are read, by their types."""
     return {name: of_type(quoted(name), kind) for name, kind, *_ in connection.con.execute(f"describe {query}").fetchall()}

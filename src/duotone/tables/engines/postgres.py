@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.resources import keep_in_child
 from duotone.tables.engines.source import Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, quoted
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, quoted
 from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
@@ -43,6 +43,10 @@ where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
 UNSTORED = {"v": "view", "m": "materialised view", "f": "foreign table"}
+HELD = {"int64": "int8", "float64": "float8", "decimal": "numeric", "string": "text", "boolean": "bool", "date": "date",
+        "timestamp": "timestamp"}  # fmt: skip
+"""What Postgres calls the types that public tables come in."""
+BY_BYTES = ' collate "C"'
 BUILT_IN = 11
 """The schema pg_catalog, by its number: a type of the same name elsewhere is another one."""
 BLOCK = 2**30
@@ -74,6 +78,17 @@ class Postgres:
             if connection.closed:
                 raise DuotoneError(LOST) from None
             raise
+
+    def table_of(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+        """A small table that everybody may know, as constants of the statement, and what forgets it: nothing to do."""
+        import ibis
+        import ibis.expr.operations as ops
+
+        arrays = [f"cast({literal(_array(rows[name]))} as {HELD[_bare(kind)]}[])" for name, kind in types.items()]
+        names = [f"{quoted(name)}{BY_BYTES if kind == 'string' else ''} as {quoted(name)}" for name, kind in types.items()]
+        columns = ", ".join(map(quoted, types))
+        query = f"select {', '.join(names)} from unnest({', '.join(arrays)}) as public_rows({columns})"
+        return ops.SQLQueryResult(query, ibis.schema(types), self._backend).to_expr(), lambda: None
 
     def _statement(self, plan: Any) -> str:
         """Common parts are folded into their places: the server would write them out and read them back."""
@@ -199,6 +214,24 @@ def _arrow(data: bytes, schema: Any) -> Any:
     block = csv.ReadOptions(block_size=min(len(data) + 1, BLOCK))
     parse = csv.ParseOptions(newlines_in_values=True)
     return csv.read_csv(io.BytesIO(data), read_options=block, parse_options=parse, convert_options=options)
+
+
+def _bare(kind: str) -> str:
+    return kind.partition("(")[0]
+
+
+def _array(column: Any) -> str:
+    """Values as Postgres writes an array."""
+    return "{" + ",".join(map(_element, column.to_pylist())) + "}"
+
+
+def _element(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = str(value)
+    if "\0" in text:
+        raise DuotoneError("a public table has a text with a zero byte in it, which Postgres has no text for: take it out")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _psycopg() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,21 @@ class Spark:
         """
         counted = self._session.sql(self._statement(plan))
         return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
+
+    def table_of(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+        """A small table that everybody may know, as a temporary view, and what forgets it."""
+        import ibis
+        import ibis.expr.operations as ops
+
+        name = ibis.util.gen_name("duotone")
+        times = [column for column, kind in types.items() if kind.startswith("timestamp")]
+        for column in times:  # as text, since a time without a zone would be taken for one of the session's
+            rows = rows.set_column(rows.column_names.index(column), column, rows[column].cast("string"))
+        read = {column: f"cast({_quoted(column)} as timestamp_ntz) as {_quoted(column)}" for column in times}
+        frame = self._session.createDataFrame(rows).selectExpr(*(read.get(column, _quoted(column)) for column in types))
+        frame.createOrReplaceTempView(name)
+        table = ops.DatabaseTable(name, ibis.schema(types), self._backend, ops.Namespace()).to_expr()
+        return table, lambda: self._session.catalog.dropTempView(name)
 
     def _statement(self, plan: Any) -> str:
         """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
