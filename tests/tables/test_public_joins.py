@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import random
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.engines import Source, open_source, public_tables
+from duotone.tables.engines.postgres import _element
 
 P = ApproxDP(1, "1e-6")
 DRAW = random.Random(5)
@@ -52,7 +54,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("select sum(fare * toll) > {} from trips join zones using (zone)", {"fare * toll": (0, 200, "1/4")}),
     ("select count(*) filter (where f.region = 'north') > {} from trips join zones f on trips.zone = f.zone "
      "join zones g on trips.to = g.zone where g.region = 'south'", {}),
-    ("select count(*) > {} from trips t join hours h on t.day = h.day and h.rate = t.rate where busy", {}),
+    ("select count(*) > {} from trips t join hours h on (t.day = h.day and (h.rate = t.rate)) where busy", {}),
 ]  # fmt: skip
 NORTH = QUESTIONS[0][0].format(25)
 
@@ -180,6 +182,7 @@ REFUSED = [
     ("from trips join zones on nowhere = region", "nowhere is in neither table"),
     ("from trips join zones on trips.zone = zones.nowhere", "zones has no column nowhere"),
     ("from trips join zones using (zone) join days on zones.region = days.date", "joined to the table that is asked about"),
+    ("from trips join zones using (zone) join days on rate = date", "rate is a column of several tables"),
     ("from trips join zones using (zone) join zones using (zone)", "two tables are called zones"),
     ("from trips join zones trips using (zone)", "two tables are called trips"),
     ("from trips join zones using (fare)", "zones has no column fare"),
@@ -213,6 +216,14 @@ def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public_tables, "MOST", 3)
     with pytest.raises(DuotoneError, match="has more than 3 rows"):
         prepare(TRIPS, question, P, public={"zones": ZONES})
+    monkeypatch.setattr(public_tables, "MOST_BEYOND", 2)
+    with (
+        open_source(TRIPS) as trips,
+        pytest.raises(DuotoneError, match="more than 2 rows, the most that are joined on Postgres"),
+    ):
+        prepare(replace(trips, engine="Postgres"), question, P, public={"zones": ZONES})
+    with pytest.raises(DuotoneError, match="zero byte"):
+        _element("a\0b")
     unknown = Source(None, None, "t", embedded=False, engine="this engine", proven=False)
     with pytest.raises(DuotoneError, match="tested on DuckDB, Postgres and Spark only"):
         public_tables.join_public(unknown, None, {})  # type: ignore[arg-type]

@@ -56,6 +56,16 @@ def join_tables(
     return tables.result()
 
 
+@dataclass(frozen=True)
+class _Link:
+    """How a public table is joined: by which pairs of columns, and whether by their common names."""
+
+    table: str
+    keys: tuple[tuple[str, str], ...]
+    left: bool
+    using: bool
+
+
 class _Tables:
     """The table that is asked about, and the public ones that were joined to it so far."""
 
@@ -67,7 +77,7 @@ class _Tables:
                 f"{first.name} is public: name the table that is asked about after from, and join the public one"
             )
         self.own = allowed_names(select, name)
-        self.joined: dict[str, tuple[str, tuple[tuple[str, str], ...], bool, bool]] = {}
+        self.joined: dict[str, _Link] = {}
 
     def join(self, clause: exp.Join) -> None:
         """Read one join, or say why it is refused."""
@@ -90,7 +100,7 @@ class _Tables:
             pairs = self._by_equality(on, table, label, text)
         else:
             raise DuotoneError(f"{text}: {ONLY}")
-        self.joined[label] = (table, tuple(pairs), "LEFT" in kind, bool(using))
+        self.joined[label] = _Link(table, tuple(pairs), "LEFT" in kind, bool(using))
 
     def _by_names(self, using: Sequence[exp.Expression], table: str) -> Iterator[tuple[str, str]]:
         for part in using:
@@ -98,8 +108,9 @@ class _Tables:
 
     def _by_equality(self, on: exp.Expression, table: str, label: str, text: str) -> Iterator[tuple[str, str]]:
         """Pairs from `t.a = z.b and …`, either way round."""
-        for part in on.flatten() if isinstance(on, exp.And) else [on]:
-            part = part.unnest()
+        inside = on.unnest()
+        for written in inside.flatten() if isinstance(inside, exp.And) else [inside]:
+            part = written.unnest()
             if not (isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column)):
                 raise DuotoneError(f"{text}: {ONLY}")
             sides = [self._side(column, table, label) for column in (part.this, part.expression)]
@@ -118,6 +129,9 @@ class _Tables:
                 return False, self._required(column.this, self.columns, "the table")
             raise DuotoneError(f"{column.sql(dialect='duckdb')}: a public table is joined to the table that is asked about")
         own, key = _find(column.this, self.columns), _find(column.this, self.public[table])
+        others = [self.public[link.table] for link in self.joined.values()]
+        if any(_find(column.this, columns) is not None for columns in others):
+            raise DuotoneError(f"{column.name} is a column of several tables: write its table before it")
         if (own is None) == (key is None):
             why = "is in neither table" if own is None else "is in both tables: write its table before it"
             raise DuotoneError(f"{column.name} {why}")
@@ -143,7 +157,7 @@ class _Tables:
         before = _qualifier(column)
         if before and among(before, self.own):
             return self._required(column.this, self.columns, "the table")
-        names = {label: _find(column.this, self.public[table]) for label, (table, *_) in self.joined.items()}
+        names = {label: _find(column.this, self.public[link.table]) for label, link in self.joined.items()}
         if before:
             label = next((known for known in self.joined if among(before, [_plain(known)])), None)
             if label is None or names[label] is None:
@@ -160,12 +174,12 @@ class _Tables:
 
     def _equal(self, label: str, own: str, name: str) -> bool:
         """Whether the table's column and a public one of that name are one by the join. Under left join … on they are two."""
-        _, keys, left, using = self.joined[label]
-        return (own, name) in keys and (using or not left)
+        link = self.joined[label]
+        return (own, name) in link.keys and (link.using or not link.left)
 
     def _name(self, label: str, column: str) -> str:
         """A public column's name in the row: its own, or after the table's where another table has the same."""
-        others = [self.public[table] for other, (table, *_) in self.joined.items() if other != label]
+        others = [self.public[link.table] for other, link in self.joined.items() if other != label]
         known = {name.lower() for columns in (self.columns, *others) for name in columns}
         return f"{label}.{column}" if column.lower() in known else column
 
@@ -173,12 +187,13 @@ class _Tables:
         """The columns of a row, the condition of having joined, and the joins; refuses columns that look alike."""
         columns, joins = dict(self.columns), list[PublicJoin]()
         condition: Condition = ALWAYS
-        for label, (table, keys, left, _) in self.joined.items():
-            named = tuple((self._name(label, column), column) for column in self.public[table])
-            columns |= {name: self.public[table][column] for name, column in named}
+        for label, link in self.joined.items():
+            public = self.public[link.table]
+            named = tuple((self._name(label, column), column) for column in public)
+            columns |= {name: public[column] for name, column in named}
             matched = f"a row of {label}"
-            joins.append(PublicJoin(table, label, keys, named, matched, left))
-            condition = condition if left else both(condition, Compare(Operand(matched, "boolean"), "=", True))
+            joins.append(PublicJoin(link.table, label, link.keys, named, matched, link.left))
+            condition = condition if link.left else both(condition, Compare(Operand(matched, "boolean"), "=", True))
         names = [name.lower() for name in (*columns, *(join.matched for join in joins))]
         many = len(self.columns) + sum(1 + len(self.public[join.table]) for join in joins)
         if not len(set(names)) == len(names) == many:
