@@ -235,8 +235,13 @@ def test_queries_of_spark_are_asked_about_where_they_are_vouched_for(spark: dict
         assert open_source(data).vouched is None
     files.createOrReplaceTempView("v")
     only_vouched(session, "view v", name="v")
-    only_vouched(files.filter("x >= 0"), "the Spark data frame, which a query makes,")
-    only_vouched(ibis.pyspark.connect(session).table("v").filter(ibis._.x >= 0), "the Ibis query")
+    queries = {"the Spark data frame, which a query makes,": files.filter("x >= 0"),
+               "the Ibis query": ibis.pyspark.connect(session).table("v").filter(ibis._.x >= 0)}  # fmt: skip
+    for what, query in queries.items():
+        with pytest.raises(DuotoneError, match=f"{what} is no stored table"):
+            open_source(query)
+        with open_source(query, vouched=True) as source:
+            assert (source.vouched, source.columns) == (what, {"x": "integer", "p": "integer"})
 
 
 @pytest.mark.slow
