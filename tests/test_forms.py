@@ -31,6 +31,8 @@ TABLE = pa.table(
         "seen": pa.array([day and datetime.datetime(day.year, day.month, day.day, 5) for day in DAYS], pa.timestamp("us")),
     }
 )
+TOWNS = pa.table({"town": ["Rome", "Oslo"], "country": ["Italy", "Norway"], "people": [2_800_000, 700_000]})
+NAMES = {"dict": dict, "towns": TOWNS, "twice": pa.concat_tables([TOWNS, TOWNS])}
 Row = tuple[str, str, str]
 
 
@@ -49,7 +51,7 @@ ROWS = rows_of(PAGE)
 
 def options(declared: str) -> dict[str, Any]:
     """Options as they are written in Python."""
-    return eval(f"dict({declared})", {"__builtins__": {}}, {"dict": dict})  # type: ignore[no-any-return]
+    return eval(f"dict({declared})", {"__builtins__": {}}, NAMES)  # type: ignore[no-any-return]
 
 
 def test_every_line_of_the_page_is_read() -> None:

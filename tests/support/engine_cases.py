@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -128,6 +129,30 @@ COMPUTED_KEYS = [
     "date_trunc('month', at)::date, x > 3",
 ]
 """What groups are made by."""
+TOWNS = pa.table(
+    {
+        "town": ["Y", "N", "é", "it's", 'a"b', "back\\slash", "NULL", "{}", "", "語"],
+        "name": ["é", "it's", None, 'a"b', "back\\slash", "", "NULL", "x,y", "{z}", "語"],
+        "many": pa.array([0, 1, None, -5, 2**62, 3, 4, 5, 6, 7], pa.int64()),
+        "share": pa.array([0.1, -2.5, None, float("inf"), 1e300, 5e-324, 0.0, 1.0, 2.0, 3.0]),
+        "price": pa.array([Decimal("1.25"), None, *map(Decimal, range(8))], pa.decimal128(12, 2)),
+        "big": pa.array([True, False, None] * 3 + [True]),
+        "since": pa.array([datetime.date(2025, 1, 1), None, datetime.date(1, 1, 1), *[datetime.date(9999, 12, 31)] * 7]),
+        "at": pa.array(
+            [datetime.datetime(2025, 6, 1, 12, 30, 0, 1), None, *[datetime.datetime(1969, 12, 31, 23)] * 8], pa.timestamp("us")
+        ),
+    }
+)
+PUBLIC = {"towns": TOWNS, "days": pa.table({"day": [datetime.date(2025, 1, 1), datetime.date(1, 1, 1)], "b": [True, False]})}
+JOINED: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
+    ("select avg(many) > 0.4 from {} t left join towns on t.v = town where share < 1 or town is null", {"many": (-9, 9)}),
+    ("select sum(price) > 99.5 from {} t join towns on v = town where since > date '2000-01-01' and (towns.big or share > 1)",
+     {"price": (0, 9, "0.01")}),
+    ("select count(*) filter (where towns.at > timestamp '2025-06-01 12:30:00') > 3 from {} t join days d on t.day = d.day "
+     "and t.b = d.b join towns on t.v = town where g <> name", {}),
+    ("select mode(name) = 'é' from {} t join towns on v = town", {}),
+]  # fmt: skip
+"""A join with public tables, whose columns are of every kind."""
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
 
@@ -158,6 +183,11 @@ def everything(source: Source) -> dict[str, Any]:
         by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *DIFFERENT], bounds=more, neighbours=neighbours)
         for inner, bounds in thinned(IN_PERSON, 2, turn):
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
+    own = Path(source.name).stem if source.named else "t"
+    for question, bounds in JOINED:
+        by_question[question] = levels(source, [question.format(own)], bounds=bounds, public=PUBLIC)
+    inner = f"select avg(s) > 2 from (select u, sum(many) as s from {own} join towns on v = town group by u)"
+    by_question["joined in person"] = levels(source, [inner], bounds={"s": (0, 9)}, public=PUBLIC, unit="u")
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     by_question["newer by group"] = levels(source, [*NEWER[:7], MEDIANS[0]], ("g",))
     for key in COMPUTED_KEYS:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_comparisons import COMPARED, COMPUTED, IN_PERSON, QUANTILES, Case
+from small_joins import JOINED, JOINED_IN_PERSON, JOINED_PEOPLE
 from small_questions import CASES, NO, UNIT_CASES, YES
 from small_tables import BOTH, P, Person, levels, table
 from thinned import EXHAUSTIVE, thinned
@@ -96,7 +97,7 @@ def by_turns(cases: Sequence[Case]) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns([*COMPARED, *COMPUTED, *QUANTILES])
+    ("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns([*COMPARED, *COMPUTED, *QUANTILES, *JOINED])
 )
 def test_comparisons_and_computed_values_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], bound: bool, neighbours: Neighbours
@@ -119,7 +120,17 @@ def test_every_atom_with_units_against_brute_force(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns(IN_PERSON))
+@pytest.mark.parametrize(("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns(JOINED_PEOPLE))
+def test_people_and_a_public_table_against_brute_force(
+    sql: str, reference: Any, domain: list[Person], options: dict[str, Any], bound: bool, neighbours: Neighbours
+) -> None:
+    check(sql, reference, domain, neighbours, bound=bound, people=3, reach=2, unit="u", **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns([*IN_PERSON, *JOINED_IN_PERSON])
+)
 def test_one_row_per_person_first_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], bound: bool, neighbours: Neighbours
 ) -> None:

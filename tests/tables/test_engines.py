@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import spark_cluster
 from scipy.stats import binom
+from vouched import DATA, only_vouched
 
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.cli.app import main
@@ -123,7 +124,7 @@ def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: 
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
     monkeypatch.setattr("duotone.tables.prepared.gather", None)  # the counts never come to the driver
     privacy = ApproxDP(1, "1e-1")
-    shown = select_groups(keys, ["g"], privacy, unit="u", max_groups=2).answers
+    shown = select_groups(keys, ["g"], privacy, unit="u", max_groups=2, vouched=True).answers
     assert {("many0",), ("many1",), ("many2",)} <= set(shown)
     fewest, most = binom.interval(1 - 1e-9, 20_000, float(privacy.split(2).delta))
     assert fewest <= len(shown) - 3 <= most
@@ -141,7 +142,10 @@ def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
         open_source(session, name="nowhere")
     with pytest.raises(DuotoneError, match="say which"):
         open_source(session)
-    failing = open_source(session.sql("select cast(id as int) as x from range(3) where assert_true(id < 2) is null"))
+    query = session.sql("select cast(id as int) as x from range(3) where assert_true(id < 2) is null")
+    with pytest.raises(DuotoneError, match="a query makes, is no stored table"):
+        open_source(query)
+    failing = open_source(query, vouched=True)
     with pytest.raises(DuotoneError, match="might quote rows"):
         ask(failing, "count(*) > 1", P)
 
@@ -185,7 +189,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         connection.execute("insert into wide values ('NaN', '{}'), (1e400, '{}'), (-1e400, null), (1e-400, '{}'), (2.5, '{}')")
     with pytest.raises(DuotoneError, match="different texts are equal"):
         open_source(postgres, name="folded")
-    with pytest.raises(DuotoneError, match="no table seen"):
+    with pytest.raises(DuotoneError, match="view seen is no stored table"):
         open_source(postgres, name="seen")
     with pytest.raises(DuotoneError, match="say which"):
         open_source(postgres)
@@ -197,6 +201,47 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         with pytest.raises(DuotoneError, match="j"):
             prepare(wide, "count(*) filter (where j = 'x') > 1", P)
     assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"
+
+
+def test_queries_of_postgres_are_asked_about_where_they_are_vouched_for(postgres: str) -> None:
+    import ibis
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        rows = "select i as x, i % 7 as p, 'a'::varchar(3) as s, 1.25::numeric(5, 2) as m from generate_series(0, 59) i"
+        connection.execute(f"create table queried as {rows}; create view one_view as select * from queried")
+        connection.execute("create materialized view kept as select * from queried")
+        only_vouched(postgres, "view one_view", name="one_view")
+        only_vouched(postgres, "materialised view kept", name="kept")
+        query = ibis.postgres.from_connection(connection).table("queried").filter(ibis._.x >= 0)
+        only_vouched(query, "the Ibis query")
+        with open_source(query, vouched=True) as source:
+            assert source.columns == {"x": "integer", "p": "integer", "s": "text", "m": "decimal"}
+            assert prepare(source, "count(*) filter (where s = 'a' and m = 1.25) = 60", P)._levels()[2].tolist() == [0]
+        assert connection.execute("select count(*) from pg_class where relname like 'duotone%'").fetchall() == [(0,)]
+        connection.execute("drop table queried cascade")
+        with pytest.raises(DuotoneError, match="does not take the query as a temporary view"):
+            open_source(query, vouched=True)
+
+
+@pytest.mark.slow
+def test_queries_of_spark_are_asked_about_where_they_are_vouched_for(spark: dict[str, Source], tmp_path: Path) -> None:
+    import ibis
+
+    pq.write_table(DATA, tmp_path / "t.parquet")
+    session = spark["visits"].connection._session
+    files = session.read.parquet(str(tmp_path / "t.parquet"))
+    for data in (files, files.alias("a"), session.createDataFrame(DATA)):  # files, and what is in memory
+        assert open_source(data).vouched is None
+    files.createOrReplaceTempView("v")
+    only_vouched(session, "view v", name="v")
+    queries = {"the Spark data frame, which a query makes,": files.filter("x >= 0"),
+               "the Ibis query": ibis.pyspark.connect(session).table("v").filter(ibis._.x >= 0)}  # fmt: skip
+    for what, query in queries.items():
+        with pytest.raises(DuotoneError, match=f"{what} is no stored table"):
+            open_source(query)
+        with open_source(query, vouched=True) as source:
+            assert (source.vouched, source.columns) == (what, {"x": "integer", "p": "integer"})
 
 
 @pytest.mark.slow
@@ -224,6 +269,8 @@ def test_other_engines_are_tried_first() -> None:
     engine = ibis.sqlite.connect()
     engine.con.execute("create table t (x integer)")
     with pytest.raises(DuotoneError, match=r"computes other results.*it fails at: sum\(x\) > 7"):
+        ask(engine, "count(*) > 1", P, name="t", vouched=True)
+    with pytest.raises(DuotoneError, match="a view cannot be told from a table, is no stored table"):
         ask(engine, "count(*) > 1", P, name="t")
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
@@ -232,7 +279,7 @@ def test_other_engines_are_tried_first() -> None:
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20
-    with pytest.raises(DuotoneError, match="an Ibis query, not a table"):
+    with pytest.raises(DuotoneError, match="the Ibis query is no stored table"):
         open_source(own.table("t").filter(ibis._.x > 3))
     with pytest.raises(DuotoneError, match="say which"):
         open_source(engine)

@@ -14,6 +14,7 @@ from duotone.cli.tables import (
     Separator,
     Table,
     Unit,
+    Vouched,
     file_options,
     parsed_bounds,
     without_password,
@@ -32,6 +33,7 @@ def inspect(
     bounds: BoundsOf = None,
     per_unit: PerUnit = None,
     name: Name = None,
+    vouched: Vouched = False,
     separator: Separator = None,
     columns: Columns = None,
     date_formats: DateFormats = None,
@@ -47,6 +49,7 @@ def inspect(
         bounds=parsed_bounds(bounds or []),
         per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
         name=name,
+        vouched=vouched,
         **file_options(separator, columns, date_formats),
     )
     if as_json:

@@ -61,6 +61,12 @@ DateFormats = Annotated[
     list[str] | None,
     typer.Option("--date-format", metavar="COL=FORMAT", help="How a text file writes dates, as %d/%m/%Y; may be repeated."),
 ]
+Vouched = Annotated[
+    bool,
+    typer.Option(
+        "--vouched", help="Of a view: its owner vouches that each row belongs to one person and depends on no other's."
+    ),
+]
 
 
 def ask(
@@ -87,9 +93,14 @@ def ask(
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
     name: Name = None,
+    vouched: Vouched = False,
     separator: Separator = None,
     columns: Columns = None,
     date_formats: DateFormats = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
+    ] = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -129,6 +140,8 @@ def ask(
         name=name,
         **file_options(separator, columns, date_formats),
         costs=None if costs is None else _costs(costs),
+        vouched=vouched,
+        public=_public(public or []),
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
@@ -163,6 +176,7 @@ def groups(
     unit: Unit = None,
     max_groups: MaxGroups = 1,
     name: Name = None,
+    vouched: Vouched = False,
     separator: Separator = None,
     columns: Columns = None,
     date_formats: DateFormats = None,
@@ -178,17 +192,22 @@ def groups(
 
     privacy = budget(epsilon, ratio, delta)
     file = file_options(separator, columns, date_formats)
-    asked = prepare_groups(without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, **file)
+    asked = prepare_groups(
+        without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched, **file
+    )
     with asked as prepared:
         reply = _waited_for(prepared, ledger, dataset, again, asker)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:
         keys = [dict(zip(reply.by, key, strict=True)) for key in reply.answers]
-        print(json.dumps({"privacy": _budget(prepared), "person": prepared.person, "groups": keys}))
+        notes = {"notes": list(prepared.notes)} if prepared.notes else {}
+        print(json.dumps({"privacy": _budget(prepared), "person": prepared.person, **notes, "groups": keys}))
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
     print(f"{len(reply.answers)} groups may be shown under {privacy}; {printable(prepared.person)}")
+    for note in prepared.notes:
+        print(printable(note))
 
 
 def without_password(table: str) -> str:
@@ -277,6 +296,16 @@ def _costs(text: str) -> tuple[str, str]:
     if not no.strip() or not yes.strip():
         raise DuotoneError(f"costs are NO:YES, how bad a false no and a false yes are, as 10:1, got {text}")
     return no.strip(), yes.strip()
+
+
+def _public(texts: list[str]) -> Mapping[str, str]:
+    tables: dict[str, str] = {}
+    for text in texts:
+        name, _, file = text.partition("=")
+        if not name or not file or name in tables:
+            raise DuotoneError(f"public tables are NAME=FILE, each once, got {text}")
+        tables[name] = without_password(file)
+    return tables
 
 
 def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:

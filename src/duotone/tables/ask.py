@@ -18,6 +18,7 @@ from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileOptions
 from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.engines.public_tables import join_public, opened_public
 from duotone.tables.engines.source import closed_on_error
 from duotone.tables.prepared import Answers, Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.read_question import read_question
@@ -33,7 +34,9 @@ class Options(TypedDict, total=False):
     it groups are selected privately. A person counts in at most `max_groups` of them. `name` is the table of a database,
     `separator` what stands between the fields of a CSV file whose first line has several candidates, `columns` the keys of
     JSON lines that are columns, `formats` how dates are written in such files: {column: "%d/%m/%Y"}. `costs` is how bad a
-    false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible.
+    false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible. `vouched` says, of a
+    view or another query, that each of its rows belongs to one person and depends on nobody else's. `public` are tables by
+    name, files or data frames, whose rows all may know: the question may join them.
     """
 
     unit: str | None
@@ -48,6 +51,8 @@ class Options(TypedDict, total=False):
     separator: str | None
     columns: Sequence[str] | None
     formats: Mapping[str, str] | None
+    vouched: bool
+    public: Mapping[str, Any] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -78,11 +83,19 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source = open_conforming(table, options.get("name"), prepare, **_file_options(options))
-    with closed_on_error(source.close):
+    vouched, file = options.get("vouched", False), _file_options(options)
+    source = open_conforming(table, options.get("name"), prepare, vouched, **file)
+    with closed_on_error(lambda: source.close()):  # also what is joined to it by then
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
-        asked = read_question(question, source.columns, unit, source.name if source.named else None)
+        tables = options.get("public")
+        with ExitStack() as opened:
+            public = {} if tables is None else opened.enter_context(opened_public(tables))
+            columns = {called: table.columns for called, table in public.items()}
+            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns)
+            if asked.joins:
+                source, digest = join_public(source, asked, public)
+                asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
         if asked.people is not None:
             source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
         source = with_keys(source, asked.keys) if asked.keys else source
@@ -140,13 +153,14 @@ def prepare_groups(
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
+    vouched: bool = False,
     **file: Unpack[FileOptions],
 ) -> Prepared:
     """Prepare the question which groups there are."""
     _require_privacy(privacy)
     if isinstance(by, str) or not all(isinstance(column, str) for column in by):
         raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare, **file)
+    source = open_conforming(table, name, prepare, vouched, **file)
     with closed_on_error(source.close):
         if not (by and len(set(by)) == len(by)):
             raise DuotoneError("name at least one column to group by, each once")
@@ -166,6 +180,7 @@ def select_groups(
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
+    vouched: bool = False,
     **file: Unpack[FileOptions],
 ) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
@@ -181,7 +196,8 @@ def select_groups(
     >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-13"), unit="person").answers)
     [('Ely',)]
     """
-    with prepare_groups(table, by, privacy, unit=unit, max_groups=max_groups, name=name, **file) as prepared:
+    options: dict[str, Any] = {"unit": unit, "max_groups": max_groups, "name": name, "vouched": vouched, **file}
+    with prepare_groups(table, by, privacy, **options) as prepared:
         return prepared.release()
 
 

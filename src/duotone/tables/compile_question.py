@@ -62,7 +62,7 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     tree, comparisons = made
     require_reach(c.requests for c in comparisons)  # which no engine finds out before it has read rows
     one = declared.max_rows in (None, 1)  # who counts for more steps over a count that is asked for exactly
-    anything = asked.people is None and not asked.keys  # what an inner select makes, and a group's key, need not be
+    anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
     return Compiled(tree, comparisons, rows, exact)
 

@@ -73,12 +73,16 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(table: Any, name: str | None, prepare: Prepare, **options: Unpack[FileOptions]) -> Source:
+def open_conforming(
+    table: Any, name: str | None, prepare: Prepare, vouched: bool = False, **options: Unpack[FileOptions]
+) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
-    open_already = isinstance(table, Source)  # whoever opened it closes it
-    if open_already and FileLayout(**options) != FileLayout():
-        raise DuotoneError("the table is open already: say how its file is read where it is opened")
-    source = replace(table, release=lambda: None) if open_already else open_source(table, name=name, **options)
+    if isinstance(table, Source):  # whoever opened it closes it
+        if FileLayout(**options) != FileLayout():
+            raise DuotoneError("the table is open already: say how its file is read where it is opened")
+        source = replace(table, release=lambda: None)
+    else:
+        source = open_source(table, name=name, vouched=vouched, **options)
     with closed_on_error(source.close):
         require_trial(source, prepare)
     return source

@@ -91,6 +91,7 @@ def inspect_clipping(
     bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
     per_unit: Reduction | None = None,
     name: str | None = None,
+    vouched: bool = False,
     **file: Unpack[FileOptions],
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
@@ -103,7 +104,7 @@ def inspect_clipping(
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    source = open_conforming(table, name, prepare, **file)
+    source = open_conforming(table, name, prepare, vouched, **file)
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
         declared.check(source)

@@ -28,6 +28,7 @@ from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.query import People, gather, kept
 from duotone.tables.engines.source import UNREADABLE, quietly
+from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 
@@ -54,6 +55,8 @@ class Answers:
     table: LineTable = field(repr=False)
     receipt: Receipt | None = None
     """What it cost, where a ledger was charged."""
+    vouched: str | None = None
+    """What the owner vouched for, in a sentence, where the table is no stored one."""
 
     def __bool__(self) -> bool:
         if self.by:
@@ -174,12 +177,18 @@ class Prepared:
         return f"clipped before anything is counted: {stated}; what that changes is not in Pr[wrong]" if cut else None
 
     @property
+    def vouched(self) -> str | None:
+        """What the owner vouches for, in a sentence; None of a stored table."""
+        return None if self.source.vouched is None else vouched_for(self.source.vouched, self.declared.person)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
+        vouched = () if self.vouched is None else (self.vouched,)
         if self.asked is None:
-            return ()
+            return vouched
         equalities = () if self.declared.replaced else self.asked.equalities
-        return (*self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
+        return (*vouched, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
@@ -214,7 +223,8 @@ class Prepared:
     def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Answers:
         grids = {c: str(g.step) for compared in self.comparisons for c, g in compared.grids.items()}
         common = self.privacy, self.share, self.basis, self.person, grids
-        return Answers(answers, self.by, *common, self.coin.private if private is None else private, self.table, receipt)
+        drawn = self.coin.private if private is None else private
+        return Answers(answers, self.by, *common, drawn, self.table, receipt, self.vouched)
 
     @property
     def cost(self) -> Charge:
@@ -353,7 +363,8 @@ def _people(prepared: Prepared, questions: Sequence[Prepared]) -> People:
 def _seen(prepared: Prepared) -> tuple[Any, ...]:
     """What decides whom a question looks at."""
     source, declared = prepared.source, prepared.declared
-    return id(source.table), id(source.connection), prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
+    table = id(source.table), id(source.reading), id(source.connection)
+    return table, prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
 
 
 def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:

@@ -17,11 +17,13 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import keep_in_child, literal_path
 from duotone.tables.engines.csv import fields_of, header
+from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.date_formats import by_format
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.json_lines import declared_columns, objects_of
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.vouching import require_vouched
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
@@ -146,16 +148,17 @@ def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:
     return formats
 
 
-def of_database(path: Path, name: str | None) -> Source:
+def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     """A table of a DuckDB file."""
     if name is None:
         raise DuotoneError(UNNAMED)
     connection, close = connected(database=path)
     with closed_on_error(close):
-        return replace(of_duckdb(connection, name, str(path), database=_attached(path)), release=close)
+        source = of_duckdb(connection, name, str(path), database=_attached(path), vouched=vouched)
+        return replace(source, release=close)
 
 
-def of_native(connection: Any, name: str | None) -> Source:
+def of_native(connection: Any, name: str | None, vouched: bool = False) -> Source:
     """A table of a connection of DuckDB's own. What is set for Ibis is set on a second connection to the same database."""
     import ibis
 
@@ -163,7 +166,25 @@ def of_native(connection: Any, name: str | None) -> Source:
     keep_in_child(second)
     with closed_on_error(second.close):
         backend = quietly(lambda: ibis.duckdb.from_connection(second), UNPREPARED)
-        return replace(of_duckdb(backend, name), release=second.close)
+        return replace(of_duckdb(backend, name, vouched=vouched), release=second.close)
+
+
+def of_relation(relation: Any, vouched: bool = False) -> Source:
+    """A relation of DuckDB's own. Its connection cannot be had from it, so that the columns that are used, read by the same
+    rules as a table's, come as an Arrow table when they are asked about."""
+    what = require_vouched("the DuckDB relation", vouched)
+    names = list(relation.columns)
+    if len({name.lower() for name in names}) != len(names):
+        raise DuotoneError(TWINS)
+    stored = {name: of_type(quoted(name), str(kind)) for name, kind in zip(names, relation.types, strict=True)}
+    known = [name for name, how in stored.items() if how.kind != "other"]
+
+    def some(columns: Sequence[str]) -> Any:
+        return relation.project(", ".join([f"{stored[name].sql} as {quoted(name)}" for name in columns] or ["true as one"]))
+
+    empty = quietly(lambda: some(known).limit(0).to_arrow_table(), UNREADABLE)
+    readings = dict.fromkeys(names, OTHER) | dict(columns_of(empty)[0])
+    return replace(of_frame(readings, lambda cs: columns_of(some(cs).to_arrow_table())[1](cs)), vouched=what)
 
 
 def _forget(connection: Any, view: str, rows: str) -> None:
@@ -171,6 +192,14 @@ def _forget(connection: Any, view: str, rows: str) -> None:
     with contextlib.suppress(Exception):  # it is closed
         connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
         connection.con.unregister(rows)
+
+
+def table_of(connection: Any, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+    """An Arrow table as one of the connection, and what forgets it."""
+    name = fresh()
+    connection.con.register(name, rows)
+    made = view(connection, f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
+    return made, partial(_forget, connection, made.op().name, name)
 
 
 def _described(connection: Any, query: str) -> dict[str, Reading]:
@@ -184,6 +213,8 @@ def of_duckdb(
     place: str = "the DuckDB database",
     within: Sequence[str] = (),
     database: str | None = None,
+    *,
+    vouched: bool = False,
 ) -> Source:
     """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, where they are known.
     Without it the name is looked for in `database`, or where the connection looks for names."""
@@ -198,12 +229,22 @@ def of_duckdb(
     if len(fits) > 1:
         raise DuotoneError(f"{name} may be {' or '.join('.'.join(place[:3]) for place in fits)}: say which")
     (*parts, kind, sql, _) = fits[0]
+    what = None
     if kind != "duckdb":
-        raise DuotoneError(f"{name} is a view or another system's table, whose reading might fail on a row: name a table")
-    if any(word in sql.lower() for word in (" collate ", " generated ")):
+        what = require_vouched(f"{'view' if kind == 'view' else 'table of another system'} {name}", vouched)
+    elif any(word in sql.lower() for word in (" collate ", " generated ")):
         raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
+    return replace(_of_rows(connection, ".".join(map(quoted, parts)), name), vouched=what)
+
+
+def of_query(connection: Any, query: str) -> Source:
+    """A query, for which its owner vouches, of a DuckDB database that Ibis is connected to."""
+    _require_own_functions(connection)
+    return replace(_of_rows(connection, f"({query})", "the query"), named=False)
+
+
+def _of_rows(connection: Any, rows: str, name: str) -> Source:
     _require_plain_settings(connection)
-    rows = ".".join(map(quoted, parts))
     stored = quietly(lambda: _described(connection, f"select * from {rows}"), UNREADABLE)
     readings = {name: text(f"encode({how.sql})") if how.kind == "text" else how for name, how in stored.items()}
     views: list[str] = []

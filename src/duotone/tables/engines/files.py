@@ -24,7 +24,7 @@ CURES = {
 }
 
 
-def open_local(table: Any, name: str | None, layout: FileLayout) -> Source:
+def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool = False) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
     if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
         _refuse_name(name)
@@ -50,10 +50,10 @@ def open_local(table: Any, name: str | None, layout: FileLayout) -> Source:
         return _several(matches, "the table", layout, named=False)
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
-    return _one(path, name, layout)
+    return _one(path, name, layout, vouched)
 
 
-def _one(path: Path, name: str | None, layout: FileLayout) -> Source:
+def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool) -> Source:
     if path.suffix not in DATABASES:
         _refuse_name(name)
     ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
@@ -66,7 +66,7 @@ def _one(path: Path, name: str | None, layout: FileLayout) -> Source:
     layout.refuse_all()
     match path.suffix:
         case suffix if suffix in DATABASES:
-            return of_database(path, name)
+            return of_database(path, name, vouched)
         case ".parquet":
             return of_parquet([path], path.name)
         case ".arrow" | ".feather":

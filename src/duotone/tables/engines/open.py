@@ -6,63 +6,55 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.duckdb import TWINS, of_duckdb, of_native
+from duotone.tables.engines import duckdb, postgres, spark
 from duotone.tables.engines.file_layout import FileLayout, FileOptions
 from duotone.tables.engines.files import open_local
-from duotone.tables.engines.postgres import of_database, open_postgres
-from duotone.tables.engines.source import Source, quietly
-from duotone.tables.engines.spark import of_frame, of_session, open_spark
+from duotone.tables.engines.source import UNREADABLE, Source, quietly
+from duotone.tables.engines.vouching import require_vouched
 
 
-def open_source(table: Any, *, name: str | None = None, **options: Unpack[FileOptions]) -> Source:
+def open_source(table: Any, *, name: str | None = None, vouched: bool = False, **file: Unpack[FileOptions]) -> Source:
     """A CSV, JSON lines, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB
     file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
     an Ibis connection or a table of one, or a Spark session or data frame.
 
     A file of text is read line by line: see `engines.csv` and `engines.json_lines`. What its rows alone could tell about it is
-    declared: see `engines.file_layout`.
+    declared: see `engines.file_layout`. A view, a DuckDB relation, an Ibis query and a Spark data frame that a query makes are
+    taken where they are `vouched` for: see `engines.vouching`.
     """
-    source = _opened(table, name, FileLayout(**options))
+    source = _opened(table, name, FileLayout(**file), vouched)
     names = [column.lower() for column in source.columns]
     if len(set(names)) != len(names):
         source.close()
-        raise DuotoneError(TWINS)
+        raise DuotoneError(duckdb.TWINS)
     return source
 
 
-def _opened(table: Any, name: str | None, layout: FileLayout) -> Source:
+def _opened(table: Any, name: str | None, layout: FileLayout, vouched: bool) -> Source:
     home = type(table).__module__.partition(".")[0]
     located = isinstance(table, str) and "://" in table
     if not (located or home in ("pyspark", "ibis", "duckdb", "_duckdb")):
-        return open_local(table, name, layout)
+        return open_local(table, name, layout, vouched)
     layout.refuse_all()
     match home:
         case "pyspark":
-            return of_session(table, name) if hasattr(table, "createDataFrame") else of_frame(table)
+            session = hasattr(table, "createDataFrame")
+            return spark.of_session(table, name, vouched) if session else spark.of_frame(table, vouched=vouched)
         case "ibis":
-            return _of_ibis(table, name)
+            return _of_ibis(table, name, vouched)
         case "duckdb" | "_duckdb":
-            return _of_duckdb_object(table, name)
-    return _located(table, name)
+            connection = hasattr(table, "cursor")
+            return duckdb.of_native(table, name, vouched) if connection else duckdb.of_relation(table, vouched)
+    return _located(table, name, vouched)
 
 
-def _of_duckdb_object(handle: Any, name: str | None) -> Source:
-    """A connection and the name of a table; not a relation, which is a query."""
-    if not hasattr(handle, "cursor"):
-        raise DuotoneError(
-            "that is a DuckDB relation, which may be any query, in which people could be mixed up: create a table of it, "
-            "and give the connection with the table's name (name)"
-        )
-    return of_native(handle, name)
-
-
-def _located(url: str, name: str | None) -> Source:
+def _located(url: str, name: str | None, vouched: bool) -> Source:
     """The URL may hold a password: no error repeats it."""
     match url.partition("://")[0]:
         case "postgres" | "postgresql":
-            return open_postgres(url, name)
+            return postgres.open_postgres(url, name, vouched)
         case "spark":
-            return open_spark(url, name)
+            return spark.open_spark(url, name, vouched)
         case scheme:
             raise DuotoneError(
                 f"a table's URL begins with postgres:// or spark://, not {scheme}://; for others connect with Ibis in Python"
@@ -74,8 +66,8 @@ def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) ->
     return source if within in ((), usual) else replace(source, name=".".join((*within, source.name)))
 
 
-def _of_ibis(handle: Any, name: str | None) -> Source:
-    """A connection and the name of a table, or a table of a connection; not a query, in which people could be mixed up."""
+def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
+    """A connection and the name of a table, a table of a connection, or a query."""
     import ibis.expr.operations as ops
     from ibis.expr.types import Table
 
@@ -83,17 +75,46 @@ def _of_ibis(handle: Any, name: str | None) -> Source:
     if isinstance(handle, Table):
         node = handle.op()
         if not isinstance(node, ops.DatabaseTable):
-            raise DuotoneError("that is an Ibis query, not a table: give the table, and put conditions into the question")
+            return _of_ibis_query(handle, require_vouched("the Ibis query", vouched))
         place = node.namespace
         backend, name, within = node.source, node.name, tuple(filter(None, (place.catalog, place.database)))
     match getattr(backend, "name", None):
         case "duckdb":
-            return _in_full(of_duckdb(backend, name, within=within), within, (backend.current_catalog, "main"))
+            source = duckdb.of_duckdb(backend, name, within=within, vouched=vouched)
+            return _in_full(source, within, (backend.current_catalog, "main"))
         case "postgres":
-            return _in_full(of_database(backend, name, within[-1] if within else ""), within[-1:], ("public",))
+            source = postgres.of_database(backend, name, within[-1] if within else "", vouched=vouched)
+            return _in_full(source, within[-1:], ("public",))
         case "pyspark":
-            return of_session(backend._session, ".".join((*within, name)) if name else None)
+            return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
     if name is None:
         raise DuotoneError("a database may hold many tables: say which (name)")
+    what = require_vouched(f"{name}, in a database where a view cannot be told from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
-    return Source(table, backend, name, embedded=False, engine="this engine", proven=False)
+    return Source(table, backend, name, embedded=False, engine="this engine", proven=False, vouched=what)
+
+
+def _of_ibis_query(query: Any, what: str) -> Source:
+    import ibis.expr.operations as ops
+
+    if query.op().find(ops.InMemoryTable):
+        raise DuotoneError("the Ibis query has a data frame in it: give the result as a data frame, or create a table from it")
+    connections = [table.source for table in query.op().find((ops.DatabaseTable, ops.SQLQueryResult))]
+    if not connections or any(other is not connections[0] for other in connections):  # Ibis takes some that differ for one
+        raise DuotoneError("the Ibis query must be about tables of one connection")
+    backend = connections[0]
+    match backend.name:
+        case "duckdb":
+            source = duckdb.of_query(backend, _sql(backend, query))
+        case "postgres":
+            source = postgres.of_query(backend, _sql(backend, query))
+        case "pyspark":
+            frame = quietly(lambda: backend._session.sql(_sql(backend, query)), UNREADABLE)
+            source = spark.of_frame(frame, vouched=True)
+        case _:
+            source = Source(query, backend, "the query", named=False, embedded=False, engine="this engine", proven=False)
+    return replace(source, vouched=what)
+
+
+def _sql(backend: Any, query: Any) -> str:
+    return str(quietly(lambda: backend.compile(query), UNREADABLE))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.resources import keep_in_child
 from duotone.tables.engines.source import Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, quoted
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, quoted
+from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"
@@ -40,6 +42,11 @@ left join pg_catalog.pg_collation c on c.oid = a.attcollation
 where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
+UNSTORED = {"v": "view", "m": "materialised view", "f": "foreign table"}
+HELD = {"int64": "int8", "float64": "float8", "decimal": "numeric", "string": "text", "boolean": "bool", "date": "date",
+        "timestamp": "timestamp"}  # fmt: skip
+"""What Postgres calls the types that public tables come in."""
+BY_BYTES = ' collate "C"'
 BUILT_IN = 11
 """The schema pg_catalog, by its number: a type of the same name elsewhere is another one."""
 BLOCK = 2**30
@@ -72,6 +79,17 @@ class Postgres:
                 raise DuotoneError(LOST) from None
             raise
 
+    def table_of(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+        """A small table that everybody may know, as constants of the statement, and what forgets it: nothing to do."""
+        import ibis
+        import ibis.expr.operations as ops
+
+        arrays = [f"cast({literal(_array(rows[name]))} as {HELD[_bare(kind)]}[])" for name, kind in types.items()]
+        names = [f"{quoted(name)}{BY_BYTES if kind == 'string' else ''} as {quoted(name)}" for name, kind in types.items()]
+        columns = ", ".join(map(quoted, types))
+        query = f"select {', '.join(names)} from unnest({', '.join(arrays)}) as public_rows({columns})"
+        return ops.SQLQueryResult(query, ibis.schema(types), self._backend).to_expr(), lambda: None
+
     def _statement(self, plan: Any) -> str:
         """Common parts are folded into their places: the server would write them out and read them back."""
         import sqlglot.expressions as sge
@@ -82,7 +100,7 @@ class Postgres:
         return str(tree.sql(self._backend.dialect))
 
 
-def open_postgres(url: str, name: str | None) -> Source:
+def open_postgres(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table, as `visits` or `clinic.visits`, of the database that a URL names."""
     psycopg = _psycopg()
     connection = quietly(lambda: psycopg.connect(url, autocommit=True, connect_timeout=10), UNREACHABLE)
@@ -90,17 +108,20 @@ def open_postgres(url: str, name: str | None) -> Source:
 
     keep_in_child(connection)
     with closed_on_error(connection.close):
-        return replace(of_database(ibis.postgres.from_connection(connection), name), release=connection.close)
+        source = of_database(ibis.postgres.from_connection(connection), name, vouched=vouched)
+        return replace(source, release=connection.close)
 
 
-def of_database(backend: Any, name: str | None, schema: str = "") -> Source:
+def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bool = False) -> Source:
     """A table of a database that Ibis is connected to."""
     if name is None:
         raise DuotoneError("a Postgres database may hold many tables: say which (name)")
-    relation = _relation(backend.con, name, schema)
-    columns = quietly(lambda: backend.con.execute(COLUMNS, relation[:1]).fetchall(), UNREACHABLE)
+    number, *full, what = _relation(backend.con, name, schema)
+    if what is not None:
+        require_vouched(what, vouched)
+    columns = quietly(lambda: backend.con.execute(COLUMNS, [number]).fetchall(), UNREACHABLE)
     readings = dict(map(_reading, columns))
-    place = ".".join(map(quoted, relation[1:]))
+    place = ".".join(map(quoted, full))
 
     def table(chosen: Sequence[str]) -> Any:
         """The columns in types whose values are equal and ordered as they are everywhere: text by its bytes."""
@@ -112,11 +133,25 @@ def of_database(backend: Any, name: str | None, schema: str = "") -> Source:
         return ops.SQLQueryResult(f"select {read} from {place}", ibis.schema(types), backend).to_expr()
 
     kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, Postgres(backend), name, embedded=False, engine="Postgres", reading=Columns(kinds, table))
+    return Source(None, Postgres(backend), name, embedded=False, engine="Postgres", reading=Columns(kinds, table), vouched=what)
 
 
-def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str]:
-    """The one table that a name means, by its number and its full name."""
+def of_query(backend: Any, query: str) -> Source:
+    """A query, for which its owner vouches, of a database that Ibis is connected to: as a temporary view, which means the same
+    tables wherever names are looked for."""
+    name = f"duotone_{secrets.token_hex(8)}"
+    failure = "the database does not take the query as a temporary view (what it says is not shown)"
+    quietly(lambda: backend.con.execute(f"create temporary view {quoted(name)} as {query}"), failure)
+
+    def release() -> None:
+        backend.con.execute(f"drop view if exists pg_temp.{quoted(name)}")
+
+    with closed_on_error(release):
+        return replace(of_database(backend, name, vouched=True), name="the query", named=False, release=release)
+
+
+def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, str | None]:
+    """The one table that a name means: its number and its full name, and what it is if it is no stored table."""
     query = "select pg_catalog.getdatabaseencoding()"
     ((encoding,),) = quietly(lambda: connection.execute(query).fetchall(), UNREACHABLE)
     if encoding != "UTF8":
@@ -125,15 +160,13 @@ def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str]:
     fits = quietly(lambda: connection.execute(RELATION, asked).fetchall(), UNREACHABLE)
     if len(fits) > 1:
         raise DuotoneError(f"{name} may be {' or '.join(f'{place}.{table}' for _, place, table, _ in fits)}: rename one")
-    if not fits or fits[0][3] not in ("r", "p"):
-        raise DuotoneError(
-            f"the database has no table {name} (a view or a foreign table is not one), or this user may not see it"
-        )
-    ((foreign,),) = quietly(lambda: connection.execute(PARTS, fits[0][:1]).fetchall(), UNREACHABLE)
-    if foreign:
-        raise DuotoneError(f"a part of table {name} is a foreign table, whose reading might fail on a row: name one without")
-    number, place, table, _ = fits[0]
-    return number, place, table
+    if not fits:
+        raise DuotoneError(f"the database has no table {name}, or this user may not see it")
+    number, place, table, kind = fits[0]
+    if kind in UNSTORED:
+        return number, place, table, f"{UNSTORED[kind]} {name}"
+    ((foreign,),) = quietly(lambda: connection.execute(PARTS, [number]).fetchall(), UNREACHABLE)
+    return number, place, table, f"table {name}, of which a part is a foreign table," if foreign else None
 
 
 def _reading(column: Sequence[Any]) -> tuple[str, Reading]:
@@ -181,6 +214,24 @@ def _arrow(data: bytes, schema: Any) -> Any:
     block = csv.ReadOptions(block_size=min(len(data) + 1, BLOCK))
     parse = csv.ParseOptions(newlines_in_values=True)
     return csv.read_csv(io.BytesIO(data), read_options=block, parse_options=parse, convert_options=options)
+
+
+def _bare(kind: str) -> str:
+    return kind.partition("(")[0]
+
+
+def _array(column: Any) -> str:
+    """Values as Postgres writes an array."""
+    return "{" + ",".join(map(_element, column.to_pylist())) + "}"
+
+
+def _element(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = str(value)
+    if "\0" in text:
+        raise DuotoneError("a public table has a text with a zero byte in it, which Postgres has no text for: take it out")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _psycopg() -> Any:

@@ -46,6 +46,8 @@ class Source:
     """How columns are read by the rule of totality (docs/reading.md)."""
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
+    vouched: str | None = None
+    """What its owner vouches for, where it is no stored table: see `engines.vouching`."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.release.coin import Coin
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading
+from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21
@@ -44,6 +45,21 @@ class Spark:
         """
         counted = self._session.sql(self._statement(plan))
         return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
+
+    def table_of(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+        """A small table that everybody may know, as a temporary view, and what forgets it."""
+        import ibis
+        import ibis.expr.operations as ops
+
+        name = ibis.util.gen_name("duotone")
+        times = [column for column, kind in types.items() if kind.startswith("timestamp")]
+        for column in times:  # as text, since a time without a zone would be taken for one of the session's
+            rows = rows.set_column(rows.column_names.index(column), column, rows[column].cast("string"))
+        read = {column: f"cast({_quoted(column)} as timestamp_ntz) as {_quoted(column)}" for column in times}
+        frame = self._session.createDataFrame(rows).selectExpr(*(read.get(column, _quoted(column)) for column in types))
+        frame.createOrReplaceTempView(name)
+        table = ops.DatabaseTable(name, ibis.schema(types), self._backend, ops.Namespace()).to_expr()
+        return table, lambda: self._session.catalog.dropTempView(name)
 
     def _statement(self, plan: Any) -> str:
         """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
@@ -83,7 +99,7 @@ def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterato
         yield batch.select(keys).filter(pa.array(shown))
 
 
-def open_spark(url: str, name: str | None) -> Source:
+def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table of the cluster that a URL names: of its catalogue, or Parquet files by their path."""
     _pyspark()
     from pyspark.sql import SparkSession
@@ -96,24 +112,26 @@ def open_spark(url: str, name: str | None) -> Source:
         builder = builder.config("spark.pyspark.python", sys.executable)
     for setting, value in QUIET.items():
         builder = builder.config(setting, value)
-    return of_session(quietly(builder.getOrCreate, UNREACHABLE), name)
+    return of_session(quietly(builder.getOrCreate, UNREACHABLE), name, vouched)
 
 
-def of_session(session: Any, name: str | None) -> Source:
+def of_session(session: Any, name: str | None, vouched: bool = False) -> Source:
     """A table of a session: of its catalogue, or Parquet files by their path."""
     if name is None:
         raise DuotoneError("a Spark session may hold many tables: say which (name)")
     reader = session.read.parquet if "/" in name else session.table
-    return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name)
+    return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name, vouched)
 
 
-def of_frame(frame: Any, name: str | None = None) -> Source:
+def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Source:
     """A Spark data frame. Its rows must be the same each time it is computed."""
     import ibis
     import ibis.expr.operations as ops
 
     session = frame.sparkSession
     _require_plain(frame)
+    unstored = f"view {name}" if name is not None else "the Spark data frame, which a query makes,"
+    what = None if _stored(frame) else require_vouched(unstored, vouched)
     backend = quietly(lambda: ibis.pyspark.connect(session), UNREACHABLE)
     readings = {column.name: of_type(_quoted(column.name), column.dataType.simpleString()) for column in frame.schema.fields}
     views: list[str] = []
@@ -140,7 +158,21 @@ def of_frame(frame: Any, name: str | None = None) -> Source:
         reading=reading,
         release=release,
         engine="Spark",
+        vouched=what,
     )
+
+
+def _stored(frame: Any) -> bool:
+    """Whether a data frame is a table or files, or some columns of them, as Spark's own plan says. What another system
+    holds (JDBC, catalogues beyond Spark's own) may be a query there, and an RDD may be computed."""
+    if not hasattr(frame, "_jdf"):  # a session far away does not show its plans
+        return False
+    plan = frame._jdf.queryExecution().analyzed()
+    while plan.nodeName() == "SubqueryAlias":
+        plan = plan.child()
+    if plan.nodeName() == "LogicalRelation":
+        return bool(plan.relation().getClass().getSimpleName() == "HadoopFsRelation")
+    return plan.nodeName() in ("HiveTableRelation", "LocalRelation")
 
 
 def _require_plain(frame: Any) -> None:

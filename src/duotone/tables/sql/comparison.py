@@ -8,6 +8,7 @@ from typing import Literal
 
 from duotone.tables.sql.arithmetic import Arithmetic
 from duotone.tables.sql.condition import Condition, Operand, Value
+from duotone.tables.sql.read_joins import PublicJoin
 from duotone.tables.sql.read_people import PeopleTable
 
 
@@ -166,6 +167,8 @@ class ParsedQuestion:
     """The table that it is about, where an inner select makes one row of each person first."""
     keys: tuple[Operand, ...] = ()
     """Those of `by` that are computed from a row, each called as the question writes it."""
+    joins: tuple[PublicJoin, ...] = ()
+    """The public tables whose columns each row gets."""
     equalities: tuple[str, ...] = field(default=(), compare=False)
     """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
     notes: tuple[str, ...] = field(default=(), compare=False)

@@ -19,7 +19,7 @@ from duotone.tables.sql.read_condition import (
     read_operand,
     read_part,
 )
-from duotone.tables.sql.table_names import drop_names
+from duotone.tables.sql.read_joins import Columns, PublicJoin, join_tables
 
 PRESENT = "present rows"
 """The column that tells how many rows of a person take part at all."""
@@ -55,6 +55,8 @@ class PeopleTable:
     columns: tuple[tuple[str, Operand | Condition], ...]
     kept: Condition
     normal: str
+    joins: tuple[PublicJoin, ...] = ()
+    """The public tables whose columns each row gets before."""
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -62,9 +64,11 @@ class PeopleTable:
         return {name: made.kind if isinstance(made, Operand) else "boolean" for name, made in self.columns}
 
 
-def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | None, name: str | None) -> PeopleTable:
+def read_people(
+    select: exp.Select, columns: Columns, unit: str | None, name: str | None, public: Mapping[str, Columns]
+) -> PeopleTable:
     """Read an inner select; whoever has no row in its where is not in it."""
-    drop_names(select, name)
+    columns, joined, joins = join_tables(select, columns, name, public)
     select.set("order", None)  # which does not matter in a table
     group, having = select.args.get("group"), select.args.get("having")
     keys = group.expressions if group is not None else []
@@ -73,6 +77,8 @@ def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | Non
         raise DuotoneError("the inner select makes one row per person: it is grouped by the unit, and by nothing else")
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
+    if joins:
+        rows = both(joined, rows)
     reader = _Reader(columns, rows)
     made: dict[str, Operand | Condition] = {}
     for expression in select.expressions:
@@ -85,7 +91,7 @@ def read_people(select: exp.Select, columns: Mapping[str, Kind], unit: str | Non
         made[expression.alias] = reader.column(expression.this)
     kept = reader.condition(having.this) if having is not None else ALWAYS
     normal = select.sql(dialect="duckdb", normalize=True)
-    return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal)
+    return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal, joins)
 
 
 class _Reader:

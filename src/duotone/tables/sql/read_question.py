@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
@@ -29,39 +29,50 @@ from duotone.tables.sql.read_condition import (
     read_operand,
     written,
 )
+from duotone.tables.sql.read_joins import PublicJoin, join_tables
 from duotone.tables.sql.read_people import PRESENT, read_people
 from duotone.tables.sql.syntax import parse
-from duotone.tables.sql.table_names import drop_names
 
 Columns = Mapping[str, Kind]
+NO_TABLES: Mapping[str, Columns] = {}
 
 
-def read_question(text: str, columns: Columns, unit: str | None = None, name: str | None = None) -> ParsedQuestion:
-    """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none.
+def read_question(
+    text: str, columns: Columns, unit: str | None = None, name: str | None = None, public: Mapping[str, Columns] = NO_TABLES
+) -> ParsedQuestion:
+    """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none. `public` are the columns
+    of the public tables that it may join.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
     LinearThreshold(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), \
 limit=Fraction(5, 1), strict=True, present=None, people=False)
     """
     try:
-        return _read(parse(text), columns, unit, name)
+        return _read(parse(text), columns, unit, name, public)
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
 
-def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | None) -> ParsedQuestion:
+def _read(
+    select: exp.Select, columns: Columns, unit: str | None, name: str | None, public: Mapping[str, Columns]
+) -> ParsedQuestion:
     inner = _inner(select)
     if inner is not None:
-        people = read_people(inner, columns, unit, name)
-        outer = _read(select, {**people.kinds, PRESENT: "integer"}, None, None)
-        return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people)
-    drop_names(select, name)
+        if select.args.get("joins"):
+            raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
+        people = read_people(inner, columns, unit, name, public)
+        outer = _read(select, {**people.kinds, PRESENT: "integer"}, None, None, NO_TABLES)
+        notes = (*_public_notes(people.joins), *outer.notes)
+        return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people, joins=people.joins, notes=notes)
+    columns, joined, joins = join_tables(select, columns, name, public)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
+    if joins:
+        rows = both(joined, rows)
     if PRESENT in columns:  # a person without a row in the inner select's where is not there
         rows = both(HERE, rows)
     keys = _keys(select, columns)
-    notes = (*_without_order(select), *_without_having(select, keys, columns))
+    notes = (*_public_notes(joins), *_without_order(select), *_without_having(select, keys, columns))
     answers = _answers(select, keys, columns)
     if len(answers) != 1:
         raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
@@ -71,7 +82,11 @@ def _read(select: exp.Select, columns: Columns, unit: str | None, name: str | No
         node.comments = None
     normal = select.sql(dialect="duckdb", normalize=True)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
-    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes)
+    return ParsedQuestion(tree, by, rows, normal, keys=made, joins=joins, equalities=tuple(reader.equalities), notes=notes)
+
+
+def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:
+    return tuple(f"{table} is public: its rows are not protected" for table in dict.fromkeys(join.table for join in joins))
 
 
 Keys = tuple[Operand, ...]
@@ -145,6 +160,9 @@ def _computed(text: str, columns: Columns) -> Operand:
     select = parse(text)
     if len(select.expressions) != 1 or any(value for name, value in select.args.items() if name != "expressions"):
         raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")
+    for column in select.find_all(exp.Column):
+        if (name := f"{column.table}.{column.name}") in columns:  # a public table's column that has the name of another
+            column.replace(exp.column(name, quoted=True))
     return read_operand(select.expressions[0], columns)
 
 

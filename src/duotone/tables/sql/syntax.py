@@ -16,7 +16,8 @@ LONGEST = 10_000
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
-    exp.Select: ("expressions", "from_", "where", "group", "having", "order"), exp.Table: ("this", "alias", "db", "catalog"),
+    exp.Select: ("expressions", "from_", "joins", "where", "group", "having", "order"),
+    exp.Table: ("this", "alias", "db", "catalog"), exp.Join: ("this", "method", "side", "kind", "on", "using"),
     exp.TableAlias: _THIS, exp.Subquery: ("this", "alias"), exp.Star: (), exp.Distinct: ("expressions",),
     exp.Count: ("this", "big_int"), exp.Quantile: ("this", "quantile"), exp.PercentileDisc: _TWO,
     **dict.fromkeys((exp.Sum, exp.Avg, exp.Median, exp.Mode, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd, exp.CountIf,
@@ -41,7 +42,7 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.DateDiff: ("this", "expression", "unit", "date_part_boundary"),
 }  # fmt: skip
 """The parts of SQL's expressions that are read."""
-CLAUSES = {"joins": "join", "limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
+CLAUSES = {"limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
            "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
 
 

@@ -17,24 +17,28 @@ def drop_names(select: exp.Select, name: str | None) -> None:
     """Refuse a question about any other table; then leave out from, its alias and the names before columns, so that they
     make no difference to the question's normal form. Without a `name`, as for a data frame, any one name is the table's.
     """
-    clause = select.args.get("from_")
-    own = _names_of(name)
-    allowed = own
-    if clause is not None:
-        table = clause.this
-        written = tuple(table.parts)
-        if name is not None and not _among(written, own):
-            raise DuotoneError(f"the question is about {table.sql(dialect='duckdb', comments=False)}, and the table is {name}")
-        alias = table.args.get("alias")
-        allowed = [(alias.this,)] if alias is not None else [*own, *_ends(written)]
+    allowed, named = allowed_names(select, name), select.args.get("from_") is not None
     for column in select.find_all(exp.Column):
-        _drop_qualifier(column, allowed, clause is not None)
+        _drop_qualifier(column, allowed, named)
     select.set("from_", None)
+
+
+def allowed_names(select: exp.Select, name: str | None) -> list[tuple[exp.Identifier, ...]]:
+    """What may stand before a column of the table: the table's name, or its alias where it has one."""
+    clause, own = select.args.get("from_"), _names_of(name)
+    if clause is None:
+        return own
+    table = clause.this
+    written = tuple(table.parts)
+    if name is not None and not among(written, own):
+        raise DuotoneError(f"the question is about {table.sql(dialect='duckdb', comments=False)}, and the table is {name}")
+    alias = table.args.get("alias")
+    return [(alias.this,)] if alias is not None else [*own, *_ends(written)]
 
 
 def _drop_qualifier(column: exp.Column, allowed: Sequence[Sequence[exp.Identifier]], named: bool) -> None:
     qualifier = [part for part in column.parts[:-1] if isinstance(part, exp.Identifier)]
-    if qualifier and not _among(qualifier, allowed):
+    if qualifier and not among(qualifier, allowed):
         how = "use the name or the alias that stands after from" if named else "leave out what stands before the column"
         raise DuotoneError(f"{column.sql(dialect='duckdb')} is not a column of the table: {how}")
     for part in ("table", "db", "catalog"):
@@ -57,10 +61,11 @@ def _ends(parts: Sequence[exp.Identifier]) -> list[tuple[exp.Identifier, ...]]:
     return [tuple(parts[i:]) for i in range(len(parts))]
 
 
-def _among(written: Sequence[exp.Identifier], names: Iterable[Sequence[exp.Identifier]]) -> bool:
-    return any(len(n) == len(written) and all(map(_same, written, n)) for n in names)
+def among(written: Sequence[exp.Identifier], names: Iterable[Sequence[exp.Identifier]]) -> bool:
+    """Whether names that stand before a column or after from are one of these."""
+    return any(len(n) == len(written) and all(map(same, written, n)) for n in names)
 
 
-def _same(written: exp.Identifier, name: exp.Identifier) -> bool:
+def same(written: exp.Identifier, name: exp.Identifier) -> bool:
     """Whether two names are one; upper and lower case differ where the question quotes the name."""
     return written.name == name.name if written.args.get("quoted") else written.name.lower() == name.name.lower()

@@ -1,0 +1,199 @@
+"""Public tables: read whole before anything private is, and given to the engine beside the table that is asked about.
+
+Guarantee: what is checked here depends on the public rows alone; so errors may say what is in them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from duotone.errors import DuotoneError
+from duotone.tables.engines import duckdb
+from duotone.tables.engines.open import open_source
+from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.engines.stored_values import Columns
+from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.condition import Kind, columns_read
+from duotone.tables.sql.read_joins import PublicJoin
+
+MOST, MOST_BEYOND = 10**6, 10**4
+"""Rows of a public table, at most: inside the process, and where they travel with every query."""
+ARROW: Mapping[Kind, pa.DataType] = {
+    "integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "untyped": pa.string(), "boolean": pa.bool_(),
+    "date": pa.date32(), "time": pa.timestamp("us"),
+}  # fmt: skip
+TYPES: Mapping[Kind, str] = {
+    "integer": "int64", "float": "float64", "text": "string", "untyped": "string", "boolean": "boolean", "date": "date",
+    "time": "timestamp(6)",
+}  # fmt: skip
+
+
+@contextmanager
+def opened_public(tables: object) -> Iterator[Mapping[str, Source]]:
+    """Public tables by name, as they are declared; closed where the block ends, unless they were open before."""
+    if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
+        raise DuotoneError('public tables are given by name, as {"zones": "zones.csv"}')
+    if len({name.lower() for name in tables}) != len(tables):
+        raise DuotoneError("two public tables have the same name but for upper and lower case: rename one")
+    with ExitStack() as opened:
+        yield {name: table if isinstance(table, Source) else opened.enter_context(open_source(table, vouched=True))
+               for name, table in tables.items()}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """A join, and the public rows: the keys as the table's columns hold them, under `keys`, and the columns that are used."""
+
+    join: PublicJoin
+    keys: tuple[str, ...]
+    rows: pa.Table
+    types: Mapping[str, str]
+    digest: list[Any]
+
+
+def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Source]) -> tuple[Source, str]:
+    """The table with the columns of the public tables that the question joins, and what a ledger tells those joins by: with
+    other public rows, it is another question.
+
+    Guarantee: every row of the table is there once, since a key is in a public table once.
+    """
+    if not source.proven:
+        raise DuotoneError(
+            "joins with a public table are tested on DuckDB, Postgres and Spark only: create a table of the join"
+        )
+    used = columns_read(asked) | set(asked.by)
+    parts = [_joined(source, join, public[join.table], used) for join in asked.joins]
+    kinds = dict(source.columns)
+    for part in parts:
+        own = public[part.join.table].columns
+        kinds |= {name: own[column] for name, column in part.join.columns} | {part.join.matched: "boolean"}
+    tables: list[tuple[Any, Callable[[], None]]] = []
+
+    def forget() -> None:
+        for _, forget_one in tables:
+            forget_one()
+
+    def release() -> None:
+        forget()
+        source.close()
+
+    with closed_on_error(forget):
+        for part in parts:
+            tables.append(quietly(partial(_given, source, part), UNREADABLE))
+
+    def table(columns: Sequence[str]) -> Any:
+        import ibis
+
+        keys = [own for part in parts for own, _ in part.join.keys]
+        rows = source.only([*(name for name in columns if name in source.columns), *keys]).table
+        for part, (other, _) in zip(parts, tables, strict=True):
+            pairs = zip(part.join.keys, part.keys, strict=True)
+            rows = rows.left_join(other, [rows[own] == other[key] for (own, _), key in pairs])
+        return rows.select(*columns) if columns else rows.select(one=ibis.literal(True))
+
+    digest = json.dumps(sorted((part.digest for part in parts), key=json.dumps))
+    return replace(source, table=None, reading=Columns(kinds, table), release=release), digest
+
+
+def _given(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
+    if source.engine == "DuckDB":
+        return duckdb.table_of(source.connection, part.rows, part.types)
+    made: tuple[Any, Callable[[], None]] = source.connection.table_of(part.rows, part.types)
+    return made
+
+
+def _joined(source: Source, join: PublicJoin, public: Source, used: set[str]) -> _Joined:
+    for own, key in join.keys:
+        source.require_key(own, "joined by")
+        public.require_key(key, "joined by")
+    chosen = [(name, column) for name, column in join.columns if name in used]
+    names = list(dict.fromkeys([*(key for _, key in join.keys), *(column for _, column in chosen)]))
+    most = MOST if source.engine == "DuckDB" else MOST_BEYOND
+    only = public.only(names)
+    rows = only.run(only.table.select(*names).limit(most + 1))
+    if rows.num_rows > most:
+        where = "" if source.engine == "DuckDB" else f" on {source.engine}"
+        raise DuotoneError(f"the public table {join.table} has more than {most:,} rows, the most that are joined{where}")
+    keys = [_keys(source.columns[own], public.columns[key], rows[key].to_pylist(), join, key) for own, key in join.keys]
+    _require_unique(list(zip(*keys, strict=True)), join)
+    places = tuple(duckdb.fresh() for _ in join.keys)
+    columns: dict[str, Any] = {}
+    types: dict[str, str] = {}
+    for place, values, (own, _) in zip(places, keys, join.keys, strict=True):
+        kind = source.columns[own]
+        columns[place], types[place] = pa.array(values, ARROW[kind]), TYPES[kind]
+    for name, column in chosen:
+        kind = public.columns[column]
+        held = ARROW.get(kind, rows[column].type)
+        columns[name] = rows[column].cast(held)
+        types[name] = f"decimal({held.precision}, {held.scale})" if kind == "decimal" else TYPES[kind]
+    columns[join.matched], types[join.matched] = pa.array([True] * rows.num_rows, pa.bool_()), "boolean"
+    kinds = [(name, public.columns[column], rows[column].to_pylist()) for name, column in sorted(chosen)]
+    return _Joined(join, places, pa.table(columns), types, _digest(join, keys, kinds))
+
+
+def _keys(wanted: Kind, held: Kind, values: Sequence[Any], join: PublicJoin, column: str) -> list[Any]:
+    """Public keys as the table's column holds them: equal to one exactly when they look the same."""
+    if None in values:
+        raise DuotoneError(f"column {column} of the public table {join.table} has a null, and is joined by: take it out")
+    texts: set[Kind] = {"text", "untyped"}
+    if held == wanted or {held, wanted} <= texts:
+        return list(values)
+    if wanted == "untyped" and held in ("integer", "date"):
+        return list(map(str, values))
+    if held != "untyped":
+        raise DuotoneError(
+            f"column {column} of the public table {join.table} holds {held} values, and is joined to {wanted} ones: "
+            "convert one to the other's type"
+        )
+    read = [_typed(value, wanted) for value in values]
+    if None in read:
+        raise DuotoneError(
+            f"column {column} of the public table {join.table} has {values[read.index(None)]!r}, and is joined to {wanted} "
+            "values: write them as 12, true or 2025-12-31"
+        )
+    return read
+
+
+def _typed(text: str, kind: Kind) -> Any:
+    """A text as the value that it looks like; None where it is written otherwise than that value is."""
+    match kind:
+        case "integer" if re.fullmatch(r"-?[1-9][0-9]{0,18}|0", text) and -(2**63) <= int(text) < 2**63:
+            return int(text)
+        case "boolean" if text in ("true", "false"):
+            return text == "true"
+        case "date" if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            try:
+                return datetime.date.fromisoformat(text)
+            except ValueError:
+                return None
+    return None
+
+
+def _require_unique(keys: Sequence[tuple[Any, ...]], join: PublicJoin) -> None:
+    seen: set[tuple[Any, ...]] = set()
+    for key in keys:
+        if key in seen:
+            raise DuotoneError(
+                f"the public table {join.table} has {', '.join(map(str, key))} twice, and is joined by it: a row may have one "
+                "public row at most, so give it once"
+            )
+        seen.add(key)
+
+
+def _digest(join: PublicJoin, keys: Sequence[Sequence[Any]], columns: Sequence[tuple[str, Kind, Sequence[Any]]]) -> list[Any]:
+    """The join, and its public rows by their SHA-256, in whatever order they come."""
+    lines = sorted(json.dumps(row, default=str) for row in zip(*keys, *(values for *_, values in columns), strict=True))
+    content = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    named = [[name, kind] for name, kind, _ in columns]
+    return [join.label, [own for own, _ in join.keys], named, "left" if join.left else "inner", content]
