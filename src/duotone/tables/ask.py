@@ -102,7 +102,7 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
         groups = options.get("groups")
         if isinstance(groups, Path):
-            groups, said = groups_in(groups, asked.by)
+            groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))
         listed = public_groups(source, asked.by, declared.unit, max_groups, groups)
         if asked.by and declared.replaced:
