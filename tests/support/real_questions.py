@@ -945,6 +945,7 @@ ANSWERED = [
     Real("flights", "count(*) filter (where dep_delay::varchar = '5') > ?", ("264", "265")),
     Real("injuries", "count(*) filter (where floor(prewage / 50) % 2 = 1) > ?", ("4003", "4004")),
     Real("flights", "count(*) filter (where abs(dep_delay) % 60 = 1) > ?", ("1597", "1598")),
+    Real("flights", "count(*) filter (where date_trunc('day', leaves) = day) > ?", ("19809", "19810")),
     rows("flights", "round(100 * (arr_delay - dep_delay) / distance, 1) > 2", 1918),
     rows("flights", "abs((arr_delay - dep_delay) / nullif(dep_delay, 0)) > 0.5", 13485),
     Real(
@@ -1114,12 +1115,6 @@ REFUSED = [
         ("1.0314", "1.0356"),
         refused="mixes aggregates",
         options={"bounds": {"durat": (0, 200)}},
-    ),
-    Real(
-        "flights",
-        "count(*) filter (where date_trunc('day', leaves) = day) > ?",
-        ("19809", "19810"),
-        refused="different kinds of values",
     ),
     Real(
         "flights",
