@@ -25,7 +25,7 @@ def drop_names(select: exp.Select, name: str | None) -> None:
 
 def allowed_names(select: exp.Select, name: str | None) -> list[tuple[exp.Identifier, ...]]:
     """What may stand before a column of the table: the table's name, or its alias where it has one."""
-    clause, own = select.args.get("from_"), _names_of(name)
+    clause, own = select.args.get("from_"), names_of(name)
     if clause is None:
         return own
     table = clause.this
@@ -45,7 +45,7 @@ def _drop_qualifier(column: exp.Column, allowed: Sequence[Sequence[exp.Identifie
         column.set(part, None)
 
 
-def _names_of(name: str | None) -> list[tuple[exp.Identifier, ...]]:
+def names_of(name: str | None) -> list[tuple[exp.Identifier, ...]]:
     """A file's name with and without its ending; a database's table with and without its schema."""
     if name is None:
         return []
