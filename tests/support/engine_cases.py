@@ -153,7 +153,8 @@ JOINED: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
     ("select mode(name) = 'é' from {} t join towns on v = town", {}),
 ]  # fmt: skip
 """A join with public tables, whose columns are of every kind."""
-BESIDE = "(select u, count(*) as c, max(v) as w from other where x > 1 group by u having count(*) < 3) b using (u) where w is null or w <> 'N'"
+BESIDE = ("(select u, count(*) as c, max(v) as w from other where x > 1 group by u having count(*) < 3) b using (u) "
+          "where w is null or w <> 'N'")  # fmt: skip
 """The people of a second private table."""
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
@@ -191,8 +192,8 @@ def everything(source: Source, also: Any) -> dict[str, Any]:
     inner = f"select avg(s) > 2 from (select u, sum(many) as s from {own} join towns on v = town group by u)"
     by_question["joined in person"] = levels(source, [inner], bounds={"s": (0, 9)}, public=PUBLIC, unit="u")
     both = f"(select u, sum(many) as s from {own} join towns on v = town group by u) a left join {BESIDE}"
-    asked = {"bounds": {"s + coalesce(c, 0)": (0, 9)}, "public": PUBLIC, "also": {"other": also}, "unit": "u"}
-    by_question["two tables"] = levels(source, [f"select avg(s + coalesce(c, 0)) > 2 from {both}"], **asked)
+    beside: dict[str, Any] = {"bounds": {"s + coalesce(c, 0)": (0, 9)}, "public": PUBLIC, "also": {"other": also}, "unit": "u"}
+    by_question["two tables"] = levels(source, [f"select avg(s + coalesce(c, 0)) > 4 from {both}"], **beside)
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     by_question["newer by group"] = levels(source, [*NEWER[:7], MEDIANS[0]], ("g",))
     for key in COMPUTED_KEYS:
