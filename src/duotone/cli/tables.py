@@ -291,7 +291,7 @@ def _quote_text(quote: Quote) -> str:
 
 def _require_registered(ledger: Ledger, prepared: Prepared, dataset: str | None) -> None:
     """Without --dataset a table is charged under its own name: stays.csv is not what was registered as stays."""
-    if dataset is not None or prepared.source.beside:
+    if dataset is not None or (prepared.asked is not None and prepared.asked.beside):  # the library says why it needs a name
         return
     names = ledger.datasets()
     if not prepared.source.named or prepared.source.name not in names:

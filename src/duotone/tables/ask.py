@@ -98,9 +98,10 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
-        require_same_people(source, others, unit)
-        if others and declared.replaced:
-            raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
+        if others:
+            require_same_people(source, others, unit)
+            if declared.replaced:
+                raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
         tables = options.get("public")
         with ExitStack() as opened:
             public = {} if tables is None else opened.enter_context(opened_public(tables))
@@ -226,14 +227,17 @@ def select_groups(
 
 def _opened(table: Any, options: Options) -> tuple[Source, Others]:
     """The table, and further private ones beside it on one connection, which are closed when it is."""
-    also, file = named_tables(options.get("also"), options.get("public")), _file_options(options)
-    name, vouched = options.get("name"), options.get("vouched", False)
+    name, vouched, file = options.get("name"), options.get("vouched", False), _file_options(options)
+    tables = options.get("also")
+    also = {} if tables is None else named_tables(tables, options.get("public"))
     if also and in_files(table):
         return open_together(table, name, also, **file)
     source = open_conforming(table, name, prepare, vouched, **file)
+    if not also:
+        return source, {}
     with closed_on_error(source.close):
         others = open_beside(source, also)
-    return closing(source, others.values()), others
+        return closing(source, others.values()), others
 
 
 def _file_options(options: Options) -> FileOptions:

@@ -24,8 +24,6 @@ Others = Mapping[str, Source]
 
 def named_tables(tables: object, public: object) -> Mapping[str, Any]:
     """Private tables by name, as they are declared beside the one that is asked about; no public one may have such a name."""
-    if tables is None:
-        return {}
     if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
         raise DuotoneError('further private tables are given by name, as {"labs": "labs.csv"}')
     taken = public if isinstance(public, Mapping) else ()
@@ -96,13 +94,11 @@ def closing(source: Source, others: Iterable[Source]) -> Source:
         for each in every:
             each.close()
 
-    return replace(source, release=release) if len(every) > 1 else source
+    return replace(source, release=release)
 
 
 def require_same_people(source: Source, others: Others, unit: str | None) -> None:
     """Refuse tables in which the unit cannot name the same people."""
-    if not others:
-        return
     if unit is None:
         raise DuotoneError("several private tables are joined by people: name the column that tells persons apart (unit)")
     for name, other in others.items():
