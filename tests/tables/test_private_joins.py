@@ -205,6 +205,8 @@ REFUSED: list[tuple[str, str, dict[str, Any]]] = [
     (f"from {X} cross join {Y}", "private tables are joined by inner selects", {}),
     (f"from {X}, {Y}", "private tables are joined by inner selects", {}),
     (f"from {X} natural join {Y}", "private tables are joined by inner selects", {}),
+    (f"from (select nr, max(c) as s from (select nr from t group by nr) group by nr) v join {Y} using (nr)", "the query", {}),
+    ("from (select nr, max(c) as s from (select nr, max(x) as c from t group by nr) group by nr)", "leave out the query", {}),
     (f"from {X} join {Y} on v.nr > l.nr", "private tables are joined by inner selects", {}),
     (f"from {X} join {Y} on v.s = l.c", "by nothing else", {}),
     (f"from {X} join {Y} on v.nr = l.nr and v.s = l.c", "by nothing else", {}),
