@@ -29,7 +29,7 @@ def allowed_names(select: exp.Select, name: str | None) -> list[tuple[exp.Identi
     if clause is None:
         return own
     table = clause.this
-    if not isinstance(table, exp.Table):
+    if isinstance(table, exp.Subquery):
         raise DuotoneError("an inner select is about a table: leave out the query after its from")
     written = tuple(table.parts)
     if name is not None and not among(written, own):
