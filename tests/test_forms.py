@@ -32,7 +32,9 @@ TABLE = pa.table(
     }
 )
 TOWNS = pa.table({"town": ["Rome", "Oslo"], "country": ["Italy", "Norway"], "people": [2_800_000, 700_000]})
-NAMES = {"dict": dict, "towns": TOWNS, "twice": pa.concat_tables([TOWNS, TOWNS])}
+LABS = pa.table({"person": [1, 1, 5], "cost": [2.5, None, 3.0]})
+NOTES = pa.table({"person": ["1", "2"]})
+NAMES = {"dict": dict, "towns": TOWNS, "twice": pa.concat_tables([TOWNS, TOWNS]), "labs": LABS, "notes": NOTES}
 Row = tuple[str, str, str]
 
 

@@ -153,6 +153,9 @@ JOINED: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
     ("select mode(name) = 'é' from {} t join towns on v = town", {}),
 ]  # fmt: skip
 """A join with public tables, whose columns are of every kind."""
+BESIDE = ("(select u, count(*) as c, max(v) as w from other where x > 1 group by u having count(*) < 3) b using (u) "
+          "where w is null or w <> 'N'")  # fmt: skip
+"""The people of a second private table."""
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
 
@@ -166,8 +169,8 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
     return {key: [float(levels[i]) for levels in each] for i, key in enumerate(keys)} | {"people": sorted(people.tolist())}
 
 
-def everything(source: Source) -> dict[str, Any]:
-    """What the engines must agree on, in as few plans as possible."""
+def everything(source: Source, also: Any) -> dict[str, Any]:
+    """What the engines must agree on, in as few plans as possible; `also` is the same table, as a second one beside it."""
     by_question: dict[str, Any] = {}
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
@@ -188,6 +191,9 @@ def everything(source: Source) -> dict[str, Any]:
         by_question[question] = levels(source, [question.format(own)], bounds=bounds, public=PUBLIC)
     inner = f"select avg(s) > 2 from (select u, sum(many) as s from {own} join towns on v = town group by u)"
     by_question["joined in person"] = levels(source, [inner], bounds={"s": (0, 9)}, public=PUBLIC, unit="u")
+    both = f"(select u, sum(many) as s from {own} join towns on v = town group by u) a left join {BESIDE}"
+    beside: dict[str, Any] = {"bounds": {"s + coalesce(c, 0)": (0, 9)}, "public": PUBLIC, "also": {"other": also}, "unit": "u"}
+    by_question["two tables"] = levels(source, [f"select avg(s + coalesce(c, 0)) > 4 from {both}"], **beside)
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     by_question["newer by group"] = levels(source, [*NEWER[:7], MEDIANS[0]], ("g",))
     for key in COMPUTED_KEYS:

@@ -101,6 +101,13 @@ def ask(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
     ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="A further private file, or table of the database, about the same persons; may be repeated.",
+        ),
+    ] = None,
     ledger: LedgerPlace = None,
     dataset: Dataset = None,
     again: Again = False,
@@ -141,7 +148,8 @@ def ask(
         **file_options(separator, columns, date_formats),
         costs=None if costs is None else _costs(costs),
         vouched=vouched,
-        public=_public(public or []),
+        public=_by_name(public or [], "public tables"),
+        also=_by_name(also or [], "further private tables"),
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
@@ -283,7 +291,7 @@ def _quote_text(quote: Quote) -> str:
 
 def _require_registered(ledger: Ledger, prepared: Prepared, dataset: str | None) -> None:
     """Without --dataset a table is charged under its own name: stays.csv is not what was registered as stays."""
-    if dataset is not None:
+    if dataset is not None or (prepared.asked is not None and prepared.asked.beside):  # the library says why it needs a name
         return
     names = ledger.datasets()
     if not prepared.source.named or prepared.source.name not in names:
@@ -298,12 +306,12 @@ def _costs(text: str) -> tuple[str, str]:
     return no.strip(), yes.strip()
 
 
-def _public(texts: list[str]) -> Mapping[str, str]:
+def _by_name(texts: list[str], what: str) -> Mapping[str, str]:
     tables: dict[str, str] = {}
     for text in texts:
         name, _, file = text.partition("=")
         if not name or not file or name in tables:
-            raise DuotoneError(f"public tables are NAME=FILE, each once, got {text}")
+            raise DuotoneError(f"{what} are NAME=FILE, each once, got {text}")
         tables[name] = file
     return tables
 

@@ -16,10 +16,19 @@ from duotone.tables.declared import Declared, column_bounds, groups_in, public_g
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileOptions
-from duotone.tables.engines.people_table import per_person
+from duotone.tables.engines.people_table import joined_people, per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.public_tables import join_public, opened_public
-from duotone.tables.engines.source import closed_on_error
+from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.together import (
+    Others,
+    closing,
+    in_files,
+    named_tables,
+    open_beside,
+    open_together,
+    require_same_people,
+)
 from duotone.tables.prepared import Answers, Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
@@ -36,7 +45,8 @@ class Options(TypedDict, total=False):
     JSON lines that are columns, `formats` how dates are written in such files: {column: "%d/%m/%Y"}. `costs` is how bad a
     false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible. `vouched` says, of a
     view or another query, that each of its rows belongs to one person and depends on nobody else's. `public` are tables by
-    name, files or data frames, whose rows all may know: the question may join them.
+    name, files or data frames, whose rows all may know: the question may join them. `also` are further private tables by name,
+    with the same unit: files or data frames, or the names of tables in the same database; the question may join their people.
     """
 
     unit: str | None
@@ -53,6 +63,7 @@ class Options(TypedDict, total=False):
     formats: Mapping[str, str] | None
     vouched: bool
     public: Mapping[str, Any] | None
+    also: Mapping[str, Any] | None
 
 
 def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
@@ -83,21 +94,34 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
     unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    vouched, file = options.get("vouched", False), _file_options(options)
-    source = open_conforming(table, options.get("name"), prepare, vouched, **file)
+    source, others = _opened(table, options)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
         declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
         declared.check(source)
+        if others:
+            require_same_people(source, others, unit)
+            if declared.replaced:
+                raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
         tables = options.get("public")
         with ExitStack() as opened:
             public = {} if tables is None else opened.enter_context(opened_public(tables))
-            columns = {called: table.columns for called, table in public.items()}
-            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns)
+            columns, further = ({name: held.columns for name, held in each.items()} for each in (public, others))
+            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
             if asked.joins:
                 source, digest = join_public(source, asked, public)
                 asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
+            beside = [(others[joined.table], joined) for joined in asked.beside]
+            for i, (other, joined) in enumerate(beside):
+                if joined.people.joins:
+                    other, digest = join_public(other, replace(asked, joins=joined.people.joins), public)
+                    source, beside[i] = closing(source, [other]), (other, joined)
+                    asked = replace(asked, normal=f"{asked.normal} TO {joined.join.label} JOIN {digest}")
         if asked.people is not None:
-            source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
+            if beside:
+                source = joined_people(source, asked.people, beside)
+            else:
+                source = per_person(source, asked.people, everybody=declared.replaced)
+            declared = declared.one_row_each()
         source = with_keys(source, asked.keys) if asked.keys else source
         declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
         groups = options.get("groups")
@@ -199,6 +223,21 @@ def select_groups(
     options: dict[str, Any] = {"unit": unit, "max_groups": max_groups, "name": name, "vouched": vouched, **file}
     with prepare_groups(table, by, privacy, **options) as prepared:
         return prepared.release()
+
+
+def _opened(table: Any, options: Options) -> tuple[Source, Others]:
+    """The table, and further private ones beside it on one connection, which are closed when it is."""
+    name, vouched, file = options.get("name"), options.get("vouched", False), _file_options(options)
+    tables = options.get("also")
+    also = {} if tables is None else named_tables(tables, options.get("public"))
+    if also and in_files(table):
+        return open_together(table, name, also, **file)
+    source = open_conforming(table, name, prepare, vouched, **file)
+    if not also:
+        return source, {}
+    with closed_on_error(source.close):
+        others = open_beside(source, also)
+        return closing(source, others.values()), others
 
 
 def _file_options(options: Options) -> FileOptions:

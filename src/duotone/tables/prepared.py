@@ -149,6 +149,9 @@ class Prepared:
     def person(self) -> str:
         """Who counts as a person, in words."""
         if self.declared.made_by is not None:
+            if self.asked is not None and self.asked.beside:
+                tables = " and ".join(dict.fromkeys([self.source.name, *(other.table for other in self.asked.beside)]))
+                return f"a person is a {self.declared.made_by} in {tables} together, of which the inner selects make one row"
             return f"a person is a {self.declared.made_by}, of which the inner select makes one row"
         if self.declared.unit is None:
             return "each row is a person"
@@ -273,11 +276,17 @@ class Prepared:
             raise DuotoneError("a ledger is what open_ledger returns")
         if self.declared.person == "row":
             raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
+        if dataset is None and self.asked is not None and self.asked.beside:
+            raise DuotoneError(
+                "private tables that are joined are one dataset together, which their owner registers with a budget of its own:"
+                " say what it is called in the ledger (dataset). What is spent on each table by itself comes on top"
+            )
         if dataset is None and not self.source.named:
             raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
         about = {"unit": self.declared.person or "row", "neighbours": self.declared.neighbours}
         named = dataset is None or dataset == self.source.name or not self.source.named
-        question = self.normal if named else f"{self.normal} OF {self.source.name}"
+        tables = [*([] if named else [self.source.name]), *self.source.beside]
+        question = f"{self.normal} OF {' AND '.join(tables)}" if tables else self.normal
         return dataset or self.source.name, question, about
 
     def _levels(self) -> tuple[tuple[Key, ...], Array, NDArray[np.int64]]:

@@ -43,6 +43,8 @@ LOCKED = {
 }
 """What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
 _NUMBERS = itertools.count()
+Connect = Callable[..., tuple[Any, Callable[[], None]]]
+"""As `connected`: what gives a connection that may read some files, and what closes it."""
 
 
 def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable[[], None]]:
@@ -86,10 +88,15 @@ def _attached(path: Path) -> str:
 
 
 def of_frame(
-    readings: Mapping[str, Reading], some: Callable[[Sequence[str]], Any], name: str = "the table", *, named: bool = False
+    readings: Mapping[str, Reading],
+    some: Callable[[Sequence[str]], Any],
+    name: str = "the table",
+    *,
+    named: bool = False,
+    connect: Connect = connected,
 ) -> Source:
     """Columns that are read so, and what gives some of them as an Arrow table."""
-    connection, close = connected()
+    connection, close = connect()
 
     def table(columns: Sequence[str]) -> Any:
         rows = fresh()
@@ -102,20 +109,25 @@ def of_frame(
     return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
 
 
-def of_lines(path: Path, layout: FileLayout) -> Source:
+def of_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
     """A CSV file, or one like it with another separator; it may be compressed by gzip."""
     names, separator = header(path, layout.separator)
-    return _of_text(path, names, lambda columns: fields_of(path, names, columns, separator), layout, "CSV file")
+    return _of_text(path, names, lambda columns: fields_of(path, names, columns, separator), layout, "CSV file", connect)
 
 
-def of_json_lines(path: Path, layout: FileLayout) -> Source:
+def of_json_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
     """A file with a JSON object in each line, whose columns are declared; it may be compressed by gzip."""
     names = declared_columns(path, layout.columns)
-    return _of_text(path, names, lambda columns: objects_of(path, columns), layout, "file of JSON lines")
+    return _of_text(path, names, lambda columns: objects_of(path, columns), layout, "file of JSON lines", connect)
 
 
 def _of_text(
-    path: Path, names: Sequence[str], texts: Callable[[Sequence[str]], tuple[str, list[str]]], layout: FileLayout, what: str
+    path: Path,
+    names: Sequence[str],
+    texts: Callable[[Sequence[str]], tuple[str, list[str]]],
+    layout: FileLayout,
+    what: str,
+    connect: Connect,
 ) -> Source:
     """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
     is untyped, or has dates where their format was declared."""
@@ -125,7 +137,7 @@ def _of_text(
         return by_format(name, formats[name], text) if name in formats else Reading("untyped", "string", text)
 
     kinds = {name: reading(name, "text").kind for name in names}
-    connection, close = connected(path)
+    connection, close = connect(path)
 
     def table(columns: Sequence[str]) -> Any:
         rows, found = texts(columns)
@@ -234,7 +246,10 @@ def of_duckdb(
         what = require_vouched(f"{'view' if kind == 'view' else 'table of another system'} {name}", vouched)
     elif any(word in sql.lower() for word in (" collate ", " generated ")):
         raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
-    return replace(_of_rows(connection, ".".join(map(quoted, parts)), name), vouched=what)
+    source = _of_rows(connection, ".".join(map(quoted, parts)), name)
+    return replace(
+        source, vouched=what, sibling=lambda other: of_duckdb(connection, other, place, (), database, vouched=vouched)
+    )
 
 
 def of_query(connection: Any, query: str) -> Source:

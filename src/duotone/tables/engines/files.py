@@ -9,7 +9,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.duckdb import of_database, of_frame, of_json_lines, of_lines
+from duotone.tables.engines.duckdb import Connect, connected, of_database, of_frame, of_json_lines, of_lines
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.parquet import of_parquet
 from duotone.tables.engines.source import Source, quietly
@@ -24,53 +24,69 @@ CURES = {
 }
 
 
-def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool = False) -> Source:
+def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool = False, connect: Connect = connected) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
-    if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
+    if _is_list(table):
         _refuse_name(name)
-        return _several([Path(path) for path in table], "the table", layout, named=False)
+        return _several(files_of(table), "the table", layout, connect, named=False)
     if not isinstance(table, str | Path):
         _refuse_name(name)
         layout.refuse_all()
-        return of_frame(*columns_of(table))
+        return of_frame(*columns_of(table), connect=connect)
     path = Path(table)
     if path.is_dir():
         _refuse_name(name)
-        found = sorted(file for file in path.glob("*.parquet") if file.is_file() and not file.name.startswith((".", "_")))
+        found = files_of(path)
         if not found:
             raise DuotoneError(
                 f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
             )
-        return _several(found, path.resolve().name, layout)
+        return _several(found, path.resolve().name, layout, connect)
     if not path.is_file() and any(mark in str(path) for mark in "*?["):
         _refuse_name(name)
-        matches = [Path(file) for file in sorted(glob(str(path), recursive=True))]
+        matches = files_of(path)
         if not matches:
             raise DuotoneError(f"there is no file like {path}")
-        return _several(matches, "the table", layout, named=False)
+        return _several(matches, "the table", layout, connect, named=False)
     if not path.is_file():
         raise DuotoneError(f"there is no file {path}")
-    return _one(path, name, layout, vouched)
+    return _one(path, name, layout, vouched, connect)
 
 
-def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool) -> Source:
+def files_of(table: Any) -> list[Path]:
+    """The files that a table is in, as `open_local` takes it: none of a data frame."""
+    if _is_list(table):
+        return [Path(path) for path in table]
+    if not isinstance(table, str | Path):
+        return []
+    path = Path(table)
+    if path.is_dir():
+        return sorted(file for file in path.glob("*.parquet") if file.is_file() and not file.name.startswith((".", "_")))
+    return [path] if path.is_file() else [Path(file) for file in sorted(glob(str(path), recursive=True))]
+
+
+def _is_list(table: Any) -> bool:
+    return isinstance(table, list | tuple) and bool(table) and all(isinstance(path, str | Path) for path in table)
+
+
+def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool, connect: Connect) -> Source:
     if path.suffix not in DATABASES:
         _refuse_name(name)
     ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if ending in LINES:
         layout.refuse("columns")
-        return of_lines(path, layout)
+        return of_lines(path, layout, connect)
     if ending in JSON_LINES:
         layout.refuse("separator")
-        return of_json_lines(path, layout)
+        return of_json_lines(path, layout, connect)
     layout.refuse_all()
     match path.suffix:
         case suffix if suffix in DATABASES:
             return of_database(path, name, vouched)
         case ".parquet":
-            return of_parquet([path], path.name)
+            return of_parquet([path], path.name, connect=connect)
         case ".arrow" | ".feather":
-            return _of_arrow_file(path)
+            return _of_arrow_file(path, connect)
     raise DuotoneError(f"{path} cannot be read: {CURES.get(path.suffix, ENDINGS)}")
 
 
@@ -80,7 +96,7 @@ def _refuse_name(name: str | None) -> None:
         raise DuotoneError(f"only a database has tables to choose from: leave out the table's name ({name})")
 
 
-def _several(paths: Sequence[Path], name: str, layout: FileLayout, *, named: bool = True) -> Source:
+def _several(paths: Sequence[Path], name: str, layout: FileLayout, connect: Connect, *, named: bool = True) -> Source:
     """Parquet files as one table. One that is meant twice would count its people twice."""
     layout.refuse_all()
     for path in paths:
@@ -90,10 +106,10 @@ def _several(paths: Sequence[Path], name: str, layout: FileLayout, *, named: boo
             raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
     if len({path.resolve() for path in paths}) != len(paths):
         raise DuotoneError("a file is there twice, by the same or another name: name each once")
-    return of_parquet(paths, name, named=named)
+    return of_parquet(paths, name, named=named, connect=connect)
 
 
-def _of_arrow_file(path: Path) -> Source:
+def _of_arrow_file(path: Path, connect: Connect) -> Source:
     """An Arrow or Feather file. Its schema is read now, and the columns that are asked about when they are."""
     schema = quietly(lambda: _arrow_reader(path).schema, f"{path} is not an Arrow file")
     readings, _ = columns_of(schema.empty_table())
@@ -102,7 +118,7 @@ def _of_arrow_file(path: Path) -> Source:
         places = [schema.names.index(column) for column in columns] or [0]
         return columns_of(_arrow_reader(path, places).read_all())[1](columns)
 
-    return of_frame(readings, some, path.name, named=True)
+    return of_frame(readings, some, path.name, named=True, connect=connect)
 
 
 def _arrow_reader(path: Path, places: Sequence[int] = ()) -> Any:

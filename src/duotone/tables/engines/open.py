@@ -22,7 +22,11 @@ def open_source(table: Any, *, name: str | None = None, vouched: bool = False, *
     declared: see `engines.file_layout`. A view, a DuckDB relation, an Ibis query and a Spark data frame that a query makes are
     taken where they are `vouched` for: see `engines.vouching`.
     """
-    source = _opened(table, name, FileLayout(**file), vouched)
+    return without_twins(_opened(table, name, FileLayout(**file), vouched))
+
+
+def without_twins(source: Source) -> Source:
+    """The same table; refuses one with columns whose names differ in upper and lower case alone."""
     names = [column.lower() for column in source.columns]
     if len(set(names)) != len(names):
         source.close()
@@ -30,13 +34,20 @@ def open_source(table: Any, *, name: str | None = None, vouched: bool = False, *
     return source
 
 
+def is_local(table: Any) -> bool:
+    """Whether a table is a file or a data frame: DuckDB inside the process reads it."""
+    return not (isinstance(table, str) and "://" in table) and _home(table) not in ("pyspark", "ibis", "duckdb", "_duckdb")
+
+
+def _home(table: Any) -> str:
+    return type(table).__module__.partition(".")[0]
+
+
 def _opened(table: Any, name: str | None, layout: FileLayout, vouched: bool) -> Source:
-    home = type(table).__module__.partition(".")[0]
-    located = isinstance(table, str) and "://" in table
-    if not (located or home in ("pyspark", "ibis", "duckdb", "_duckdb")):
+    if is_local(table):
         return open_local(table, name, layout, vouched)
     layout.refuse_all()
-    match home:
+    match _home(table):
         case "pyspark":
             session = hasattr(table, "createDataFrame")
             return spark.of_session(table, name, vouched) if session else spark.of_frame(table, vouched=vouched)

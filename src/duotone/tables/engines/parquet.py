@@ -9,21 +9,21 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
-from duotone.tables.engines.duckdb import TWINS, connected, fresh, selected
+from duotone.tables.engines.duckdb import TWINS, Connect, connected, fresh, selected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
 
 PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
 
 
-def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True) -> Source:
+def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect: Connect = connected) -> Source:
     """DuckDB's own reader, but for times in milliseconds: one out of range would be an error there, so that a question about
     such a column has the files read as Arrow, which leaves them numbers. The files' schemas alone decide.
 
     Guarantee: no value is converted to another file's type, since all files have the same columns, of the same types, for both
     readers: else they are refused, by their schemas.
     """
-    connection, close = connected(*paths)
+    connection, close = connect(*paths)
     with closed_on_error(close):
         schema, types = _schemas(connection, paths[0])
         if len({column.lower() for column in schema.names}) != len(schema.names):

@@ -5,17 +5,20 @@ Guarantee: a person's row depends on that person's rows alone, not on their orde
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import ibis
 
+from duotone.tables.engines.duckdb import fresh
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition, Operand
 from duotone.tables.sql.read_people import PRESENT, PeopleTable, PersonAggregate
+from duotone.tables.sql.read_together import PeopleJoin
 
 STEPS, LARGEST = 10**6, 10.0**12
 """Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""
@@ -23,6 +26,28 @@ STEPS, LARGEST = 10**6, 10.0**12
 
 def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Source:
     """The table that an inner select makes: with `everybody`, also of those who have no row in its where."""
+    return replace(source, table=_people(source, people, everybody=everybody), reading=None, untyped=False)
+
+
+def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Source:
+    """The table that inner selects of several tables make: to each person of the first, the columns of the same one in the
+    others, or nulls. Who is in the others alone is not in it."""
+    rows, unit = _people(source, people, everybody=False, named=True), people.unit
+    for other, joined in beside:
+        theirs = _people(other, joined.people, everybody=False, named=True)
+        theirs = theirs.filter(theirs[PRESENT] > 0)
+        names = {name: theirs[column] for name, column in joined.join.columns}
+        key = fresh()
+        theirs = theirs.select(**{key: theirs[unit], joined.join.matched: theirs[PRESENT] > 0, **names})
+        rows = rows.left_join(theirs, rows[unit] == theirs[key]).drop(key)
+    called = tuple(other.name for other, _ in beside if other.named)
+    vouched = dict.fromkeys(each.vouched for each in (source, *(other for other, _ in beside)) if each.vouched is not None)
+    table, what = rows.drop(unit), " and of ".join(vouched) or None
+    return replace(source, table=table, reading=None, untyped=False, beside=called, vouched=what)
+
+
+def _people(source: Source, people: PeopleTable, *, everybody: bool, named: bool = False) -> Any:
+    """One row per person; `named` has the unit too, which no other column can be called."""
     rows = source.asked_about([people.where, people.aggregates], [people.unit]).table
     rows = rows.filter(nameable(rows[people.unit]))
     if not everybody and people.where != ALWAYS:
@@ -36,12 +61,13 @@ def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Sourc
     merged = [e.name(f"{i}{name}") for i, a in enumerate(people.aggregates) for name, e in _merged(a, of_rows, str(i)).items()]
     grouped = of_rows.group_by("unit").agg(of_rows.count(where=of_rows.here).name(PRESENT), *merged)
     aggregates = [_value(a, grouped, str(i)).name(str(i)) for i, a in enumerate(people.aggregates)]
-    person = grouped.select(PRESENT, *aggregates)
+    person = grouped.select("unit", PRESENT, *aggregates)
     columns = [_column(made, person).name(name) for name, made in people.columns]
     here = (
         person[PRESENT] if people.kept == ALWAYS else ibis.cases((holds(people.kept, person), person[PRESENT]), else_=wide(0))
     )
-    return replace(source, table=person.select(here.cast("int64").name(PRESENT), *columns), reading=None, untyped=False)
+    unit = [person["unit"].name(people.unit)] if named else []
+    return person.select(*unit, here.cast("int64").name(PRESENT), *columns)
 
 
 def _column(made: Operand | Condition, person: Any) -> Any:

@@ -133,7 +133,16 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
         return ops.SQLQueryResult(f"select {read} from {place}", ibis.schema(types), backend).to_expr()
 
     kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, Postgres(backend), name, embedded=False, engine="Postgres", reading=Columns(kinds, table), vouched=what)
+    return Source(
+        None,
+        Postgres(backend),
+        name,
+        embedded=False,
+        engine="Postgres",
+        reading=Columns(kinds, table),
+        vouched=what,
+        sibling=lambda other: of_database(backend, other, vouched=vouched),
+    )
 
 
 def of_query(backend: Any, query: str) -> Source:
@@ -147,7 +156,8 @@ def of_query(backend: Any, query: str) -> Source:
         backend.con.execute(f"drop view if exists pg_temp.{quoted(name)}")
 
     with closed_on_error(release):
-        return replace(of_database(backend, name, vouched=True), name="the query", named=False, release=release)
+        source = of_database(backend, name, vouched=True)
+        return replace(source, name="the query", named=False, release=release, sibling=None)
 
 
 def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, str | None]:

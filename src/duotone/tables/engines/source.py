@@ -48,6 +48,10 @@ class Source:
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
     """What its owner vouches for, where it is no stored table: see `engines.vouching`."""
+    sibling: Callable[[str], Source] | None = field(default=None, repr=False)
+    """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
+    beside: tuple[str, ...] = ()
+    """The names of other private tables whose people are joined to this one's, where they are their own."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:

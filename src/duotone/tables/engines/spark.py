@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -120,7 +121,8 @@ def of_session(session: Any, name: str | None, vouched: bool = False) -> Source:
     if name is None:
         raise DuotoneError("a Spark session may hold many tables: say which (name)")
     reader = session.read.parquet if "/" in name else session.table
-    return of_frame(quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it"), name, vouched)
+    frame = quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it")
+    return replace(of_frame(frame, name, vouched), sibling=lambda other: of_session(session, other, vouched))
 
 
 def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Source:

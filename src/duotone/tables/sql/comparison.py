@@ -10,6 +10,7 @@ from duotone.tables.sql.arithmetic import Arithmetic
 from duotone.tables.sql.condition import Condition, Operand, Value
 from duotone.tables.sql.read_joins import PublicJoin
 from duotone.tables.sql.read_people import PeopleTable
+from duotone.tables.sql.read_together import PeopleJoin
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,8 @@ class ParsedQuestion:
     """Those of `by` that are computed from a row, each called as the question writes it."""
     joins: tuple[PublicJoin, ...] = ()
     """The public tables whose columns each row gets."""
+    beside: tuple[PeopleJoin, ...] = ()
+    """The people of other private tables, whose columns each person's row gets."""
     equalities: tuple[str, ...] = field(default=(), compare=False)
     """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
     labels: tuple[str, ...] = field(default=(), compare=False)

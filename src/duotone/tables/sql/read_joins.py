@@ -37,17 +37,17 @@ class PublicJoin:
 
 
 def join_tables(
-    select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns]
+    select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns], only: str = ONLY
 ) -> tuple[Columns, Condition, tuple[PublicJoin, ...]]:
     """The columns that a row then has, the condition on a row of having joined, and the joins. What names tables is taken out
-    of the select, and each column stands under its name in the row."""
+    of the select, and each column stands under its name in the row. `only` says which joins there are."""
     clauses = select.args.get("joins") or []
     if not clauses:
         drop_names(select, name)
         return columns, ALWAYS, ()
     if not public:
-        raise DuotoneError(f"{clauses[0].sql(dialect='duckdb', comments=False)}: {ONLY}; {UNDECLARED}")
-    tables = _Tables(select, columns, name, public)
+        raise DuotoneError(f"{clauses[0].sql(dialect='duckdb', comments=False)}: {only}; {UNDECLARED}")
+    tables = _Tables(select, columns, name, public, only)
     for clause in clauses:
         tables.join(clause)
     select.set("joins", None)
@@ -69,8 +69,10 @@ class _Link:
 class _Tables:
     """The table that is asked about, and the public ones that were joined to it so far."""
 
-    def __init__(self, select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns]) -> None:
-        self.columns, self.public = columns, public
+    def __init__(
+        self, select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns], only: str
+    ) -> None:
+        self.columns, self.public, self.only = columns, public, only
         if select.args.get("from_") is None:
             raise DuotoneError("name the table that is asked about before join, as in from t join zones using (zone)")
         first = select.args["from_"].this
@@ -86,12 +88,12 @@ class _Tables:
         text, target = clause.sql(dialect="duckdb", comments=False), clause.this
         kind = " ".join(str(clause.args.get(part) or "").upper() for part in ("method", "side", "kind")).split()
         if kind not in ([], ["INNER"], ["LEFT"], ["LEFT", "OUTER"]):
-            raise DuotoneError(f"{text}: {ONLY}, or left join")
+            raise DuotoneError(f"{text}: {self.only}, or left join")
         if not (isinstance(target, exp.Table) and isinstance(target.this, exp.Identifier) and len(target.parts) == 1):
-            raise DuotoneError(f"{text}: {ONLY}; a query is none")
+            raise DuotoneError(f"{text}: {self.only}; a query is none")
         table = next((known for known in self.public if same(target.this, exp.to_identifier(known))), None)
         if table is None:
-            raise DuotoneError(f"{text}: {ONLY}; public are {', '.join(self.public)}")
+            raise DuotoneError(f"{text}: {self.only}; public are {', '.join(self.public)}")
         label = target.alias or table
         if among([_plain(label)[0]], [*self.own, *map(_plain, self.joined)]):
             raise DuotoneError(f"{text}: two tables are called {label}: give one another name, as in join {table} as z")
@@ -101,7 +103,7 @@ class _Tables:
         elif on is not None:
             pairs = self._by_equality(on, table, label, text)
         else:
-            raise DuotoneError(f"{text}: {ONLY}")
+            raise DuotoneError(f"{text}: {self.only}")
         self.joined[label] = _Link(table, tuple(pairs), "LEFT" in kind, bool(using))
 
     def _by_names(self, using: Sequence[exp.Expression], table: str) -> Iterator[tuple[str, str]]:
@@ -114,7 +116,7 @@ class _Tables:
         for written in inside.flatten() if isinstance(inside, exp.And) else [inside]:
             part = written.unnest()
             if not (isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column)):
-                raise DuotoneError(f"{text}: {ONLY}")
+                raise DuotoneError(f"{text}: {self.only}")
             sides = [self._side(column, table, label) for column in (part.this, part.expression)]
             if {public for public, _ in sides} != {True, False}:
                 raise DuotoneError(f"{text}: it must be a column of the table = a column of {label}")
@@ -129,7 +131,7 @@ class _Tables:
                 return True, self._required(column.this, self.public[table], label)
             if among(before, self.own):
                 return False, self._required(column.this, self.columns, "the table")
-            raise DuotoneError(f"{column.sql(dialect='duckdb')}: a public table is joined to the table that is asked about")
+            raise DuotoneError(f"{column.sql(dialect='duckdb')}: it must be joined to the table that is asked about")
         own, key = _find(column.this, self.columns), _find(column.this, self.public[table])
         others = [self.public[link.table] for link in self.joined.values()]
         if any(_find(column.this, columns) is not None for columns in others):

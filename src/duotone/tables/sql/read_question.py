@@ -31,48 +31,97 @@ from duotone.tables.sql.read_condition import (
 )
 from duotone.tables.sql.read_joins import PublicJoin, join_tables
 from duotone.tables.sql.read_people import PRESENT, read_people
+from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
 from duotone.tables.sql.syntax import parse
+from duotone.tables.sql.table_names import among, names_of
 
 Columns = Mapping[str, Kind]
 NO_TABLES: Mapping[str, Columns] = {}
 
 
 def read_question(
-    text: str, columns: Columns, unit: str | None = None, name: str | None = None, public: Mapping[str, Columns] = NO_TABLES
+    text: str,
+    columns: Columns,
+    unit: str | None = None,
+    name: str | None = None,
+    public: Mapping[str, Columns] = NO_TABLES,
+    also: Mapping[str, Columns] = NO_TABLES,
 ) -> ParsedQuestion:
     """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none. `public` are the columns
-    of the public tables that it may join.
+    of the public tables that it may join, `also` those of further private tables.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
     LinearThreshold(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), \
 limit=Fraction(5, 1), strict=True, present=None, people=False)
     """
+    if name is not None and any(among([exp.to_identifier(other)], names_of(name)) for other in also):
+        raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
     try:
-        return _read(parse(text), columns, unit, name, public)
+        return _read(parse(text), columns, unit, name, public, also)
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
 
 def _read(
-    select: exp.Select, columns: Columns, unit: str | None, name: str | None, public: Mapping[str, Columns]
+    select: exp.Select,
+    columns: Columns,
+    unit: str | None,
+    name: str | None,
+    public: Mapping[str, Columns],
+    also: Mapping[str, Columns],
 ) -> ParsedQuestion:
-    inner = _inner(select)
-    if inner is not None:
-        if select.args.get("joins"):
-            raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
-        people = read_people(inner, columns, unit, name, public)
-        outer = _read(select, {**people.kinds, PRESENT: "integer"}, None, None, NO_TABLES)
-        notes = (*_public_notes(people.joins), *outer.notes)
-        return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people, joins=people.joins, notes=notes)
-    columns, joined, joins = join_tables(select, columns, name, public)
+    inner, clauses = _inner(select), select.args.get("joins") or []
+    refuse_bare(inner or select, also)
+    if inner is None:
+        columns, joined, joins = join_tables(select, columns, name, public)
+        outer = _about_rows(select, columns, unit, joined if joins else None)
+        return replace(outer, joins=joins, notes=(*_public_notes(joins), *outer.notes))
+    if any(isinstance(clause.this, exp.Subquery) for clause in clauses):
+        return _together(select, inner, columns, unit, name, public, also)
+    if clauses:
+        raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
+    people = read_people(inner, columns, unit, name, public)
+    outer = _read(select, {**people.kinds, PRESENT: "integer"}, None, None, NO_TABLES, NO_TABLES)
+    notes = (*_public_notes(people.joins), *outer.notes)
+    return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people, joins=people.joins, notes=notes)
+
+
+def _together(
+    select: exp.Select,
+    inner: exp.Select,
+    columns: Columns,
+    unit: str | None,
+    name: str | None,
+    public: Mapping[str, Columns],
+    also: Mapping[str, Columns],
+) -> ParsedQuestion:
+    """A question about the people of several private tables."""
+    if unit is None:
+        raise DuotoneError(f"{TOGETHER}: name the unit")
+    people = read_people(inner, columns, unit, name, public)
+    selects_unit(inner, unit, columns)
+    kinds, joined, beside = join_people(select, people, {unit: columns[unit]}, public, also)
+    outer = _about_rows(select, kinds, None, joined)
+    normal, joins = f"{outer.normal} FROM ({people.normal})", [*people.joins]
+    for other in beside:
+        normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {other.table}) AS {other.join.label}"
+        joins += other.people.joins
+    tables = list(dict.fromkeys(other.table for other in beside))
+    said = f"{' and '.join(tables)} {'is' if len(tables) == 1 else 'are'} private, too"
+    notes = (f"{said}: neighbours differ in all rows of one person, in all tables", *_public_notes(joins), *outer.notes)
+    return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, notes=notes)
+
+
+def _about_rows(select: exp.Select, columns: Columns, unit: str | None, joined: Condition | None) -> ParsedQuestion:
+    """A question about a table with these columns, of which the rows that `joined` holds for are asked about."""
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
-    if joins:
+    if joined is not None:
         rows = both(joined, rows)
     if PRESENT in columns:  # a person without a row in the inner select's where is not there
         rows = both(HERE, rows)
     keys = _keys(select, columns)
-    notes = (*_public_notes(joins), *_without_order(select), *_without_having(select, keys, columns))
+    notes = (*_without_order(select), *_without_having(select, keys, columns))
     answers = _answers(select, keys, columns)
     labels = _labels(select, keys, columns)
     if len(answers) != 1:
@@ -83,9 +132,7 @@ def _read(
         node.comments = None
     normal = select.sql(dialect="duckdb", normalize=True)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
-    return ParsedQuestion(
-        tree, by, rows, normal, keys=made, joins=joins, equalities=tuple(reader.equalities), notes=notes, labels=labels
-    )
+    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
 
 
 def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:

@@ -102,6 +102,9 @@ def _strict(select: exp.Select, bare: bool) -> None:
     for name, clause in CLAUSES.items():
         if select.args.get(name):
             raise DuotoneError(f"a question has no {clause}: it is one select with where, group by and having, over one table")
+    for join in select.args.get("joins") or []:
+        if isinstance(join.this, exp.Subquery) and isinstance(join.this.this, exp.Select):
+            _strict(join.this.this, bare=False)
     source = select.args.get("from_")
     if source is not None and isinstance(source.this, exp.Subquery) and isinstance(source.this.this, exp.Select):
         _strict(source.this.this, bare=False)

@@ -25,10 +25,12 @@ def drop_names(select: exp.Select, name: str | None) -> None:
 
 def allowed_names(select: exp.Select, name: str | None) -> list[tuple[exp.Identifier, ...]]:
     """What may stand before a column of the table: the table's name, or its alias where it has one."""
-    clause, own = select.args.get("from_"), _names_of(name)
+    clause, own = select.args.get("from_"), names_of(name)
     if clause is None:
         return own
     table = clause.this
+    if isinstance(table, exp.Subquery):
+        raise DuotoneError("an inner select is about a table: leave out the query after its from")
     written = tuple(table.parts)
     if name is not None and not among(written, own):
         raise DuotoneError(f"the question is about {table.sql(dialect='duckdb', comments=False)}, and the table is {name}")
@@ -45,7 +47,7 @@ def _drop_qualifier(column: exp.Column, allowed: Sequence[Sequence[exp.Identifie
         column.set(part, None)
 
 
-def _names_of(name: str | None) -> list[tuple[exp.Identifier, ...]]:
+def names_of(name: str | None) -> list[tuple[exp.Identifier, ...]]:
     """A file's name with and without its ending; a database's table with and without its schema."""
     if name is None:
         return []
