@@ -12,6 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
+from duotone.tables.answers import Answers
 from duotone.tables.declared import Declared, column_bounds, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
@@ -20,7 +21,7 @@ from duotone.tables.engines.people_table import per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.public_tables import join_public, opened_public
 from duotone.tables.engines.source import closed_on_error
-from duotone.tables.prepared import Answers, Prepared, prepared_question, prepared_selection
+from duotone.tables.prepared import Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
 
