@@ -207,7 +207,7 @@ def test_plain_values_are_understood() -> None:
 
 
 def test_what_is_no_budget_ledger_margin_or_list_of_columns_is_refused() -> None:
-    with pytest.raises(DuotoneError, match="a budget is epsilon=1, .* got list"):
+    with pytest.raises(DuotoneError, match=r"a budget is epsilon=1, .* got list"):
         prepare(TABLE, "count(*) > 1", [1])  # type: ignore[arg-type]
     with pytest.raises(DuotoneError, match="write epsilon=1"):
         duotone.select_groups(TABLE, ["u"], "1")  # type: ignore[arg-type]
