@@ -196,6 +196,9 @@ def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixtur
         document = json.loads(run(capsys, *asked)[1])
         assert document["answers"] == listed
         assert document["notes"] == ["the first line of groups.csv names the columns, and is no group" for _ in said]
+    groups.write_text("place\nrome\n")
+    renamed = ("ask", table, "select lower(town) as place, count(*) > 30 from t group by place", "--groups", groups, *PRIVACY)
+    assert [answer["answer"] for answer in json.loads(run(capsys, *renamed, "--json")[1])["answers"]] == ["yes"]
     groups.write_text("town,B\nRome,A\n")  # where it is not all of the names it is a group
     assert [row["town"] for row in json.loads(run(capsys, *asked)[1])["answers"]] == ["town", "Rome"]
     for text, says in (

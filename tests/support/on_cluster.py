@@ -30,7 +30,7 @@ def main(url: str, parquet: str, started: str) -> None:
         time.sleep(1)
         yield from batches
 
-    slowly = open_source(frame.mapInArrow(slow, frame.schema))
+    slowly = open_source(frame.mapInArrow(slow, frame.schema), vouched=True)
     with open_ledger(f"{started}.ledger") as ledger:
         ledger.register("visits", ApproxDP(9, "1e-3"), unit="row", neighbours="add-remove", version="1")
         told["answer"] = [bool(prepare(slowly, "count(*) > 100", engine_cases.P).charge(ledger, "visits"))]

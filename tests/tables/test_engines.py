@@ -132,6 +132,21 @@ def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: 
 
 
 @pytest.mark.slow
+def test_text_and_json_on_spark_are_vouched_for(spark: dict[str, Source], tmp_path: Path) -> None:
+    """In which a row may be an error, run over several lines or decide what columns hold: one row moved a level by 31."""
+    session = spark["visits"].connection._session
+    (tmp_path / "t.csv").write_text('k,x\n"a,1\n' + "b,1\n" * 40)
+    (tmp_path / "t.json").write_text('{"k": 1}\n')
+    frames = [session.read.option("header", True).option("multiLine", True).csv(str(tmp_path / "t.csv")),
+              session.read.json(str(tmp_path / "t.json"))]  # fmt: skip
+    for frame in frames:
+        with pytest.raises(DuotoneError, match="vouched"):
+            open_source(frame)
+        with open_source(frame, vouched=True) as source:
+            assert source.vouched is not None
+
+
+@pytest.mark.slow
 def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
     session = spark["visits"].connection._session
     with pytest.raises(DuotoneError, match="at random"):

@@ -18,6 +18,7 @@ from small_questions import of
 from small_tables import P, level, levels
 from thinned import thinned
 
+from duotone import DuotoneError
 from duotone.tables.ask import prepare
 
 
@@ -204,3 +205,42 @@ def test_true_and_false_of_a_csv_file_are_numbers_where_numbers_are_asked_for(tm
             with prepare(table, f"select k, {question} from t group by k", P, **options) as asked:
                 found.append(asked._levels()[2].tolist())
         assert found[0] == found[1], question
+
+
+DIFFERENCES = ["date '2020-01-05' - b", "a::date - b", "b - a::date", "a::double - b::double", "a::date - b::date"]
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES)
+def test_no_line_of_a_text_file_makes_a_difference_fail(difference: str, tmp_path: Path) -> None:
+    """Of a date and a column that is read as one, of numbers, of dates: what is none is null."""
+    file, lines = tmp_path / "t.csv", ["5,3", "2020-01-05,2020-01-01", "x,y", ",", "2020-01-05,"]
+    wanted = "2020-01-05,2020-01-01" if "date" in difference else "5,3"
+    for chosen in [[line] for line in lines] + [lines]:
+        file.write_text("a,b\n" + "".join(f"{line}\n" for line in chosen))
+        with prepare(file, f"count(*) filter (where abs({difference}) in (2, 4)) > 0", P) as asked:
+            assert asked._levels()[2][0] == chosen.count(wanted) - 1
+    file.write_text("a,b\n5,3\n")
+    for question in ("avg(a - b) > 1", "count(*) filter (where a - b = 2) > 0"):
+        with pytest.raises(DuotoneError, match="say what the columns hold, as in a::double - b::double"):
+            prepare(file, question, P, bounds={"a - b": (0, 9)})
+
+
+def test_decimals_of_whole_numbers_are_exact() -> None:
+    rows = pa.table({"n": [2**53 + 1, -(2**62) - 1, 12]})
+    assert level(rows, "count(*) filter (where n::decimal(38, 0) = 9007199254740993) > 0") == 0
+    assert level(rows, "count(*) filter (where n::decimal(38, 0) = 9007199254740992) > 0") == -1
+    assert level(rows, "count(*) filter (where n::decimal(3, 1) = 12) > 0") == 0
+    for cast, said in [("decimal(2, 5)", "at most 38 digits"), ("decimal(17, 0)", "rounded exactly there")]:
+        with pytest.raises(DuotoneError, match=said):
+            level(rows, f"count(*) filter (where n::{cast} = 12) > 0")
+
+
+def test_what_is_computed_from_whole_numbers_is_one() -> None:
+    rows = pa.table({"n": [-7, 3, 8], "x": [1.5, -2.5, 9.9]})
+    for computed, expected in [("(n + 1) % 2", [0, 0, 1]), ("(n + 1) // 2", [-3, 2, 4]), ("abs(n) // 7", [1, 0, 1]),
+                               ("floor(x) % 2", [1, -1, 1]), ("x::int // 2", [1, -1, 5])]:  # fmt: skip
+        for value in {*expected, 99}:
+            found = level(rows, f"count(*) filter (where {computed} = {value}) > 0")
+            assert found == expected.count(value) - 1, (computed, value)
+    with pytest.raises(DuotoneError, match=r"x // 2 needs whole numbers, and column x need not be one"):
+        level(rows, "count(*) filter (where x // 2 = 1) > 0")

@@ -304,7 +304,7 @@ def _public(texts: list[str]) -> Mapping[str, str]:
         name, _, file = text.partition("=")
         if not name or not file or name in tables:
             raise DuotoneError(f"public tables are NAME=FILE, each once, got {text}")
-        tables[name] = without_password(file)
+        tables[name] = file
     return tables
 
 

@@ -82,7 +82,7 @@ def prepare(
         source = with_keys(source, asked.keys) if asked.keys else source
         declared = replace(declared, bounds=column_bounds(bounds or {}, source.columns))
         if isinstance(groups, Path):
-            groups, said = groups_in(groups, asked.by)
+            groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))
         listed = public_groups(source, asked.by, declared.unit, max_groups, groups)
         if asked.by and declared.replaced:

@@ -139,18 +139,19 @@ def public_groups(
     return keys
 
 
-def groups_in(path: Path, by: tuple[str, ...]) -> tuple[list[list[str]], tuple[str, ...]]:
+def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple[list[list[str]], tuple[str, ...]]:
     """The public list of groups in a CSV file, one in each line, and what to know about it: a first line that has the names
-    of the columns is no group."""
+    of the columns, or what the question calls them, is no group."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error):
         raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
-    first, names = [name.strip().lower() for name in lines[0]] if lines else [], [name.lower() for name in by]
-    if first and first == names:
+    first = [name.strip().lower() for name in lines[0]] if lines else []
+    names = [[name.lower() for name in known] for known in (by, labels)]
+    if first and first in names:
         return lines[1:], (f"the first line of {path.name} names the columns, and is no group",)
-    if first and sorted(first) == sorted(names):
+    if first and sorted(first) in map(sorted, names):
         raise DuotoneError(
             f"{path} has the columns {', '.join(first)}, and groups are by {', '.join(by)}: put them in this order"
         )

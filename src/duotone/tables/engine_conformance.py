@@ -78,8 +78,8 @@ def open_conforming(
 ) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
     if isinstance(table, Source):  # whoever opened it closes it
-        if FileLayout(**options) != FileLayout():
-            raise DuotoneError("the table is open already: say how its file is read where it is opened")
+        if name is not None or vouched or FileLayout(**options) != FileLayout():
+            raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
         source = replace(table, release=lambda: None)
     else:
         source = open_source(table, name=name, vouched=vouched, **options)

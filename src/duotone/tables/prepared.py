@@ -298,6 +298,8 @@ def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, 
 
 def quote_all(questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False) -> list[Quote]:
     """What questions about one table would cost, asked in turn: nothing is charged, and no row is read."""
+    if not questions:
+        return []
     billed = [question._billed(ledger, dataset) for question in questions]
     known, _, about = billed[0]
     asked = [(text, question.cost) for (_, text, _), question in zip(billed, questions, strict=True)]

@@ -15,7 +15,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.engines.stored_values import literal
 from duotone.tables.engines.text_lines import DAMAGED, whole_lines
 
-UNDECLARED = "which columns {path} has depends on its rows, which are private: say which there are (columns)"
+UNDECLARED = "which columns {path} has depends on its rows: say which there are (columns)"
 
 
 def objects_of(path: Path, columns: Sequence[str]) -> tuple[str, list[str]]:

@@ -163,15 +163,19 @@ def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Sour
 
 
 def _stored(frame: Any) -> bool:
-    """Whether a data frame is a table or files, or some columns of them, as Spark's own plan says. What another system
-    holds (JDBC, catalogues beyond Spark's own) may be a query there, and an RDD may be computed."""
+    """Whether a data frame is a table, or files of a kind in which no row changes how another is read, as Spark's own plan
+    says. What another system holds (JDBC, catalogues beyond Spark's own) may be a query there, and an RDD may be computed;
+    of text and JSON, a row may be an error, run over several lines, or decide what the columns hold."""
     if not hasattr(frame, "_jdf"):  # a session far away does not show its plans
         return False
     plan = frame._jdf.queryExecution().analyzed()
     while plan.nodeName() == "SubqueryAlias":
         plan = plan.child()
     if plan.nodeName() == "LogicalRelation":
-        return bool(plan.relation().getClass().getSimpleName() == "HadoopFsRelation")
+        relation = plan.relation()
+        if relation.getClass().getSimpleName() != "HadoopFsRelation":
+            return False
+        return relation.fileFormat().getClass().getSimpleName() in ("ParquetFileFormat", "OrcFileFormat")
     return plan.nodeName() in ("HiveTableRelation", "LocalRelation")
 
 

@@ -171,5 +171,7 @@ class ParsedQuestion:
     """The public tables whose columns each row gets."""
     equalities: tuple[str, ...] = field(default=(), compare=False)
     """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
+    labels: tuple[str, ...] = field(default=(), compare=False)
+    """What the question calls that which it is grouped by: its alias, where it has one."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What whoever asks should know about how the question was read."""

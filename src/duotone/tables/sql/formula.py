@@ -127,8 +127,13 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
 
 
 def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
-    """A number with so many digits, of which so many are decimals, rounded as a double is."""
-    if value.kind not in ("integer", "float"):
+    """A number with so many digits, of which so many are decimals, rounded as a double is; a whole number as it is."""
+    if not (0 <= decimals <= digits <= 38 and decimals <= LARGEST_ROUND):
+        raise DuotoneError(f"{text}: a decimal has at most 38 digits, and at most {LARGEST_ROUND} of them after the point here")
+    before = digits - decimals
+    if value.kind == "integer" and before >= 19:  # all that 64 bits hold
+        return value
+    if value.kind not in ("integer", "float") or (value.kind == "integer" and before > 15):
         raise DuotoneError(f"{text}: {_described(value)} is rounded exactly there; write round(x, {decimals}), or leave it out")
     return _made(text, "float", "decimal", value, Fraction(digits), Fraction(decimals))
 
@@ -153,11 +158,11 @@ def _number(part: Part, text: str) -> Part:
 
 
 def _whole(parts: Sequence[Part], text: str) -> list[Part]:
-    for part in parts:
-        whole = isinstance(part, Fraction) and part.denominator == 1 and abs(part) < 2**63
-        if not (whole or (isinstance(part, Operand) and part.kind == "integer")):
-            raise DuotoneError(f"{text} needs whole numbers, and {_described(part)} is none")
-    return list(parts)
+    known = [as_whole(part) if isinstance(part, Operand) else part for part in parts]
+    for part in known:
+        if not ((isinstance(part, Fraction) and abs(part) < 2**63 and part.denominator == 1) or _kind(part) == "integer"):
+            raise DuotoneError(f"{text} needs whole numbers, and {_described(part)} need not be one: round it, as in floor(x)")
+    return known
 
 
 def _described(part: Part) -> str:
@@ -184,8 +189,11 @@ def _arithmetic(node: exp.Expression, text: str, read: Read) -> Operand:
     day, days = (right, left) if isinstance(left, Fraction) and isinstance(node, exp.Add) else (left, right)
     if isinstance(node, exp.Add | exp.Sub) and isinstance(day, Operand) and day.kind == "date" and isinstance(days, Fraction):
         return shifted(day, whole_days(days if isinstance(node, exp.Add) else -days, text), text)
-    if isinstance(node, exp.Sub) and _dated(left) and _dated(right) and "time" not in (_kind(left), _kind(right)):
-        return _made(text, "integer", "days", right, left)
+    if isinstance(node, exp.Sub) and {_kind(left), _kind(right)} == {"untyped"}:
+        a, b = (_described(part).removeprefix("column ") for part in (left, right))
+        raise DuotoneError(f"{text}: say what the columns hold, as in {a}::double - {b}::double or {a}::date - {b}::date")
+    if isinstance(node, exp.Sub) and {_kind(left), _kind(right)} in ({"date"}, {"date", "untyped"}):
+        return _made(text, "integer", "days", _time(right, text), _time(left, text))
     return _made(text, "float", ARITHMETIC[type(node)], _number(left, text), _number(right, text))
 
 
@@ -203,34 +211,33 @@ def _whole_quotient(part: Part, by: Part, text: str) -> Operand:
     """Towards zero, of whole numbers; of other numbers // does not round, and / says that better."""
     if not (isinstance(by, Fraction) and by.denominator == 1 and 1 <= by < 2**31):
         raise DuotoneError(f"{text}: // divides by a whole number from 1 on that is written out")
-    if isinstance(part, Operand) and part.kind == "integer":
-        return part if by == 1 else _made(text, "integer", "whole quotient", part, by)
-    if not _is_whole(part, WHOLE):
-        raise DuotoneError(f"{text} needs whole numbers, and {_described(part)} is none: write x / y, or floor(x / y)")
-    return _made(text, "float", "trunc", _made(text, "float", "divide", part, by))
+    (whole,) = _whole([part], text)
+    if isinstance(whole, Operand) and by == 1:
+        return whole
+    return _made(text, "integer", "whole quotient", whole, by)
 
 
-WHOLE = ("add", "subtract", "multiply")
+WHOLE = ("add", "subtract", "multiply", "abs", "sign")
 """Functions whose values are whole numbers where those that they are of are."""
 ROUNDED = ("floor", "ceil", "trunc", "integer")
 """Functions whose values are whole numbers always."""
 
 
-def _is_whole(part: Part | None, functions: Sequence[str]) -> bool:
-    """Whether a number is a whole one: a column of them, or computed from such by these functions."""
+def _is_whole(part: Part | None) -> bool:
+    """Whether a number is a whole one: a column of them, or computed from such, or rounded."""
     if isinstance(part, Fraction):
         return part.denominator == 1
     if not isinstance(part, Operand) or part.kind == "integer" or part.made is None:
         return isinstance(part, Operand) and part.kind == "integer"
     made = part.made
     if made.function == "round":
-        return made.function in functions and isinstance(made.parts[1], Fraction) and made.parts[1] <= 0
-    return made.function in functions and (made.function in ROUNDED or all(_is_whole(inner, functions) for inner in made.parts))
+        return isinstance(made.parts[1], Fraction) and made.parts[1] <= 0
+    return made.function in ROUNDED or (made.function in WHOLE and all(map(_is_whole, made.parts)))
 
 
 def as_whole(value: Operand) -> Operand:
     """A number that is known to be a whole one as such; any other as it is."""
-    if value.kind == "float" and _is_whole(value, (*WHOLE, *ROUNDED, "round")):
+    if value.kind == "float" and _is_whole(value):
         return _made(value.column, "integer", "whole", value)
     return value
 
@@ -453,10 +460,6 @@ def shifted(value: Part, by: Span, text: str) -> Operand:
     if kind == "date" and by.seconds:
         raise DuotoneError(f"{text}: a date moves by days, weeks, months and years; cast it to a timestamp first")
     return _made(text, kind, "shift", _time(value, text), Fraction(by.months), Fraction(by.days), by.seconds)
-
-
-def _dated(part: Part) -> bool:
-    return _kind(part) in ("date", "time", "untyped")
 
 
 def _time(part: Part, text: str) -> Part:

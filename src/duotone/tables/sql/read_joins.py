@@ -71,6 +71,8 @@ class _Tables:
 
     def __init__(self, select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns]) -> None:
         self.columns, self.public = columns, public
+        if select.args.get("from_") is None:
+            raise DuotoneError("name the table that is asked about before join, as in from t join zones using (zone)")
         first = select.args["from_"].this
         if among(first.parts, [_plain(table) for table in public]):
             raise DuotoneError(

@@ -74,6 +74,7 @@ def _read(
     keys = _keys(select, columns)
     notes = (*_public_notes(joins), *_without_order(select), *_without_having(select, keys, columns))
     answers = _answers(select, keys, columns)
+    labels = _labels(select, keys, columns)
     if len(answers) != 1:
         raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
     reader = _Reader(columns, rows, unit)
@@ -82,7 +83,9 @@ def _read(
         node.comments = None
     normal = select.sql(dialect="duckdb", normalize=True)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
-    return ParsedQuestion(tree, by, rows, normal, keys=made, joins=joins, equalities=tuple(reader.equalities), notes=notes)
+    return ParsedQuestion(
+        tree, by, rows, normal, keys=made, joins=joins, equalities=tuple(reader.equalities), notes=notes, labels=labels
+    )
 
 
 def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:
@@ -97,6 +100,13 @@ def _answers(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expre
     by = {key.column for key in keys}
     selected = [e.unalias().unnest() for e in select.expressions]
     return [e for e in selected if e.find(exp.AggFunc) is not None or _name(e, columns) not in by]
+
+
+def _labels(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
+    """What the question calls that which it is grouped by."""
+    aliases = [e for e in select.expressions if isinstance(e, exp.Alias) and e.find(exp.AggFunc) is None]
+    called = {_name(e.this.unnest(), columns): e.alias for e in aliases}
+    return tuple(called.get(key.column, key.column) for key in keys)
 
 
 def _name(node: exp.Expression, columns: Columns) -> str:
