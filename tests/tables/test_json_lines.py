@@ -181,3 +181,15 @@ def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path:
     for wrong in ("day", "=%d", "day="):
         assert "is COL=FORMAT" in run(capsys, "ask", file, question, *given[:-1], wrong)[2]
     assert "is COL=FORMAT" in run(capsys, "ask", file, question, *given, "--date-format", "day=%d/%m/%Y")[2]
+
+
+def test_keys_that_differ_by_case_are_not_one_question(tmp_path: Path) -> None:
+    """A column is found whatever its case, a key is not: what was recorded of one key is no answer about the other."""
+    file = tmp_path / "t.jsonl"
+    file.write_text('{"x": 1, "X": 9}\n' * 50)
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("t.jsonl", ApproxDP(500, "1e-4"), unit="row", neighbours="add-remove", version="1")
+        for columns, answer in ((["x"], False), (["X"], True), (["x"], False)):
+            with prepare(file, "count(*) filter (where x > 5) > 20", ApproxDP(50, "1e-6"), columns=columns) as asked:
+                assert asked.charge(ledger).answers == {(): answer}
+        assert ledger.statement("t.jsonl").state.charges == 2

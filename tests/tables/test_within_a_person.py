@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, prepare
+from duotone import ApproxDP, DuotoneError, prepare
+
+P = ApproxDP(1, "1e-6")
 
 INNER = (
     "select p, arg_max(x, d) as last, arg_min(x, d) filter (where f) as first, bool_or(f) as ever, bool_and(f) as always "
@@ -53,3 +55,13 @@ def test_as_in_plain_python(seed: int) -> None:
             question = f"select count(*) filter (where {condition}) > 1 from ({INNER})"
             with prepare(table, question, ApproxDP(1, "1e-6"), unit="p") as asked:
                 assert asked._levels()[2].tolist() == [number - 2]
+
+
+def test_names_of_an_inner_select_are_its_own() -> None:
+    """Two that differ by case alone would be one in the outer select; a column of the table is none of its aggregates."""
+    rows = pa.table({"u": [1, 2], "x": [1, 1], "y": [9, 9], "0": [100, 100]})
+    with pytest.raises(DuotoneError, match="two columns called N"):
+        prepare(rows, "select count(*) > 0 from (select u, sum(x) as n, sum(y) as N from t group by u)", P, unit="u")
+    for made in ('"0" as m', '"0" + count(*) as m', "x as m"):
+        with pytest.raises(DuotoneError, match="of a person's rows take count"):
+            prepare(rows, f"select count(*) > 0 from (select u, count(*) as n, {made} from t group by u)", P, unit="u")

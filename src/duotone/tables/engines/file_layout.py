@@ -46,4 +46,8 @@ class FileLayout:
     def stated(self) -> Mapping[str, Any]:
         """What changes how a column is read, and so the question: as a ledger records it."""
         separator = {} if self.separator is None else {"separator": self.separator}
-        return {**separator, **({"formats": dict(self.formats)} if self.formats else {})}
+        cased = sorted(
+            name for name in self.columns or () if name != name.lower()
+        )  # keys of JSON differ by case, columns do not
+        columns = {"columns": cased} if cased else {}
+        return {**separator, **columns, **({"formats": dict(self.formats)} if self.formats else {})}

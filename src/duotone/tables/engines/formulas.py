@@ -317,7 +317,16 @@ def _truncated(column: Any, unit: str) -> Any:
 def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -> Any:
     """A time so much later; null where that may lie outside the years 1 to 9999."""
     by = Span(int(months), int(days), seconds)
-    first, last = (moved(end, -by) if _can_move(end, -by) else end for end in (datetime.datetime.min, datetime.datetime.max))
+    kind = "date" if column.type().is_date() else "timestamp(6)"
+    first: datetime.date = datetime.datetime.min
+    last: datetime.date = datetime.datetime.max
+    try:
+        if max(months, days, seconds) > 0:
+            last = moved(last, -by)
+        else:
+            first = moved(first, -by)
+    except (OverflowError, ValueError):  # longer than all the years that there are
+        return ibis.null(kind)
     time = column.cast("timestamp(6)")
     later = ibis.cases((time.between(*(ibis.literal(end, type="timestamp(6)") for end in (first, last))), time))
     if months:
@@ -326,13 +335,4 @@ def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -
         later = later + ibis.interval(int(days), unit="D")
     if seconds:
         later = later + ibis.interval(int(seconds * 1_000_000), unit="us")
-    return later.cast("date" if column.type().is_date() else "timestamp(6)")
-
-
-def _can_move(end: datetime.datetime, by: Span) -> bool:
-    """Whether the end of time, moved inwards, is still a time: moved outwards it stays the end."""
-    try:
-        moved(end, by)
-    except (OverflowError, ValueError):
-        return False
-    return True
+    return later.cast(kind)

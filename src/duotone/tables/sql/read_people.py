@@ -86,7 +86,7 @@ def read_people(
             continue
         if not isinstance(expression, exp.Alias):
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: name each column of the inner select, as in … as d")
-        if expression.alias in made or expression.alias.lower() in (unit.lower(), PRESENT):
+        if expression.alias.lower() in (unit.lower(), PRESENT, *map(str.lower, made)):  # case makes no difference in a question
             raise DuotoneError(f"the inner select has two columns called {expression.alias}")
         made[expression.alias] = reader.column(expression.this)
     kept = reader.condition(having.this) if having is not None else ALWAYS
@@ -104,13 +104,13 @@ class _Reader:
     def column(self, node: exp.Expression) -> Operand | Condition:
         """One column: its aggregates are read first, and stand as columns in what is then computed."""
         text, copy = node.sql(dialect="duckdb"), exp.Paren(this=node.copy())
+        for column in copy.find_all(exp.Column):
+            if column.find_ancestor(exp.AggFunc, exp.Filter) is None:
+                raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min, max or arg_max of {column.name}")
         _as_numbers(copy)
         for inner in list(_aggregates(copy)):
             inner.replace(exp.column(self._place(inner), quoted=True))
         kinds = {str(i): aggregate.kind for i, aggregate in enumerate(self.aggregates)}
-        for column in copy.find_all(exp.Column):
-            if column.name not in kinds:
-                raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min, max or arg_max of {column.name}")
         if is_condition(copy.this, kinds):
             return read_condition(copy.this, kinds)
         part = read_part(copy.this, kinds)
