@@ -1,8 +1,14 @@
-"""What people see of objects: one line in a terminal, a small page in a notebook."""
+"""What people see of objects: one line in a terminal, a small page in a notebook; and the notebook, in a kernel of its own."""
 
 from __future__ import annotations
 
+import base64
+import json
+import subprocess
+import sys
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -88,3 +94,38 @@ def test_the_page_of_a_mechanism_is_about_its_numbers() -> None:
     apart = ColouredGraph([], {"a": "blue"})
     assert Cells(apart._repr_html_()).rows[1] == ["a", "blue", "never flips"]
     assert "more" in families.votes(5).graph()._repr_html_()
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+EXECUTE = """
+import sys, nbformat
+from nbclient import NotebookClient
+book = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(book, kernel_name="python3", timeout=300).execute()
+nbformat.write(book, sys.argv[2])
+"""
+
+
+def shown(cell: Any) -> dict[str, Any]:
+    """What a cell of a notebook shows."""
+    (output,) = cell["outputs"]
+    return dict(output["data"])
+
+
+@pytest.mark.slow
+def test_the_example_in_a_real_kernel(tmp_path: Path) -> None:
+    """Every cell runs; a prepared question and answers are pages, a picture is a picture, and nothing is said beside it."""
+    book, executed = EXAMPLES / "first_hour.ipynb", tmp_path / "executed.ipynb"
+    assert not any(cell.get("outputs") for cell in json.loads(book.read_text())["cells"])
+    done = subprocess.run([sys.executable, "-c", EXECUTE, book, executed], cwd=EXAMPLES, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    cells = json.loads(executed.read_text())["cells"]
+    table, asked, picture, answer, by_ward, frame, proof = (shown(cell) for cell in cells if cell["cell_type"] == "code")
+    assert "<table" in "".join(table["text/html"])
+    assert Cells("".join(asked["text/html"])).rows[0] == ["people from flipping", "Pr[false no]", "Pr[false yes]"]
+    assert base64.b64decode("".join(picture["image/png"])).startswith(b"\x89PNG")
+    assert Cells("".join(answer["text/html"])).rows[1] in (["yes"], ["no"])
+    groups = Cells("".join(by_ward["text/html"])).rows
+    assert [row[0] for row in groups] == ["ward", "Cardiology", "Geriatrics", "Maternity", "Surgery"]
+    assert "text/html" in frame
+    assert "private and optimal" in "".join(proof["text/plain"])
