@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, with_boundary
+from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, prepare, with_boundary
 from duotone.errors import MissingExtra
 from duotone.graphs import families
 
@@ -59,7 +65,7 @@ def test_line_phases() -> None:
 
 def test_error_and_tradeoff() -> None:
     figure = plotting.error_by_distance([PRIVACY, ApproxDP(1, 1e-6), ApproxDP(1, 0)])
-    assert "0 from 15" in texts(figure)  # people from flipping, as in the table of `duotone ask`
+    assert "never wrong from 15 on" in texts(figure)  # people from flipping, as in the table of `duotone ask`
     drawn = figure.axes[0].lines[0]
     assert list(drawn.get_xdata()) == [1, 2]  # type: ignore[arg-type]
     assert list(drawn.get_ydata()) == pytest.approx([0.3, 0.1])  # type: ignore[arg-type]
@@ -88,7 +94,8 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plotting.save(figure, tmp_path / "a.txt")
     with pytest.raises(DuotoneError, match="cannot write"):
         plotting.save(figure, tmp_path / "missing" / "a.svg")
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    plotting._figure.cache_clear()
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r'pip install "duotone\[draw\]"'):
         plotting.graph(families.votes(2).graph())
 
@@ -96,3 +103,67 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_mechanisms_picture_needs_no_graph_library_layout() -> None:
     mechanism = Mechanism.from_yes(families.line(1, 1).graph(), {1: 1, 2: "1/2"})
     assert "2: 0.5" in texts(plotting.graph(mechanism, {1: (0, 0), 2: (1, 0)}))
+
+
+def test_no_backend_is_chosen_and_nothing_stays_open() -> None:
+    """In a process of its own: whoever draws with pyplot afterwards has the backend that they would have had."""
+    code = (
+        "import sys; from duotone import ApproxDP, plotting; figure = plotting.error_by_distance([ApproxDP(1, '1e-6')]);"
+        "assert 'matplotlib.pyplot' not in sys.modules; assert figure._repr_png_().startswith(b'\\x89PNG');"
+        "import matplotlib; matplotlib.use('svg'); import matplotlib.pyplot as plt; plotting.graph;"
+        "plotting.tradeoff_curve([ApproxDP(1)], ax=plt.subplots()[1]);"
+        "assert (plt.get_backend(), plt.get_fignums()) == ('svg', [1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_picture_takes_axes() -> None:
+    line = with_boundary(PRIVACY, "1/100")
+    pictures: list[Callable[[Any], object]] = [
+        lambda ax: plotting.graph(families.figure_2(), ax=ax),
+        lambda ax: plotting.line_phases(line, 6, 2, ax=ax),
+        lambda ax: plotting.error_by_distance([line], ax=ax),
+        lambda ax: plotting.tradeoff_curve([PRIVACY], ax=ax),
+    ]
+    for draw in pictures:
+        figure = Figure()
+        ax = figure.add_subplot()
+        assert draw(ax) is figure
+        assert ax.has_data()
+
+
+def test_the_names_of_phases_do_not_cross_the_boundary() -> None:
+    for blue in (3, 6, 30):
+        figure = plotting.line_phases(with_boundary(PRIVACY, "1/1000"), blue, 4)
+        ax = figure.axes[0]
+        figure.canvas.draw()
+        edge = ax.transData.transform((blue + 0.5, 0))[0]
+        names = [text for text in ax.texts if "recurrence" in text.get_text()]
+        assert names
+        boxes = [text.get_window_extent() for text in names]
+        assert all(box.x1 <= edge for box in boxes)
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def test_long_curves_end_where_they_say() -> None:
+    slow = ApproxDP("0.01", "1e-6")
+    end = balanced(slow).certain[0] + 1
+    figure = plotting.error_by_distance([slow], title="Is it so?")
+    assert f"never wrong from {end:g} on" in texts(figure)
+    assert "Is it so?" in texts(figure)
+    curve = figure.axes[0].lines[0]
+    assert (curve.get_xdata()[-1], curve.get_marker()) == (end - 1, "None")  # type: ignore[index]
+
+
+def test_grouped_answers() -> None:
+    visits = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 40})
+    question = "select town, count(*) > 60 from visits group by town"
+    with prepare(visits, question, ApproxDP(9, "1e-3"), groups=[("Ely",), ("Wells",)]) as asked:
+        released = asked.release()
+        figure = plotting.question(asked, question, released)
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["Ely", "Wells"]
+    no, yes = figure.axes[0].collections
+    assert (np.asarray(no.get_offsets()).tolist(), np.asarray(yes.get_offsets()).tolist()) == ([[0, 1]], [[1, 0]])
+    with pytest.raises(DuotoneError, match="ask with group by"):
+        plotting.answers(dataclasses.replace(released, by=()))

@@ -1,12 +1,17 @@
-"""Pictures. Each function returns a matplotlib figure; `save` writes it.
+"""Pictures. Each function draws on `ax`, or on a new figure, and returns the figure; `save` writes it.
+
+A new figure shows itself in a notebook. It is made without pyplot, so that no backend is chosen and nothing stays open.
 
 Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
 """
 
 from __future__ import annotations
 
+import io
 import math
+import textwrap
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from duotone.tables.answers import Answers
+    from duotone.tables.prepared import Prepared
+
 BLUE, RED, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#BBBBBB"
 MARKER = {"blue": "o", "red": "s"}
 COLOUR = {"blue": BLUE, "red": RED}
@@ -37,6 +45,10 @@ POINTS = 300
 """The charges up to which a ledger is drawn one by one."""
 LARGEST = 400
 """The number of datasets up to which a graph is drawn node by node."""
+MARKED = 45
+"""The points of a curve up to which each is marked."""
+GROUPS = 80
+"""The groups up to which each has a line in a picture."""
 
 Positions = Mapping[Hashable, tuple[float, float]]
 
@@ -76,9 +88,8 @@ def graph(
 def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Figure:
     """Fig. 2. A coloured graph on the left, its boundary graph on the right with the datasets that each node stands for."""
     g = boundary_morphism(of)
-    plt = _pyplot()
-    figure: Figure
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), gridspec_kw={"width_ratios": [1.15, 1]})
+    figure: Figure = _figure()(figsize=(11, 4.6))
+    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.15, 1]})
     graph(of, positions, ax=left)
     columns: dict[Any, list[str]] = {node: [] for node in g.target.names}
     for d in of.names:
@@ -96,13 +107,13 @@ def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Fig
     return figure
 
 
-def line_phases(mechanism: LineMechanism, blue: int, red: int) -> Figure:
+def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | None = None) -> Figure:
     """Fig. 3. The line with its initial and terminal phase, and Pr[yes] above it."""
     privacy = mechanism.privacy
     if not isinstance(privacy, ApproxDP):
         raise DuotoneError("phases are a property of (epsilon, delta)-privacy")
     first = min(privacy.transition(mechanism.blue) + 1, blue - 1)
-    figure, ax = _axes(None, (8.4, 4.2))
+    figure, ax = _axes(ax, (8.4, 4.2))
     nodes = np.arange(1, blue + red + 1)
     yes = [float(mechanism.yes(blue - int(i))) for i in nodes]
     for colour, chosen in (("blue", nodes <= blue), ("red", nodes > blue)):
@@ -110,43 +121,85 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int) -> Figure:
         ax.scatter(nodes[chosen], np.array(yes)[chosen], s=46, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
     ax.axvline(blue + 0.5, color=INK, lw=1, ls=":")
     ax.text(blue + 0.5, 1.02, "boundary", ha="center", fontsize=8, color=INK)
-    spans = [("initial", blue - first, blue), ("terminal", 1, blue - first - 1)]
-    for name, start, end in spans:
+    # their names stand left of the boundary, one below the other
+    spans = [("initial", blue - first, blue, -0.16), ("terminal", 1, blue - first - 1, -0.26)]
+    for name, start, end, height in spans:
         if start < end or (start == end and name == "terminal"):
             ax.plot([start - 0.25, end + 0.25], [-0.10, -0.10], color=INK, lw=3, solid_capstyle="butt", clip_on=False)
-            ax.text((start + end) / 2, -0.20, f"{name} recurrence", ha="center", va="top", fontsize=9, color=INK)
-    ax.set(ylim=(-0.32, 1.1), ylabel="Pr[yes]", xlabel="dataset on the line", yticks=[0, 0.25, 0.5, 0.75, 1])
+            ax.text(
+                end + 0.25, height, f"{name} recurrence", ha="right", va="top", fontsize=9, color=INK
+            )  # left of the boundary
+    ax.set(ylim=(-0.36, 1.1), ylabel="Pr[yes]", xlabel="dataset on the line", yticks=[0, 0.25, 0.5, 0.75, 1])
     ax.set_xticks(nodes if len(nodes) <= 24 else nodes[:: math.ceil(len(nodes) / 24)])
     _frame(ax)
     return figure
 
 
-def error_by_distance(budgets: Sequence[ApproxDP | LineMechanism], longest: int | None = None, *, log: bool = True) -> Figure:
+def error_by_distance(
+    budgets: Sequence[ApproxDP | LineMechanism],
+    longest: int | None = None,
+    *,
+    log: bool = True,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
     """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; of a mechanism
     that is not balanced, a line for each mistake.
 
-    Each line ends where the error becomes exactly 0.
+    Each line ends where the error becomes exactly 0, and says where that is.
     """
     sides = [side for given in budgets for side in _sides(given if isinstance(given, LineMechanism) else balanced(given))]
     ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
-    reach = longest or int(min(40, max((e for e in ends if math.isfinite(e)), default=20)))
-    figure, ax = _axes(None, (7.2, 4.4))
+    reach = longest or int(max((e for e in ends if math.isfinite(e)), default=20))
+    figure, ax = _axes(ax, (7.2, 4.4))
     for i, ((mechanism, red, name), end) in enumerate(zip(sides, ends, strict=True)):
         margins = np.arange(1, int(min(end, reach + 1)))
         errors = np.array([float(mechanism.error(-int(m) if red else int(m) - 1)) for m in margins])
-        style = {"color": SEQUENCE[i % len(SEQUENCE)], "ls": LINES[i % len(LINES)], "lw": 1.6}
-        ax.plot(margins, errors, marker="o", ms=3.5, label=_budget(mechanism.privacy) + name, **style)
-        if end <= reach:
-            ax.annotate(f"0 from {end:g}", (margins[-1], errors[-1]), (4, -2), textcoords="offset points", fontsize=7)
+        style: dict[str, Any] = {"color": SEQUENCE[i % len(SEQUENCE)], "ls": LINES[i % len(LINES)], "lw": 1.6}
+        marker = "o" if len(margins) <= MARKED else None
+        until = f"; never wrong from {end:g} on" if math.isfinite(end) else "; never certain"
+        ax.plot(margins, errors, marker=marker, ms=3.5, label=_budget(mechanism.privacy) + name + until, **style)
+        if end <= reach and len(margins):
+            ax.plot(margins[-1], errors[-1], marker="|", ms=12, color=style["color"])
     if log:
         ax.set_yscale("log")
-    ax.set(
-        xlabel="people from flipping (1: one person flips the answer)",
-        ylabel="Pr[wrong answer]",
-        xlim=(0.5, reach + 0.5),
-    )
-    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    ax.set(xlabel="people from flipping (1: one person flips the answer)", ylabel="Pr[wrong answer]", xlim=(0.5, reach + 0.5))
+    _titled(ax, title)
+    ax.legend(frameon=False, fontsize=8, loc="upper right")
     _frame(ax)
+    return figure
+
+
+def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) -> Figure:
+    """Released answers by group: a disc for yes, a square for no. At most 80 groups are drawn."""
+    if not of.by:
+        raise DuotoneError("a picture of answers has a line for each group: ask with group by")
+    if len(of.answers) > GROUPS:
+        raise DuotoneError(f"a picture of {len(of.answers)} groups would not be legible: at most {GROUPS} are drawn")
+    names = [", ".join(map(str, key)) for key in of.answers]
+    figure, ax = _axes(ax, (5.6, 1.6 + 0.24 * len(names)))
+    for colour, said, place in (("red", False, 0), ("blue", True, 1)):
+        heights = [i for i, answer in enumerate(of.answers.values()) if answer is said]
+        ax.scatter([place] * len(heights), heights, s=50, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
+    ax.set_xticks([0, 1], ["no", "yes"])
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(of.by))
+    ax.xaxis.tick_top()
+    _titled(ax, title)
+    _frame(ax)
+    return figure
+
+
+def question(of: Prepared, title: str | None = None, released: Answers | None = None) -> Figure:
+    """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it."""
+    if released is None or not released.by:
+        return error_by_distance([of.mechanism], title=title)
+    figure: Figure = _figure()(figsize=(11, max(4.4, 1.6 + 0.24 * len(released.answers))))
+    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4], "wspace": 0.3})
+    answers(released, ax=left)
+    error_by_distance([of.mechanism], title="each answer, with its share of the budget", ax=right)
+    if title is not None:
+        figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.02, y=1.02, ha="left", parse_math=False)
     return figure
 
 
@@ -157,9 +210,9 @@ def _sides(mechanism: LineMechanism) -> list[tuple[LineMechanism, bool, str]]:
     return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
 
 
-def tradeoff_curve(budgets: Sequence[PrivacyDefinition]) -> Figure:
+def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = None) -> Figure:
     """Truth at the blue boundary against the most truth then possible at the red one; the balanced point marked."""
-    figure, ax = _axes(None, (5.2, 5.0))
+    figure, ax = _axes(ax, (5.2, 5.0))
     for i, privacy in enumerate(budgets):
         colour = SEQUENCE[i % len(SEQUENCE)]
         curve = np.array(tradeoff(privacy, 401), dtype=float).T
@@ -174,9 +227,9 @@ def tradeoff_curve(budgets: Sequence[PrivacyDefinition]) -> Figure:
     return figure
 
 
-def audit_bound(audit: Audit) -> Figure:
+def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:
     """An audit: the lower bound on ε by number of draws, against the claim."""
-    figure, ax = _axes(None, (6.4, 4.0))
+    figure, ax = _axes(ax, (6.4, 4.0))
     draws, bounds = zip(*audit.history, strict=True)
     ax.plot(draws, bounds, color=BLUE, marker="o", ms=3, lw=1.6, label=f"lower bound ({audit.confidence:.6g} confidence)")
     ax.axhline(audit.claim.epsilon, color=RED, ls="--", lw=1.6, label=f"claimed: {_budget(audit.claim)}")
@@ -188,9 +241,9 @@ def audit_bound(audit: Audit) -> Figure:
     return figure
 
 
-def spending(account: Statement) -> Figure:
+def spending(account: Statement, *, ax: Axes | None = None) -> Figure:
     """A dataset's ledger: what is spent over time, beside plain sums of ε, up to the budget; wasted charges crossed."""
-    figure, ax = _axes(None, (7.2, 4.2))
+    figure, ax = _axes(ax, (7.2, 4.2))
     rule, budget = account.registered.privacy_filter, account.registered.budget
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
     times: list[Any] = [charge.at for charge in shown]
@@ -205,7 +258,7 @@ def spending(account: Statement) -> Figure:
         ax.plot(*zip(*wasted, strict=True), ls="", marker="x", ms=8, color=RED, label="charged, no answer", zorder=4)
     ax.axhline(budget.epsilon, color=RED, ls="--", lw=1.6, label=f"budget: {_budget(budget)}")
     ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=f"ε at δ = {float(budget.delta):g}", xlabel="time (UTC)")
-    ax.set_title(f"{account.registered.dataset}: {account.state.charges} charges", fontsize=10, loc="left", parse_math=False)
+    _titled(ax, f"{account.registered.dataset}: {account.state.charges} charges")
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     figure.autofmt_xdate()
     _frame(ax)
@@ -218,31 +271,55 @@ def save(figure: Figure, path: str | Path) -> Path:
     if target.suffix not in (".svg", ".png", ".pdf"):
         raise DuotoneError(f"a picture must end in .svg, .png or .pdf, got {target.name}")
     try:
-        with _pyplot().rc_context({"svg.hashsalt": "duotone", "svg.fonttype": "path"}):
-            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix)
-            figure.savefig(target, dpi=160, bbox_inches="tight", metadata=metadata)
+        target.write_bytes(_written(figure, target.suffix[1:]))
     except OSError as error:
         raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
-    _pyplot().close(figure)
     return target
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib
+def _written(figure: Figure, kind: str) -> bytes:
+    """A figure as a file of this kind: the same bytes each time."""
+    import matplotlib
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
+    content = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "duotone", "svg.fonttype": "path"}):
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        figure.savefig(content, format=kind, dpi=160, bbox_inches="tight", metadata=metadata)
+    return content.getvalue()
+
+
+def as_svg(figure: Figure) -> str:
+    """A figure as the text of an SVG element, for a page."""
+    text = _written(figure, "svg").decode()
+    return text[text.index("<svg") :]
+
+
+@cache
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("a picture", "draw") from None
-    return plt
+
+    class Picture(Figure):
+        """A figure that a notebook shows, whatever backend it has."""
+
+        def _repr_png_(self) -> bytes:
+            return _written(self, "png")
+
+    return Picture
 
 
 def _axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Any]:
     if ax is not None:
         return cast("Figure", ax.get_figure(root=True)), ax
-    figure, ax = _pyplot().subplots(figsize=size)
-    return figure, ax
+    figure = _figure()(figsize=size)
+    return figure, figure.add_subplot()
+
+
+def _titled(ax: Axes, title: str | None) -> None:
+    if title is not None:
+        ax.set_title("\n".join(textwrap.wrap(title, 90)), fontsize=10, loc="left", parse_math=False)
 
 
 def _frame(ax: Axes) -> None:

@@ -165,29 +165,54 @@ def test_not_like(sql: str) -> None:
         assert asked._levels()[2].tolist() == [0]  # two of five
 
 
+@pytest.mark.parametrize("option", ["units", "neighbors", "ledger"])
+def test_a_misspelt_option_is_not_left_out(option: str) -> None:
+    asking: list[Any] = [prepare, duotone.ask]
+    for one in asking:
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
+            one(TABLE, "count(*) > 1", ApproxDP(1, "1e-6"), **{option: "u"})
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"units": "u"}, "there is no option units: there are unit, bounds"),
-        ({"neighbors": "replace"}, "there is no option neighbors"),
-        ({"ledger": "l"}, "there is no option ledger"),
         ({"unit": ["u"]}, "the name of one column, got list"),
         ({"bounds": (0, 100)}, "bounds are {column: "),
+        ({"epsilon": 1}, "there are two budgets"),
+        ({"delta": "1e-6"}, "there are two budgets"),
+        ({"privacy": None}, "say how private the answer must be: epsilon=1"),
+        ({"privacy": 1}, "write epsilon=1"),
+        ({"privacy": "0.5"}, "write epsilon=0.5"),
+        ({"privacy": None, "epsilon": float("nan")}, "epsilon must be a decimal"),
+        ({"privacy": None, "epsilon": 1, "delta": 1.5}, "delta must be in"),
+        ({"groups": "a.csv"}, "a list of groups is for a question with group by"),
     ],
 )
-def test_a_misspelt_option_is_not_left_out(options: Any, says: str) -> None:
-    for asking in (prepare, duotone.ask):
+def test_what_is_wrong_is_told(options: Any, says: str) -> None:
+    asking: list[Any] = [prepare, duotone.ask]
+    for one in asking:
         with pytest.raises(DuotoneError, match=says):
-            asking(TABLE, "count(*) > 1", ApproxDP(1, "1e-6"), **options)
+            one(TABLE, "count(*) > 1", **{"privacy": ApproxDP(1, "1e-6"), **options})
+
+
+def test_plain_values_are_understood() -> None:
+    """ε and δ as they are written, one column to group by and its values by themselves."""
+    with prepare(TABLE, "count(*) > 1", epsilon=0.1, delta=1e-6) as asked:
+        assert asked.privacy == ApproxDP("0.1", "1e-6")
+    with prepare(TABLE, "select v, count(*) > 1 group by v", epsilon=1, groups=["Y", "N"]) as asked:
+        assert asked.listed == (("Y",), ("N",))
+    assert duotone.select_groups(TABLE, "v", epsilon=1, delta=0.1).by == ("v",)
+    with pytest.raises(DuotoneError, match="a list of groups has a list or tuple of values for each"):
+        prepare(TABLE, "select v, i, count(*) > 1 group by v, i", epsilon=1, groups=["Y", "N"])
 
 
 def test_what_is_no_budget_ledger_margin_or_list_of_columns_is_refused() -> None:
-    with pytest.raises(DuotoneError, match=r"a budget is an ApproxDP, .* got float"):
-        prepare(TABLE, "count(*) > 1", 1.0)  # type: ignore[arg-type]
-    with pytest.raises(DuotoneError, match="a budget is an ApproxDP"):
+    with pytest.raises(DuotoneError, match=r"a budget is epsilon=1, .* got list"):
+        prepare(TABLE, "count(*) > 1", [1])  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="write epsilon=1"):
         duotone.select_groups(TABLE, ["u"], "1")  # type: ignore[arg-type]
-    with pytest.raises(DuotoneError, match="a list of names"):
-        duotone.select_groups(TABLE, "u", ApproxDP(1, "1e-6"))
+    with pytest.raises(DuotoneError, match="name at least one column"):
+        duotone.select_groups(TABLE, [1], ApproxDP(1, "1e-6"))  # type: ignore[list-item]
     with prepare(TABLE, "count(*) > 1", ApproxDP(1, "1e-6")) as asked:
         for margin in (0, -1, 2.5, "3", None, True):
             with pytest.raises(DuotoneError, match="a margin is a whole number of people, at least 1"):

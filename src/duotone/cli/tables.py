@@ -31,10 +31,9 @@ from duotone.errors import DuotoneError
 if TYPE_CHECKING:
     from duotone.ledger.account import Quote
     from duotone.ledger.ledger import Ledger
-    from duotone.tables.engines.file_layout import FileOptions
-    from duotone.tables.prepared import Answers, Prepared
+    from duotone.tables.answers import Answers
+    from duotone.tables.prepared import Prepared
 
-MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 Table = Annotated[
     str,
@@ -157,10 +156,10 @@ def ask(
         try:
             for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
-                    from duotone import plotting
-
-                    wrote(plotting.save(plotting.error_by_distance([prepared.mechanism]), draw))
+                    _draw(prepared, text, draw)
                 reply = None if preview else _waited_for(prepared, ledger, dataset, again, asker)
+                if draw is not None and reply is not None and reply.by:
+                    _draw(prepared, text, draw, reply)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
@@ -228,7 +227,7 @@ def without_password(table: str) -> str:
     return table
 
 
-def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> FileOptions:
+def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> dict[str, Any]:
     """How a file is read, as it was given; a tab, which is hard to type in a shell, also as \\t."""
     return {
         "separator": "\t" if separator == "\\t" else separator,
@@ -343,6 +342,17 @@ def _questions(text: str) -> list[str]:
     return questions
 
 
+def _draw(prepared: Prepared, text: str, path: Path, reply: Answers | None = None) -> None:
+    """The picture is written before anything is paid; with the groups' answers once more."""
+    from duotone import plotting
+
+    if reply is not None and len(reply.answers) > plotting.GROUPS:
+        return
+    plotting.save(plotting.question(prepared, text, reply), path)
+    if reply is None:
+        wrote(path)
+
+
 def _print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
     if title is not None:
         print(printable(" ".join(title.split())))
@@ -368,6 +378,8 @@ def _certain(prepared: Prepared) -> float:
 
 
 def _print_accuracy(prepared: Prepared) -> None:
+    from duotone.line.mechanism import MARGINS
+
     certain = _certain(prepared)
     if prepared.parts > 1:
         print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
@@ -392,6 +404,7 @@ def _budget(prepared: Prepared) -> dict[str, Any]:
 
 
 def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
+    from duotone.line.mechanism import MARGINS
     from duotone.privacy.numbers import show
 
     certain = _certain(prepared)

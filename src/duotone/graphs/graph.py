@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -12,12 +12,15 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.graphs._csr import checked, compressed
 from duotone.graphs.distance import far, to_boundary
+from duotone.html import cell, table
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
 
 Colour = Literal["blue", "red"]
 BUDGETS = {"epsilon", "eps", "ε", "delta", "δ", "ratio", "rho", "ρ", "mu", "μ", "privacy", "budget"}
 """Attributes that look like a privacy budget, which a graph does not have."""
+SHOWN = 12
+"""The datasets that a notebook shows."""
 
 
 class ColouredGraph:
@@ -133,6 +136,19 @@ class ColouredGraph:
     def __repr__(self) -> str:
         blues = int(self.blue.sum())
         return f"<ColouredGraph: {blues} blue, {len(self) - blues} red, {len(self.indices) // 2} edges>"
+
+    def _repr_html_(self) -> str:
+        return self.page(repr(self)[1:-1])
+
+    def page(self, title: str, more: str | None = None, of: Callable[[Hashable], str] | None = None) -> str:
+        """A small page for a notebook: the first datasets with their colours and levels, and what `of` says of each."""
+        head, rows = ["dataset", "colour", "level"], []
+        for name in self.names[:SHOWN]:
+            level = self.level(name)
+            apart = "never flips" if math.isinf(level) else str(level)
+            rows.append([cell(label(name)), self.colour(name), apart, *([] if of is None else [of(name)])])
+        left = [f"{len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        return table(head if more is None else [*head, more], rows, before=title, after=left)
 
     @cached_property
     def _position(self) -> dict[Hashable, int]:

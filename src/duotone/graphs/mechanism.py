@@ -13,6 +13,7 @@ from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.morphism import Morphism
 from duotone.graphs.neighbour_pairs import extremes, first_pair
 from duotone.graphs.values import ValuesByDataset
+from duotone.html import bar
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly
 from duotone.privacy.numbers import Given, Number, complement, probability
@@ -31,7 +32,7 @@ class Check:
     two blue datasets, of no otherwise."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Mechanism:
     """A way to answer at random: for each dataset, how likely it is that the true answer is given.
 
@@ -74,6 +75,18 @@ class Mechanism:
             raise DuotoneError(f"there is no dataset {next(d for d in yes if d not in graph.names)}")
         values = [probability(yes[d], f"the probability at {d}") for d in graph.names]
         return cls(graph, tuple(x if b else complement(x) for x, b in zip(values, graph.blue.tolist(), strict=True)))
+
+    def __getitem__(self, dataset: Hashable) -> Number:
+        """Pr[yes] at a dataset, by its name."""
+        i = self.graph.position(dataset)
+        return self.truth[i] if self.graph.blue[i] else 1 - self.truth[i]
+
+    def __repr__(self) -> str:
+        least, most = (float(x) for x in (min(self.truth.values), max(self.truth.values)))
+        return f"<Mechanism on {len(self.graph)} datasets: Pr[truth] from {least:.4g} to {most:.4g}>"
+
+    def _repr_html_(self) -> str:
+        return self.graph.page(repr(self)[1:-1], "Pr[yes]", lambda d: bar(float(self[d])))
 
     @property
     def yes(self) -> dict[Hashable, Number]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.html import bar, cell, table
 from duotone.privacy.definition import (
     Array,
     ClosedForm,
@@ -31,11 +32,13 @@ Boundary = Literal["balanced", "selection"] | Given
 """What is fixed at the boundary of a line: both sides alike, the empty group at no, or the truth on the blue side."""
 
 MOST_POINTS = 10**6
+MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""How many people would have to flip the answer, where errors are shown."""
 NEVER = 2**63 - 1
 """The level of a blue dataset that no number of changes can turn red; −1 − NEVER for a red one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LineMechanism:
     """Theorem 4. The optimal mechanism on the line with given probabilities of the truth at the boundary.
 
@@ -70,6 +73,20 @@ class LineMechanism:
     def certain(self) -> tuple[float, float]:
         """The distances to the blue and to the red boundary from which the error is exactly 0."""
         return certain_after(self.privacy, self.blue), certain_after(self.privacy, self.red)
+
+    def __repr__(self) -> str:
+        boundary = self.boundary if isinstance(self.boundary, str) else f"boundary {self.boundary}"
+        return f"<LineMechanism: {boundary}, {self.privacy}>"
+
+    def _repr_html_(self) -> str:
+        return self.page(repr(self)[1:-1])
+
+    def page(self, title: str) -> str:
+        """A small page for a notebook: how often each mistake is made, by how many people would flip the answer."""
+        rows = [(m, float(self.error(m - 1)), float(self.error(-m))) for m in MARGINS]
+        shown = [(cell(m), bar(no, log=True), bar(yes, log=True)) for m, no, yes in rows if no or yes]
+        ends = "blue error 0 from {:g} people on, red from {:g}".format(*(end + 1 for end in self.certain))
+        return table(("people from flipping", "Pr[false no]", "Pr[false yes]"), shown, before=title, after=[ends])
 
     def _at(self, level: Any) -> tuple[Any, Any]:
         if isinstance(level, np.ndarray):

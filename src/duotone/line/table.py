@@ -45,7 +45,7 @@ class Rounds(Protocol):
 Table = TypeVar("Table", bound=Rounds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LineTable:
     """The optimal mechanism on the line, in integers: Pr[truth] = entry / 2^bits by distance to the boundary.
 
@@ -61,6 +61,12 @@ class LineTable:
     blue: tuple[int, ...]
     red: tuple[int, ...]
     loss: Fraction
+
+    def __repr__(self) -> str:
+        return f"<LineTable: {len(self.blue) + len(self.red)} levels of {self.bits} bits, {self.privacy}>"
+
+    def _repr_html_(self) -> str:
+        return on_line(self.privacy, self.boundary).page(repr(self)[1:-1])
 
     def yes(self, level: int) -> int:
         """Pr[yes]·2^bits at a level."""

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
-from duotone.tables.declared import Declared, column_bounds, groups_in, public_groups
+from duotone.tables.answers import Answers
+from duotone.tables.declared import Declared, budget_of, column_bounds, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
-from duotone.tables.engines.file_layout import FileOptions
+from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.people_table import joined_people, per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.public_tables import join_public, opened_public
@@ -29,184 +30,208 @@ from duotone.tables.engines.together import (
     open_together,
     require_same_people,
 )
-from duotone.tables.prepared import Answers, Prepared, prepared_question, prepared_selection
+from duotone.tables.prepared import Prepared, prepared_question, prepared_selection
+from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.read_question import read_question
+from duotone.tables.sql.read_together import PeopleJoin
 from duotone.tables.sql.scoring import Bounds
+from duotone.tables.taking import taking
 
 
-class Options(TypedDict, total=False):
-    """What may be declared with a question.
+def prepare(
+    table: Any,
+    question: str,
+    privacy: ApproxDP | None = None,
+    *,
+    epsilon: Given | None = None,
+    delta: Given | None = None,
+    unit: str | None = None,
+    bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
+    neighbours: Neighbours = "add-remove",
+    max_rows: int | None = None,
+    per_unit: Reduction | None = None,
+    groups: Sequence[Any] | Path | None = None,
+    max_groups: int = 1,
+    costs: tuple[Given, Given] | None = None,
+    public: Mapping[str, Any] | None = None,
+    also: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    vouched: bool = False,
+    separator: str | None = None,
+    columns: Sequence[str] | None = None,
+    formats: Mapping[str, str] | None = None,
+) -> Prepared:
+    """Check a question without reading any row: everything that can be wrong with it is reported now.
+
+    What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
+    definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written.
 
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys, or the path of a CSV file with one in each line; without
-    it groups are selected privately. A person counts in at most `max_groups` of them. `name` is the table of a database,
-    `separator` what stands between the fields of a CSV file whose first line has several candidates, `columns` the keys of
-    JSON lines that are columns, `formats` how dates are written in such files: {column: "%d/%m/%Y"}. `costs` is how bad a
-    false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible. `vouched` says, of a
-    view or another query, that each of its rows belongs to one person and depends on nobody else's. `public` are tables by
-    name, files or data frames, whose rows all may know: the question may join them. `also` are further private tables by name,
-    with the same unit: files or data frames, or the names of tables in the same database; the question may join their people.
+    it groups are selected privately. A person counts in at most `max_groups` of them. `costs` is how bad a false no and a
+    false yes are, as (10, 1): the worst expected cost is then the least that is possible. `public` are tables by name, files
+    or data frames, whose rows all may know: the question may join them. `also` are further private tables by name, of the same
+    people: the question may join their people to those of the first, each reduced to one row per person.
+
+    `name` is the table of a database. `vouched` says, of a view or another query, that each of its rows belongs to one person
+    and depends on nobody else's. `separator` is what stands between the fields of a CSV file whose first line has several
+    candidates, `columns` are the keys of JSON lines that are columns, `formats` how dates are written in such files:
+    {column: "%d/%m/%Y"}.
     """
-
-    unit: str | None
-    bounds: Mapping[str, Sequence[Given] | Bounds] | None
-    neighbours: Neighbours
-    max_rows: int | None
-    per_unit: Reduction | None
-    groups: Sequence[Sequence[Any]] | Path | None
-    max_groups: int
-    name: str | None
-    costs: tuple[Given, Given] | None
-    separator: str | None
-    columns: Sequence[str] | None
-    formats: Mapping[str, str] | None
-    vouched: bool
-    public: Mapping[str, Any] | None
-    also: Mapping[str, Any] | None
-
-
-def ask(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Answers:
-    """A private answer to a yes/no question about a table: a file, a data frame, or an open `Source`.
-
-    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. What may be
-    declared with it stands in `Options`.
-
-    Guarantee: the answers together satisfy `privacy` between tables that differ in one person, as `neighbours` says.
-
-    >>> import pyarrow as pa
-    >>> votes = pa.table({"vote": ["Y"] * 868 + ["N"] * 700})
-    >>> question = "count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')"
-    >>> print(ask(votes, question, ApproxDP(1, "1e-6")))
-    yes
-    """
-    with prepare(table, question, privacy, **options) as prepared:
-        return prepared.release()
-
-
-def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Options]) -> Prepared:
-    """Check a question without reading any row: everything that can be wrong with it is reported now.
-
-    What was opened for it stays open until it is closed; `with prepare(…) as asked` does that.
-    """
-    unknown = options.keys() - Options.__annotations__.keys()
-    if unknown:  # a misspelt one would be left out, and with it what it protects
-        raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
-    _require_privacy(privacy)
-    unit, max_groups = options.get("unit"), options.get("max_groups", 1)
-    source, others = _opened(table, options)
+    share = budget_of(privacy, epsilon, delta)
+    further = {} if also is None else named_tables(also, public)
+    source, others = _opened(table, name, vouched, FileLayout(separator, columns, formats), further)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
-        declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
+        declared = Declared(unit, {}, max_rows, per_unit, neighbours)
         declared.check(source)
         if others:
             require_same_people(source, others, unit)
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
-        tables = options.get("public")
-        with ExitStack() as opened:
-            public = {} if tables is None else opened.enter_context(opened_public(tables))
-            columns, further = ({name: held.columns for name, held in each.items()} for each in (public, others))
-            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
-            if asked.joins:
-                source, digest = join_public(source, asked, public)
-                asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
-            beside = [(others[joined.table], joined) for joined in asked.beside]
-            for i, (other, joined) in enumerate(beside):
-                if joined.people.joins:
-                    other, digest = join_public(other, replace(asked, joins=joined.people.joins), public)
-                    source, beside[i] = closing(source, [other]), (other, joined)
-                    asked = replace(asked, normal=f"{asked.normal} TO {joined.join.label} JOIN {digest}")
+        source, asked, beside = _joined(source, others, question, unit, public)
         if asked.people is not None:
-            if beside:
-                source = joined_people(source, asked.people, beside)
-            else:
-                source = per_person(source, asked.people, everybody=declared.replaced)
+            people, everybody = asked.people, declared.replaced
+            source = joined_people(source, people, beside) if beside else per_person(source, people, everybody=everybody)
             declared = declared.one_row_each()
         source = with_keys(source, asked.keys) if asked.keys else source
-        declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
-        groups = options.get("groups")
+        declared = replace(declared, bounds=column_bounds(bounds or {}, source.columns))
         if isinstance(groups, Path):
             groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))
         listed = public_groups(source, asked.by, declared.unit, max_groups, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        if asked.by and listed is None and not privacy.delta > 0:
+        if asked.by and listed is None and not share.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
-        costs = options.get("costs")
         if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
             raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-        return prepared_question(source, asked, declared, privacy, max_groups if asked.by else 1, listed, costs)
+        return prepared_question(source, asked, declared, share, max_groups if asked.by else 1, listed, costs)
 
 
-def ask_all(
-    table: Any, questions: Sequence[str], privacy: ApproxDP, *, each: bool = False, **options: Unpack[Options]
-) -> list[Answers]:
+def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, also: Mapping[str, Any]) -> tuple[Source, Others]:
+    """The table, and further private ones beside it on one connection, which are closed when it is."""
+    if also and in_files(table):
+        return open_together(table, name, also, layout)
+    source = open_conforming(table, name, prepare, vouched, layout)
+    if not also:
+        return source, {}
+    with closed_on_error(source.close):
+        others = open_beside(source, also)
+        return closing(source, others.values()), others
+
+
+def _joined(
+    source: Source, others: Others, question: str, unit: str | None, public: Mapping[str, Any] | None
+) -> tuple[Source, ParsedQuestion, list[tuple[Source, PeopleJoin]]]:
+    """The question, and the tables that it is about, each with the public ones that the question joins to it."""
+    with ExitStack() as opened:
+        tables = {} if public is None else opened.enter_context(opened_public(public))
+        columns, further = ({called: one.columns for called, one in each.items()} for each in (tables, others))
+        asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
+        if asked.joins:
+            source, digest = join_public(source, asked, tables)
+            asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
+        beside = [(others[joined.table], joined) for joined in asked.beside]
+        for i, (other, joined) in enumerate(beside):
+            if joined.people.joins:
+                other, digest = join_public(other, replace(asked, joins=joined.people.joins), tables)
+                source, beside[i] = closing(source, [other]), (other, joined)
+                asked = replace(asked, normal=f"{asked.normal} TO {joined.join.label} JOIN {digest}")
+    return source, asked, beside
+
+
+@taking(prepare)
+def ask(*table: Any, **options: Any) -> Answers:
+    """A private answer to a yes/no question about a table: a file, a data frame, or an open `Source`.
+
+    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The budget is
+    `epsilon` and `delta`, or a `privacy` definition. What else may be declared with it, `help(prepare)` says.
+
+    Guarantee: the answers together satisfy the budget between tables that differ in one person, as `neighbours` says.
+
+    >>> import pyarrow as pa
+    >>> votes = pa.table({"vote": ["Y"] * 868 + ["N"] * 700})
+    >>> question = "count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')"
+    >>> print(ask(votes, question, epsilon=1, delta=1e-6))
+    yes
+    """
+    with prepare(*table, **options) as prepared:
+        return prepared.release()
+
+
+def ask_all(table: Any, questions: Sequence[str], privacy: ApproxDP | None = None, **options: Any) -> list[Answers]:
     """Private answers to several questions about a table, which share a budget evenly; `each` gives all of it to each.
 
-    Guarantee: the answers together satisfy `privacy`; with `each`, each by itself does. Every question has been checked before
+    It takes what `prepare_all` takes.
+
+    Guarantee: the answers together satisfy the budget; with `each`, each by itself does. Every question has been checked before
     the first is answered.
 
     >>> import pyarrow as pa
     >>> votes = pa.table({"vote": ["Y"] * 868 + ["N"] * 700})
-    >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], ApproxDP(1, "1e-6"))]
+    >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], epsilon=1, delta=1e-6)]
     ['yes', 'no']
     """
-    with prepare_all(table, questions, privacy, each=each, **options) as prepared:
+    with prepare_all(table, questions, privacy, **options) as prepared:
         return [question.release() for question in prepared]
 
 
 @contextmanager
 def prepare_all(
-    table: Any, questions: Sequence[str], privacy: ApproxDP, *, each: bool = False, **options: Unpack[Options]
+    table: Any,
+    questions: Sequence[str],
+    privacy: ApproxDP | None = None,
+    *,
+    each: bool = False,
+    epsilon: Given | None = None,
+    delta: Given | None = None,
+    **options: Any,
 ) -> Iterator[list[Prepared]]:
-    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends."""
-    _require_privacy(privacy)
+    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends.
+
+    Whatever else `prepare` takes is declared for all of them.
+    """
+    budget = budget_of(privacy, epsilon, delta)
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions are a list of at least one: ask a single one by itself")
-    share = privacy if each else privacy.split(len(questions))
+    share = budget if each else budget.split(len(questions))
     with ExitStack() as opened:
         yield [opened.enter_context(prepare(table, question, share, **options)) for question in questions]
 
 
 def prepare_groups(
     table: Any,
-    by: Sequence[str],
-    privacy: ApproxDP,
+    by: Sequence[str] | str,
+    privacy: ApproxDP | None = None,
     *,
+    epsilon: Given | None = None,
+    delta: Given | None = None,
     unit: str | None = None,
     max_groups: int = 1,
     name: str | None = None,
     vouched: bool = False,
-    **file: Unpack[FileOptions],
+    separator: str | None = None,
+    columns: Sequence[str] | None = None,
+    formats: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Prepare the question which groups there are."""
-    _require_privacy(privacy)
-    if isinstance(by, str) or not all(isinstance(column, str) for column in by):
-        raise DuotoneError("the columns to group by are a list of names")
-    source = open_conforming(table, name, prepare, vouched, **file)
+    budget = budget_of(privacy, epsilon, delta)
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    if not (keys and all(isinstance(column, str) for column in keys) and len(set(keys)) == len(keys)):
+        raise DuotoneError("name at least one column to group by, each once")
+    source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
     with closed_on_error(source.close):
-        if not (by and len(set(by)) == len(by)):
-            raise DuotoneError("name at least one column to group by, each once")
         declared = Declared(unit)
         declared.check(source)
-        public_groups(source, tuple(by), unit, max_groups)
-        if not privacy.delta > 0:
+        public_groups(source, keys, unit, max_groups)
+        if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        return prepared_selection(source, tuple(by), declared, privacy, max_groups)
+        return prepared_selection(source, keys, declared, budget, max_groups)
 
 
-def select_groups(
-    table: Any,
-    by: Sequence[str],
-    privacy: ApproxDP,
-    *,
-    unit: str | None = None,
-    max_groups: int = 1,
-    name: str | None = None,
-    vouched: bool = False,
-    **file: Unpack[FileOptions],
-) -> Answers:
+@taking(prepare_groups)
+def select_groups(*table: Any, **options: Any) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
     With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: of more, those with
@@ -217,33 +242,8 @@ def select_groups(
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"town": ["Ely"] * 90 + ["Wells"], "person": range(91)})
-    >>> list(select_groups(visits, ["town"], ApproxDP(1, "1e-13"), unit="person").answers)
+    >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person").answers)
     [('Ely',)]
     """
-    options: dict[str, Any] = {"unit": unit, "max_groups": max_groups, "name": name, "vouched": vouched, **file}
-    with prepare_groups(table, by, privacy, **options) as prepared:
+    with prepare_groups(*table, **options) as prepared:
         return prepared.release()
-
-
-def _opened(table: Any, options: Options) -> tuple[Source, Others]:
-    """The table, and further private ones beside it on one connection, which are closed when it is."""
-    name, vouched, file = options.get("name"), options.get("vouched", False), _file_options(options)
-    tables = options.get("also")
-    also = {} if tables is None else named_tables(tables, options.get("public"))
-    if also and in_files(table):
-        return open_together(table, name, also, **file)
-    source = open_conforming(table, name, prepare, vouched, **file)
-    if not also:
-        return source, {}
-    with closed_on_error(source.close):
-        others = open_beside(source, also)
-        return closing(source, others.values()), others
-
-
-def _file_options(options: Options) -> FileOptions:
-    return {"separator": options.get("separator"), "columns": options.get("columns"), "formats": options.get("formats")}
-
-
-def _require_privacy(privacy: object) -> None:
-    if not isinstance(privacy, ApproxDP):
-        raise DuotoneError(f'a budget is an ApproxDP, as ApproxDP(1, "1e-6"), got {type(privacy).__name__}')

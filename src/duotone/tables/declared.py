@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.engines import Source
 from duotone.tables.engines.person_columns import Reduction
@@ -72,6 +74,24 @@ class Declared:
             source.require_key(self.unit, "a person's name")
 
 
+def budget_of(privacy: object, epsilon: Given | None, delta: Given | None) -> ApproxDP:
+    """The budget of a question: a definition, or ε and δ, of which a float means the decimal that it is written as."""
+    if privacy is None and epsilon is None:
+        raise DuotoneError('say how private the answer must be: epsilon=1, delta=1e-6, or a definition as ApproxDP(1, "1e-6")')
+    if privacy is None:
+        return ApproxDP(_as_written(epsilon), 0 if delta is None else _as_written(delta))
+    if not isinstance(privacy, ApproxDP):
+        said = f"write epsilon={privacy}" if isinstance(privacy, int | float | str) else f"got {type(privacy).__name__}"
+        raise DuotoneError(f'a budget is epsilon=1, delta=1e-6, or an ApproxDP, as ApproxDP(1, "1e-6"): {said}')
+    if not (epsilon is None and delta is None):
+        raise DuotoneError("there are two budgets: give a definition, or epsilon and delta")
+    return privacy
+
+
+def _as_written(given: Any) -> Any:
+    return str(given) if isinstance(given, float) else given
+
+
 def column_bounds(bounds: object, columns: Mapping[str, Kind]) -> Mapping[str, Bounds]:
     """Bounds as they may be written, by column, or by what a question computes: {"price * amount": (0, 100)}."""
     if not (isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)):
@@ -89,7 +109,7 @@ def _bounds(column: str, limits: Any) -> Bounds:
 
 
 def public_groups(
-    source: Source, by: tuple[str, ...], unit: str | None, most: int, groups: Sequence[Sequence[Any]] | None = None
+    source: Source, by: tuple[str, ...], unit: str | None, most: int, groups: Sequence[Any] | None = None
 ) -> tuple[Key, ...] | None:
     """The keys of a public list as they come back from the engine, None without one; refuses what no group can be named by."""
     if type(most) is not int or not 1 <= most < MOST:
@@ -106,6 +126,8 @@ def public_groups(
         raise DuotoneError("a list of groups is for a question with group by")
     if isinstance(groups, str):
         raise DuotoneError("groups are a list, or the Path of a file that has one")
+    if len(by) == 1:  # where there is one column, its values by themselves are understood
+        groups = [key if isinstance(key, list | tuple) else (key,) for key in groups]
     if not all(isinstance(key, list | tuple) for key in groups):
         raise DuotoneError("a list of groups has a list or tuple of values for each")
     listed = tuple(tuple(key) for key in groups)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
-from duotone.tables.engines import Source, open_source
-from duotone.tables.engines.file_layout import FileLayout, FileOptions
+from duotone.tables.engines import Source
+from duotone.tables.engines.file_layout import FileLayout
+from duotone.tables.engines.open import opened
 from duotone.tables.engines.source import closed_on_error
 
 if TYPE_CHECKING:
@@ -73,16 +74,14 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(
-    table: Any, name: str | None, prepare: Prepare, vouched: bool = False, **options: Unpack[FileOptions]
-) -> Source:
+def open_conforming(table: Any, name: str | None, prepare: Prepare, vouched: bool, layout: FileLayout) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
     if isinstance(table, Source):  # whoever opened it closes it
-        if name is not None or vouched or FileLayout(**options) != FileLayout():
+        if name is not None or vouched or layout != FileLayout():
             raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
         source = replace(table, release=lambda: None)
     else:
-        source = open_source(table, name=name, vouched=vouched, **options)
+        source = opened(table, name, vouched, layout)
     with closed_on_error(source.close):
         require_trial(source, prepare)
     return source

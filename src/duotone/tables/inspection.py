@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any
 
 import ibis
 
@@ -22,7 +22,7 @@ from duotone.tables.declared import Declared, column_bounds
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
 from duotone.tables.engines.expressions import read, steps
-from duotone.tables.engines.file_layout import FileOptions
+from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.engines.whole_numbers import wide
@@ -92,7 +92,9 @@ def inspect_clipping(
     per_unit: Reduction | None = None,
     name: str | None = None,
     vouched: bool = False,
-    **file: Unpack[FileOptions],
+    separator: str | None = None,
+    columns: Sequence[str] | None = None,
+    formats: Mapping[str, str] | None = None,
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
@@ -104,7 +106,7 @@ def inspect_clipping(
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    source = open_conforming(table, name, prepare, vouched, **file)
+    source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
         declared.check(source)

@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
+from duotone.html import bar, cell, table
 from duotone.ledger.account import Quote, Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.costs import boundary_for_costs
-from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
+from duotone.line.mechanism import MARGINS, Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, show
 from duotone.release.coin import Basis, Coin
+from duotone.tables.answers import Answers
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import Declared, Key
@@ -37,42 +39,7 @@ LISTED = 1000
 groups, all lists are."""
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Released answers: by group where the question is grouped, else under the empty key.
-
-    `share` is the budget of each single answer; `basis` whether levels were exact distances. Levels and truths are not in it.
-    """
-
-    answers: Mapping[Key, bool]
-    by: tuple[str, ...]
-    privacy: ApproxDP
-    share: ApproxDP
-    basis: Basis
-    person: str
-    grids: Mapping[str, str]
-    private: bool
-    table: LineTable = field(repr=False)
-    receipt: Receipt | None = None
-    """What it cost, where a ledger was charged."""
-    vouched: str | None = None
-    """What the owner vouched for, in a sentence, where the table is no stored one."""
-
-    def __bool__(self) -> bool:
-        if self.by:
-            raise DuotoneError("a grouped question has many answers: look at .answers")
-        return self.answers[()]
-
-    def __str__(self) -> str:
-        answer = "yes" if self else "no"
-        return answer + ("" if self.private else " (NOT PRIVATE: test seed)")
-
-    def certificate(self) -> dict[str, Any]:
-        """What proves the mechanism behind each answer: see `duotone check`."""
-        return {**self.table.certificate(), "basis": self.basis}
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prepared:
     """A question that has been checked against the table's columns and what was declared; no row has been read.
 
@@ -104,6 +71,17 @@ class Prepared:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return f"<Prepared: {self.question} of {self.source.name}; {self.privacy}; {self.basis}>"
+
+    def _repr_html_(self) -> str:
+        errors = {margin: self.errors(margin) for margin in MARGINS}
+        rows = [(cell(m), *(bar(error, log=True) for error in both)) for m, both in errors.items() if any(both)]
+        said = [self.person, *filter(None, [self.clipping]), *self.notes]
+        if self.share != self.privacy:
+            said.insert(0, f"each answer gets {self.share}, its share of the budget")
+        return table(("people from flipping", "Pr[false no]", "Pr[false yes]"), rows, before=repr(self)[1:-1], after=said)
 
     @property
     def parts(self) -> int:
@@ -227,7 +205,12 @@ class Prepared:
         grids = {c: str(g.step) for compared in self.comparisons for c, g in compared.grids.items()}
         common = self.privacy, self.share, self.basis, self.person, grids
         drawn = self.coin.private if private is None else private
-        return Answers(answers, self.by, *common, drawn, self.table, receipt, self.vouched)
+        return Answers(answers, self.by, *common, drawn, self.table, receipt, self.vouched, self.question)
+
+    @property
+    def question(self) -> str:
+        """What is asked, in SQL, as a ledger would record it without what is declared."""
+        return f"groups by {', '.join(self.by)}" if self.asked is None else self.asked.normal
 
     @property
     def cost(self) -> Charge:

@@ -38,7 +38,6 @@ LOCKED = {
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
     "enable_external_file_cache": "false",
-    "enable_progress_bar": "false",
     "disabled_optimizers": literal(",".join(BLIND)),
 }
 """What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
@@ -73,9 +72,17 @@ def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable
     with closed_on_error(close):
         if database is not None:  # attached, so that the same file may be opened twice, each time locked
             quietly(lambda: _attach(connection, database), f"{database} is not a DuckDB file, or is in use")
+        quietly(lambda: _without_progress(connection), UNPREPARED)
         for setting, value in settings.items():
             quietly(partial(connection.con.execute, f"set {setting} = {value}"), UNPREPARED)
     return connection, close
+
+
+def _without_progress(connection: Any) -> None:
+    """No progress bar, which would show how long a query takes; where it is off, changing it fails in a notebook without
+    widgets."""
+    if connection.con.execute("select current_setting('enable_progress_bar')").fetchone() != (False,):
+        connection.con.execute("set enable_progress_bar = false")
 
 
 def _attach(connection: Any, path: Path) -> None:

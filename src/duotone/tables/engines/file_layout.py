@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from duotone.errors import DuotoneError
 
@@ -13,14 +13,6 @@ NOT_FOR_THIS = {
     "columns": "only JSON lines need their columns named: leave them out",
     "formats": "only CSV files and JSON lines have formats of dates: leave them out",
 }
-
-
-class FileOptions(TypedDict, total=False):
-    """The same as keywords."""
-
-    separator: str | None
-    columns: Sequence[str] | None
-    formats: Mapping[str, str] | None
 
 
 @dataclass(frozen=True)

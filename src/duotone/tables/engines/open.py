@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines import duckdb, postgres, spark
-from duotone.tables.engines.file_layout import FileLayout, FileOptions
+from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.files import open_local
 from duotone.tables.engines.source import UNREADABLE, Source, quietly
 from duotone.tables.engines.vouching import require_vouched
 
 
-def open_source(table: Any, *, name: str | None = None, vouched: bool = False, **file: Unpack[FileOptions]) -> Source:
+def open_source(
+    table: Any,
+    *,
+    name: str | None = None,
+    vouched: bool = False,
+    separator: str | None = None,
+    columns: Sequence[str] | None = None,
+    formats: Mapping[str, str] | None = None,
+) -> Source:
     """A CSV, JSON lines, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB
     file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
     an Ibis connection or a table of one, or a Spark session or data frame.
@@ -22,7 +31,12 @@ def open_source(table: Any, *, name: str | None = None, vouched: bool = False, *
     declared: see `engines.file_layout`. A view, a DuckDB relation, an Ibis query and a Spark data frame that a query makes are
     taken where they are `vouched` for: see `engines.vouching`.
     """
-    return without_twins(_opened(table, name, FileLayout(**file), vouched))
+    return opened(table, name, vouched, FileLayout(separator, columns, formats))
+
+
+def opened(table: Any, name: str | None, vouched: bool, layout: FileLayout) -> Source:
+    """The same, where what is declared of a file stands together."""
+    return without_twins(_opened(table, name, layout, vouched))
 
 
 def without_twins(source: Source) -> Source:

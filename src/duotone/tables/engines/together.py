@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb import connected
-from duotone.tables.engines.file_layout import FileLayout, FileOptions
+from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.files import DATABASES, files_of, open_local
 from duotone.tables.engines.open import is_local, without_twins
 from duotone.tables.engines.source import Source, closed_on_error
@@ -39,7 +39,7 @@ def in_files(table: Any) -> bool:
     return is_local(table) and not isinstance(table, Source) and not database
 
 
-def open_together(table: Any, name: str | None, also: Mapping[str, Any], **file: Unpack[FileOptions]) -> tuple[Source, Others]:
+def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout: FileLayout) -> tuple[Source, Others]:
     """Files and data frames on one connection, which is locked to the files of all of them when it is opened."""
     for other, held in also.items():
         if not in_files(held):
@@ -50,7 +50,7 @@ def open_together(table: Any, name: str | None, also: Mapping[str, Any], **file:
         return connection, lambda: None
 
     with closed_on_error(close):
-        source = without_twins(open_local(table, name, FileLayout(**file), connect=shared))
+        source = without_twins(open_local(table, name, layout, connect=shared))
         others = {other: without_twins(open_local(held, None, FileLayout(), connect=shared)) for other, held in also.items()}
         return replace(source, release=close), others
 

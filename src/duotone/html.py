@@ -1,0 +1,31 @@
+"""Small pages for notebooks: a table, with a bar where a number is a probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+WIDTH, HEIGHT = 120, 10
+DECADES = 8
+"""A bar on a logarithmic scale is full at 1 and gone at 10 to the minus this."""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, before: str = "", after: Iterable[str] = ()) -> str:
+    """A table with a line of text above it and some below. What stands in cells must be safe already: see `cell` and `bar`."""
+    top = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td style=text-align:left>{one}</td>' for one in row)}</tr>" for row in rows)
+    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in after)
+    return f"<div><div>{escape(before)}</div><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
+
+
+def cell(value: object) -> str:
+    """Any value as text."""
+    return escape(str(value))
+
+
+def bar(probability: float, *, log: bool = False) -> str:
+    """A probability as a bar and a number."""
+    share = max(0.0, 1 + math.log10(probability) / DECADES) if log and probability > 0 else probability
+    drawn = f"<rect width='{share * WIDTH:.1f}' height='{HEIGHT}' fill='#0072B2'/>"
+    return f"<svg width='{WIDTH}' height='{HEIGHT}' role='img'>{drawn}</svg> {probability:.3g}"

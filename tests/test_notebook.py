@@ -1,0 +1,131 @@
+"""What people see of objects: one line in a terminal, a small page in a notebook; and the notebook, in a kernel of its own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, ColouredGraph, DuotoneError, ask, balanced, design, prepare, select_groups
+from duotone.graphs import families
+from duotone.line.table import line_table
+
+P = ApproxDP(1, "1e-6")
+VISITS = pa.table({"town": ["<b>Ely</b>"] * 900 + ["Wells"] * 800, "n": [1] * 1700})
+
+
+class Cells(HTMLParser):
+    """The texts of a page's cells, row by row; anything that is not closed, or not expected, fails."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        assert tag in ("div", "small", "table", "thead", "tbody", "tr", "th", "td", "svg", "rect"), tag
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        assert tag == "rect"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+def test_one_line_each() -> None:
+    line, graph = balanced(P), families.votes(3).graph()
+    with prepare(VISITS, "avg(n) > 0.5", P, bounds={"n": (0, 2)}) as asked:
+        answers = asked.release()
+        seen = [line, line_table(line), graph, design(graph, P), asked, answers]
+        for one in seen:
+            assert repr(one).startswith(f"<{type(one).__name__}")
+            assert "\n" not in repr(one)
+            assert len(repr(one)) < 160
+            assert Cells(one._repr_html_()).rows  # type: ignore[attr-defined]
+
+
+def test_answers_have_every_shape() -> None:
+    grouped = ask(VISITS, "select town, count(*) > 850 from visits group by town", ApproxDP(50, "1e-6"))
+    assert str(grouped) == "<b>Ely</b>: yes\nWells: no"
+    assert grouped.to_arrow().to_pylist() == [{"town": "<b>Ely</b>", "answer": True}, {"town": "Wells", "answer": False}]
+    assert grouped.to_pandas().shape == (2, 2)
+    assert Cells(grouped._repr_html_()).rows == [["town", "answer"], ["<b>Ely</b>", "yes"], ["Wells", "no"]]
+    with pytest.raises(DuotoneError, match="many answers"):
+        bool(grouped)
+    single = ask(VISITS, "count(*) > 850", ApproxDP(50, "1e-6"))
+    assert (str(single), single.to_arrow().to_pylist()) == ("yes", [{"answer": True}])
+    assert repr(single) == "<Answers: yes; ApproxDP(epsilon=50.0, delta=1/1000000); exact distance>"
+    shown = select_groups(VISITS, ["town"], ApproxDP(50, "1e-6"))
+    assert shown.to_arrow().column_names == ["town", "answer"]
+    nobody = ask(VISITS.slice(0, 0), "select town, count(*) > 9 from visits group by town", P)
+    assert (str(nobody), nobody.to_arrow().num_rows, nobody.to_arrow().column_names) == ("", 0, ["town", "answer"])
+
+
+def test_the_page_of_a_mechanism_is_about_its_numbers() -> None:
+    line = balanced(P)
+    rows = Cells(line._repr_html_()).rows
+    assert rows[0] == ["people from flipping", "Pr[false no]", "Pr[false yes]"]
+    assert [row[0] for row in rows[1:]] == ["1", "2", "3", "5", "10"]  # from 15 on there is no error
+    assert float(rows[2][1]) == pytest.approx(float(line.error(1)), rel=1e-2)
+    edge = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
+    best = design(edge, ApproxDP(exp_epsilon=2, delta="1/10"))
+    assert (str(best["a"]), str(best["b"])) == ("7/10", "3/10")
+    assert Cells(best._repr_html_()).rows[1:] == [["a", "blue", "0", " 0.7"], ["b", "red", "-1", " 0.3"]]
+    with pytest.raises(DuotoneError, match="no node c"):
+        best["c"]
+    apart = ColouredGraph([], {"a": "blue"})
+    assert Cells(apart._repr_html_()).rows[1] == ["a", "blue", "never flips"]
+    assert "more" in families.votes(5).graph()._repr_html_()
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+EXECUTE = """
+import sys, nbformat
+from nbclient import NotebookClient
+book = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(book, kernel_name="python3", timeout=300).execute()
+nbformat.write(book, sys.argv[2])
+"""
+
+
+def shown(cell: Any) -> dict[str, Any]:
+    """What a cell of a notebook shows."""
+    (output,) = cell["outputs"]
+    return dict(output["data"])
+
+
+@pytest.mark.slow
+def test_the_example_in_a_real_kernel(tmp_path: Path) -> None:
+    """Every cell runs; a prepared question and answers are pages, a picture is a picture, and nothing is said beside it."""
+    book, executed = EXAMPLES / "first_hour.ipynb", tmp_path / "executed.ipynb"
+    assert not any(cell.get("outputs") for cell in json.loads(book.read_text())["cells"])
+    done = subprocess.run([sys.executable, "-c", EXECUTE, book, executed], cwd=EXAMPLES, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    cells = json.loads(executed.read_text())["cells"]
+    table, asked, picture, answer, by_ward, frame, proof = (shown(cell) for cell in cells if cell["cell_type"] == "code")
+    assert "<table" in "".join(table["text/html"])
+    assert Cells("".join(asked["text/html"])).rows[0] == ["people from flipping", "Pr[false no]", "Pr[false yes]"]
+    assert base64.b64decode("".join(picture["image/png"])).startswith(b"\x89PNG")
+    assert Cells("".join(answer["text/html"])).rows[1] in (["yes"], ["no"])
+    groups = Cells("".join(by_ward["text/html"])).rows
+    assert [row[0] for row in groups] == ["ward", "Cardiology", "Geriatrics", "Maternity", "Surgery"]
+    assert "text/html" in frame
+    assert "private and optimal" in "".join(proof["text/plain"])
