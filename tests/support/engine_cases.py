@@ -174,20 +174,23 @@ def everything(source: Source, also: Any) -> dict[str, Any]:
     by_question: dict[str, Any] = {}
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
-        part = [*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]]
+        turn = neighbours == "replace"  # each question under one of the relations, by turns
+        part = thinned([*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]], 2, turn)
         by_question[neighbours] = levels(source, part, neighbours=neighbours)
-        by_question[f"{neighbours}, people"] = levels(source, people, neighbours=neighbours, unit="u", max_rows=3)
-        turn = neighbours == "replace"
+        persons = thinned(people, 2, turn)
+        by_question[f"{neighbours}, people"] = levels(source, persons, neighbours=neighbours, unit="u", max_rows=3)
         for how in thinned(("avg", "sum", "min", "max"), 2, turn):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []
             by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
         more = {**BOUNDS, "x + f": (0, 20), "2 * m": (0, 2000)}
-        by_question[f"{neighbours}, newer"] = levels(source, [*NEWER, *DIFFERENT], bounds=more, neighbours=neighbours)
+        by_question[f"{neighbours}, newer"] = levels(
+            source, thinned([*NEWER, *DIFFERENT], 2, turn), bounds=more, neighbours=neighbours
+        )
         for inner, bounds in thinned(IN_PERSON, 2, turn):
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     own = Path(source.name).stem if source.named else "t"
-    for question, bounds in JOINED:
+    for question, bounds in thinned(JOINED, 2):
         by_question[question] = levels(source, [question.format(own)], bounds=bounds, public=PUBLIC)
     inner = f"select avg(s) > 2 from (select u, sum(many) as s from {own} join towns on v = town group by u)"
     by_question["joined in person"] = levels(source, [inner], bounds={"s": (0, 9)}, public=PUBLIC, unit="u")
@@ -198,8 +201,8 @@ def everything(source: Source, also: Any) -> dict[str, Any]:
     by_question["newer by group"] = levels(source, [*NEWER[:7], MEDIANS[0]], ("g",))
     for key in COMPUTED_KEYS:
         grouped = prepare(source, f"select {key}, count(*) > 3 group by {key}", P, unit="u", max_rows=2, max_groups=2)
-        keys, persons, (each,) = levels_of_all([grouped])
-        by_question[f"groups by {key}"] = dict(zip(keys, zip(persons.tolist(), each.tolist(), strict=True), strict=True))
+        keys, present, (each,) = levels_of_all([grouped])
+        by_question[f"groups by {key}"] = dict(zip(keys, zip(present.tolist(), each.tolist(), strict=True), strict=True))
     by_question["conditions"] = levels(source, CONDITIONAL)
     by_question["groups"] = levels(
         source, [*COUNTS, "avg(x) > 9/4", *VOTES[:2], DUELS[0]], ("g",), unit="u", per_unit="max", most=2
