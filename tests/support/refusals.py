@@ -12,6 +12,7 @@ COLUMNS: dict[str, Any] = {
     "z": "untyped", "blob": "other", "Mixed": "integer",
 }  # fmt: skip
 
+NO_CLOCK = r"z is text, read as a date without its time: declare its date format \(formats\), as in z=%Y-%m-%d %H:%M"
 REFUSED = {
     "": "exactly one yes/no expression",
     "count(*": "check its brackets and quotes",
@@ -116,6 +117,16 @@ REFUSED = {
     "count(*) filter (where substr(vote, 0) = 'a') > 3": "places are whole numbers from 1 on",
     "count(*) filter (where date_trunc('decade', d) > '2020-01-01') > 3": "times are cut off at year",
     "count(*) filter (where date_trunc('hour', d) > '2020-01-01') > 3": "a date has no hour",
+    "count(*) filter (where hour(z) = 3) > 3": NO_CLOCK,
+    "count(*) filter (where extract(minute from z) = 3) > 3": NO_CLOCK,
+    "count(*) filter (where date_part('second', z) = 3) > 3": NO_CLOCK,
+    "count(*) filter (where date_diff('hour', z, ts) > 3) > 3": NO_CLOCK,
+    "count(*) filter (where date_diff('minute', ts, z) > 3) > 3": NO_CLOCK,
+    "count(*) filter (where date_trunc('hour', z) > '2020-01-01') > 3": NO_CLOCK,
+    "count(*) filter (where strftime(z, '%H:%M') = '10:30') > 3": NO_CLOCK,
+    "count(*) filter (where z + interval '1 hour' > '2020-01-01') > 3": NO_CLOCK,
+    "count(*) filter (where z >= timestamp '2025-01-01 10:00:00') > 3": NO_CLOCK,
+    "count(*) filter (where z::timestamp > '2020-01-01') > 3": NO_CLOCK,
     "count(*) filter (where extract(epoch from d) > 3) > 3": "parts of a time are",
     "count(*) filter (where d + interval '1 hour' > '2020-01-01') > 3": "a date moves by days, weeks, months and years",
     "count(*) filter (where d > date '9999-01-01' + interval '2 years') > 3": "lies outside the years 1 to 9999",
