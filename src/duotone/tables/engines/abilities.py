@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.engines.expressions import read
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.sql.condition import Formula, Kind, Like, Operand
+from duotone.tables.sql.formula import FROM_TEXT
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""
@@ -77,10 +78,12 @@ def _require_function(source: Source, function: str) -> None:
 
 
 def _require_reading(source: Source, operand: Operand) -> None:
-    if operand.reading != "try" or source.embedded:
+    computed = operand.made is not None and operand.made.function in FROM_TEXT.values()
+    if source.embedded or not (operand.reading == "try" or computed):
         return
     why = {"Postgres": "Postgres has no cast that cannot fail"}.get(source.engine, f"{source.engine} has casts of its own")
-    raise DuotoneError(f"{why}: column {operand.column} holds text, and cannot be read as another kind there; store it as one")
+    what = f"{operand.column} is of text" if computed else f"column {operand.column} holds text"
+    raise DuotoneError(f"{why}: {what}, and cannot be read as another kind there; store it as one")
 
 
 def _require_size(operand: Operand) -> None:

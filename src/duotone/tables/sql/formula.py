@@ -129,10 +129,17 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
     return value
 
 
+FROM_TEXT: dict[Kind, str] = {"float": "number from text", "date": "date from text"}
+"""What reads computed text as a value of another kind, by the rule for a column of text."""
+
+
 def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
     """A number with so many digits, of which so many are decimals, rounded as a double is; a whole number as it is."""
     if not (0 <= decimals <= digits <= 38 and decimals <= LARGEST_ROUND):
         raise DuotoneError(f"{text}: a decimal has at most 38 digits, and at most {LARGEST_ROUND} of them after the point here")
+    if value.kind in ("text", "untyped"):
+        name = value.column if value.made is None else f"({value.column})"
+        raise DuotoneError(f"{text}: {_described(value)} is text: make it a number first, as in {name}::double")
     before = digits - decimals
     if value.kind == "integer" and before >= 19:  # all that 64 bits hold
         return value
@@ -143,7 +150,7 @@ def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
 
 def _tried(value: Operand, kind: Kind, text: str) -> Operand:
     if value.made is not None:
-        raise DuotoneError(f"{text}: only a column itself is read as a {'number' if kind == 'float' else kind}")
+        return _made(text, kind, FROM_TEXT[kind], value)
     return Operand(value.column, kind, "try")
 
 
