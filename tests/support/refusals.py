@@ -140,6 +140,8 @@ REFUSED = {
     "count(*) filter (where greatest(z, z) > 3) > 3": "say what the columns of the CSV file hold",
     "select count(*) > 3 from (select u, max(z) as m from visits group by u)": "say what z holds, as in z::double",
     "abs(count(*)) > count(b)": "compare an absolute value with a number",
+    "sum(z) / count(z) > 3": r"counts the texts of z, also those that are no numbers: write avg\(z\)",
+    "sum(z) filter (where b) / nullif(count(z) filter (where b), 0) < 3": r"count\(z::double\), or count\(z::text\)",
     "sum(x) / count(distinct u) > 3": "for a sum per person, make one row of each first",
     "count(*) filter (where u in (select 1)) > 3": "asks a query of its own",
     "percentile_disc(0.5) within group (order by x desc) > 3": "order by one column, upwards",

@@ -32,6 +32,7 @@ from duotone.tables.sql.read_condition import (
 from duotone.tables.sql.read_joins import PublicJoin, join_tables
 from duotone.tables.sql.read_people import PRESENT, read_people
 from duotone.tables.sql.syntax import parse
+from duotone.tables.sql.text_notes import text_notes
 
 Columns = Mapping[str, Kind]
 NO_TABLES: Mapping[str, Columns] = {}
@@ -48,7 +49,8 @@ def read_question(
 limit=Fraction(5, 1), strict=True, present=None, people=False)
     """
     try:
-        return _read(parse(text), columns, unit, name, public)
+        asked = _read(parse(text), columns, unit, name, public)
+        return replace(asked, notes=(*asked.notes, *text_notes(asked)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
