@@ -136,6 +136,9 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
     assert run(capsys, "inspect", visits, *options)[0] == 2  # bounds that are no multiples of the grid
     assert "nothing to inspect: name the unit, or give bounds" in run(capsys, "inspect", visits)[2]
     assert "cost in [20, 60]" in run(capsys, "inspect", visits, "--bounds", "cost=20:60:20")[1]
+    shown = run(capsys, "inspect", visits, "--date-format", "cost=%d/%m/%Y")[1]
+    assert "cost as %d/%m/%Y" in shown
+    assert any("no such dates" in line and " 151 " in line for line in shown.splitlines())
 
 
 def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:

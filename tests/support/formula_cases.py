@@ -335,6 +335,9 @@ READ: dict[str, Callable[..., Any]] = {
     "cast(s as double)": lambda s: float(s) if s in ("12", "1e3", "-7.5") else None,
     "try_cast(s as int)": lambda s: {"12": 12.0, "1e3": 1000.0, "-7.5": -8.0}.get(s),
     "cast(s as date)": lambda s: D(2020, 2, 29) if s == "2020-02-29" else None,
+    "right(s, 2)::double": lambda s: {"12": 12.0, "e3": None, ".5": 0.5, "29": 29.0}.get(s[-2:]),
+    "replace(s, '-', '')::int": lambda s: {"12": 12.0, "1e3": 1000.0, "-7.5": 8.0, "2020-02-29": 20200229.0}.get(s),
+    "trim(s)::date": lambda s: D(2020, 2, 29) if s == "2020-02-29" else None,
 }
 """Texts that are read as something else."""
 CONDITIONS: dict[str, Callable[..., Any]] = {

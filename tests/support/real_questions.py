@@ -1034,6 +1034,11 @@ ANSWERED = [
         '"union" = 1)) as a, floor(avg(hours) filter (where "union" = 0)) as b from wages group by nr)',
         options={"bounds": {"hours": (0, 5000)}, "unit": "nr", "per_unit": "avg"},
     ),
+    Real(
+        "nests",
+        'count(*) filter (where try_cast(right("Individual ID", 1) as int) = 2) > ?',
+        ("171", "172"),
+    ),
 ]
 
 REFUSED = [
@@ -1129,12 +1134,6 @@ REFUSED = [
         ("0.16281", "0.16346"),
         refused="mixes aggregates",
         options={"bounds": {"arr_delay": (-200, 2000)}},
-    ),
-    Real(
-        "nests",
-        'count(*) filter (where try_cast(right("Individual ID", 1) as int) = 2) > ?',
-        ("171", "172"),
-        refused="only a column itself is read as a number",
     ),
     Real(
         "countries",

@@ -78,4 +78,27 @@ def test_texts_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
             v.get("unread") for v in as_document(inspect_clipping(tmp_path / "t.csv", bounds={"x": (0, 10, 1)}))["values"]
         ] == [5]
     (made,) = inspect_clipping(tmp_path / "t.csv", bounds={"x + 1": (0, 10, 1)}).values
-    assert (made.values, made.unread) == (4, 0)  # what is computed has no text of its own
+    assert (made.values, made.unread) == (4, 0)  # what is computed from numbers has no text of its own
+    amount = "replace(replace(x, '$', ''), ',', '')::double"
+    (made,) = inspect_clipping(tmp_path / "t.csv", bounds={amount: (0, 10, 1)}).values
+    assert (made.values, made.unread) == (6, 3)  # nan, x and z
+
+
+def test_texts_that_are_no_such_dates_are_counted(tmp_path: Path) -> None:
+    rows = [("a", "31/12/2025", "10:30"), ("a", "2025-12-31", "1:5"), ("b", "31/02/2025", "24:00"), ("b", "", "NA"),
+            ("", "1/1/2024", ""), ("c", " 1/1/2024 ", "9:00"), ("", "never", "")]  # fmt: skip
+    file = tmp_path / "t.csv"
+    file.write_text("who,day,seen\n" + "".join(f"{who},{day},{day} {clock}\n" for who, day, clock in rows))
+    formats = {"day": "%d/%m/%Y", "seen": "%d/%m/%Y %H:%M"}
+    counted = {unit: inspect_clipping(file, unit=unit, formats=formats).dates for unit in (None, "who", "day")}
+    assert [(d.column, d.format) for d in counted[None]] == list(formats.items())
+    assert {unit: [(d.values, d.unread) for d in dates] for unit, dates in counted.items()} == {
+        None: [(3, 3), (1, 6)],
+        "who": [(2, 2), (1, 4)],
+        "day": [(3, 3), (1, 2)],
+    }
+    assert as_document(inspect_clipping(file, formats={"day": "%d/%m/%Y"})) == {
+        "private": False,
+        "values": [],
+        "dates": [{"column": "day", "format": "%d/%m/%Y", "values": 3, "unread": 3}],
+    }

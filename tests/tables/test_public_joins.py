@@ -272,7 +272,7 @@ def test_the_command_joins_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
     code, shown = said("--public", f"zones={tmp_path}/zones.csv", "--json")
     assert (code, json.loads(shown.out)["answer"]) == (0, "yes")
-    assert json.loads(shown.out)["notes"] == ["zones is public: its rows are not protected"]
+    assert json.loads(shown.out)["notes"][0] == "zones is public: its rows are not protected"
     code, shown = said("--public", "zones")
     assert code == 2
     assert "NAME=FILE" in shown.err

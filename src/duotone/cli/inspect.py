@@ -60,6 +60,10 @@ def inspect(
         _print_rows(seen.rows)
     for values in seen.values:
         _print_values(values, unit, per_unit)
+    for dates in seen.dates:
+        print(printable(f"{dates.column} as {dates.format}"))
+        counted = [("dates", str(dates.values)), ("texts that are no such dates: null", str(dates.unread))]
+        print_table(("", "how many"), counted)
 
 
 def _print_rows(seen: RowsPerPerson) -> None:

@@ -27,6 +27,7 @@ from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import Operand
+from duotone.tables.sql.formula import FROM_TEXT
 from duotone.tables.sql.read_question import read_value
 from duotone.tables.sql.scoring import Bounds, Grid
 
@@ -77,11 +78,23 @@ class ClippedValues:
 
 
 @dataclass(frozen=True)
+class DatesRead:
+    """What a declared format makes of a column of text: `values` are dates or times, and `unread` texts are there and do not
+    match it, or are no date, as 31/02/2025: they are null."""
+
+    column: str
+    format: str
+    values: int
+    unread: int
+
+
+@dataclass(frozen=True)
 class Inspection:
     """How much is clipped. NOT private: for the table's owner only."""
 
     rows: RowsPerPerson | None
     values: tuple[ClippedValues, ...]
+    dates: tuple[DatesRead, ...] = ()
 
 
 def inspect_clipping(
@@ -98,7 +111,8 @@ def inspect_clipping(
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
-    Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null are nobody's.
+    Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null are nobody's. Of a file's
+    `formats` it counts the texts that do not match.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"person": [1, 1, 1, 2], "cost": [5, 12, 250, -3]})
@@ -110,12 +124,26 @@ def inspect_clipping(
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
         declared.check(source)
-        if unit is None and not declared.bounds:
+        if unit is None and not declared.bounds and not formats:
             raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
         operands = [read_value(column, source.columns) for column in declared.bounds]
         grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
         values = tuple(_values(source, unit, *one) for one in zip(operands, grids, strict=True))
-        return Inspection(None if unit is None else _rows(source, unit), values)
+        dates = []
+        for column, written in (formats or {}).items():
+            others = {name: how for name, how in (formats or {}).items() if name != column}
+            with open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, others)) as texts:
+                read_ones, every = (_there(one, column, unit) for one in (source, texts))
+            dates.append(DatesRead(column, written, read_ones, every - read_ones))
+        return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates))
+
+
+def _there(source: Source, column: str, unit: str | None) -> int:
+    """How many values of a column are not null, on the rows that are somebody's."""
+    own = None if unit == column else unit
+    rows = source.only([column, own] if own else [column])
+    people = People(rows, unit=own).table([_summed(lambda row: {"there": _one(row[column].notnull())})])
+    return int(source.run(people.agg(there=people["m0there"].sum()))["there"][0].as_py() or 0)
 
 
 def _rows(source: Source, unit: str) -> RowsPerPerson:
@@ -159,7 +187,7 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
             "rounded": _one(within & moved),
             "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
             "after": after,
-            "unread": _one(rows[value.column].notnull() & column.isnull()) if value.reading == "try" else wide(0),
+            "unread": wide(0) if (text := _text(value, rows)) is None else _one(text.notnull() & column.isnull()),
         }
 
     columns = _summed(row, spread="after")
@@ -176,6 +204,16 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
     means = (float(result["before"]) / many, float(result["after"]) * float(step) / many) if many else (None, None)
     numbers = {n: int(result.get(n) or 0) for n in ("below", "above", "rounded", "several", "differing", "beyond", "unread")}
     return ClippedValues(value.column, low, high, step, many, mean=means[0], mean_after=means[1], **numbers)
+
+
+def _text(value: Operand, rows: Any) -> Any:
+    """The text that is read as numbers; None of what is computed from numbers."""
+    if value.reading == "try":
+        return rows[value.column]
+    if value.made is not None and value.made.function == FROM_TEXT["float"]:
+        (text,) = (part for part in value.made.parts if isinstance(part, Operand))
+        return read(text, rows)
+    return None
 
 
 def _one(condition: Any) -> Any:
@@ -206,4 +244,6 @@ def as_document(seen: Inspection) -> dict[str, Any]:
     exact = ("low", "high", "step")
     shown = ({k: v for k, v in vars(one).items() if k != "unread" or v} for one in seen.values)
     document["values"] = [{k: show(v) if k in exact else v for k, v in one.items()} for one in shown]
+    if seen.dates:
+        document["dates"] = [vars(one) for one in seen.dates]
     return document

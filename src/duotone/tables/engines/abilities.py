@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -12,7 +11,8 @@ import ibis
 from duotone.errors import DuotoneError
 from duotone.tables.engines.expressions import read
 from duotone.tables.engines.source import Source, quietly
-from duotone.tables.sql.condition import Formula, Kind, Like, Operand
+from duotone.tables.sql.condition import Formula, Kind, Like, Operand, parts_of
+from duotone.tables.sql.formula import FROM_TEXT
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""
@@ -33,7 +33,7 @@ def require_able(source: Source, question: Any) -> None:
 
     Guarantee: decided by the question and the engine; a pattern is compiled by the engine on an empty text.
     """
-    for part in _parts(question):
+    for part in parts_of(question):
         if isinstance(part, Like) and part.how != "like":
             _require_pattern(source, part)
         elif isinstance(part, Formula):
@@ -41,14 +41,6 @@ def require_able(source: Source, question: Any) -> None:
         elif isinstance(part, Operand):
             _require_reading(source, part)
             _require_size(part)
-
-
-def _parts(part: Any) -> Iterator[Any]:
-    """A part of a question, and all that it is made of."""
-    if is_dataclass(part):
-        yield part
-    for inner in part if isinstance(part, tuple) else vars(part).values() if is_dataclass(part) else ():
-        yield from _parts(inner)
 
 
 def _require_pattern(source: Source, like: Like) -> None:
@@ -77,16 +69,18 @@ def _require_function(source: Source, function: str) -> None:
 
 
 def _require_reading(source: Source, operand: Operand) -> None:
-    if operand.reading != "try" or source.embedded:
+    computed = operand.made is not None and operand.made.function in FROM_TEXT.values()
+    if source.embedded or not (operand.reading == "try" or computed):
         return
     why = {"Postgres": "Postgres has no cast that cannot fail"}.get(source.engine, f"{source.engine} has casts of its own")
-    raise DuotoneError(f"{why}: column {operand.column} holds text, and cannot be read as another kind there; store it as one")
+    what = f"{operand.column} is of text" if computed else f"column {operand.column} holds text"
+    raise DuotoneError(f"{why}: {what}, and cannot be read as another kind there; store it as one")
 
 
 def _require_size(operand: Operand) -> None:
     if operand.made is None:
         return
-    columns = [part for part in _parts(operand) if isinstance(part, Operand) and part.made is None]
+    columns = [part for part in parts_of(operand) if isinstance(part, Operand) and part.made is None]
     rows = ibis.table({c.column: "string" if c.reading == "try" else TYPES[c.kind] for c in columns}, name="rows")
     if size(read(operand, rows).op()) > LARGEST:
         raise DuotoneError(f"{operand.column} is nested too deeply: compute a part of it beforehand, as a column")

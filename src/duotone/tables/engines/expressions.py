@@ -11,7 +11,7 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.formulas import computed
+from duotone.tables.engines.formulas import computed, day_from, number_from, real
 from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.scoring import Grid
@@ -28,30 +28,19 @@ def read(operand: Operand, table: Any) -> Any:
         made = operand.made, operand.kind, lambda part: read(part, table), lambda condition: holds(condition, table)
         return computed(*made) + 0.0 if operand.kind == "float" else computed(*made)  # of what is not NaN, nothing is
     if operand.kind in ("float", "decimal"):
-        return _real(_number(operand, table))
+        return real(_number(operand, table))
     column = table[operand.column]
     if column.type().is_timestamp() and column.type().scale not in (None, 6):
         column = column.try_cast("timestamp(6)")  # a time out of range is null
     if operand.reading == "try":
-        return column.try_cast("boolean") if operand.kind == "boolean" else _day(column)
+        return column.try_cast("boolean") if operand.kind == "boolean" else day_from(column)
     return column
-
-
-def _real(column: Any) -> Any:
-    return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
-
-
-def _day(column: Any) -> Any:
-    """Text as a date; what is none is null, and so is what lies outside the years that constants can be in."""
-    date = column.try_cast("date")
-    return ibis.cases((date.between(datetime.date.min, datetime.date.max), date))
 
 
 def _number(operand: Operand, table: Any) -> Any:
     column = table[operand.column]
     if operand.reading == "try":
-        word = column.lower()
-        return ibis.coalesce(column.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
+        return number_from(column)
     if column.type().is_decimal() and not (column.type().precision or LONG) < LONG:
         column = column.cast("string")  # engines round long decimals differently, and long texts alike
     return column.cast("float64")

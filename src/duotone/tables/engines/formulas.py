@@ -39,6 +39,10 @@ def computed(formula: Formula, kind: Kind, value: Value, holds: Value) -> Any:
     if function in NUMBERS:
         guards, number = _guarded(formula, value)
         return ibis.cases(*((~guard, ibis.null("float64")) for guard in guards), else_=number) if guards else number
+    if function == "number from text":
+        return real(number_from(value(parts[0])))
+    if function == "date from text":
+        return day_from(value(parts[0]))
     if function == "whole":
         number = _as(parts[0], "float", value)
         return ibis.cases((number.between(-LARGEST_WHOLE, LARGEST_WHOLE), number)).cast("int64")
@@ -54,6 +58,23 @@ def computed(formula: Formula, kind: Kind, value: Value, holds: Value) -> Any:
     if function in TEXTS:
         return TEXTS[function](*(_as(part, "text", value) for part in parts))
     return _of_time(function, [_as(part, "time", value) for part in parts])
+
+
+def real(column: Any) -> Any:
+    """A float: NaN is null, and −0.0 is 0.0."""
+    return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
+
+
+def number_from(text: Any) -> Any:
+    """Text as a float; true and false are 1 and 0, and what is no number is null."""
+    word = text.lower()
+    return ibis.coalesce(text.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
+
+
+def day_from(text: Any) -> Any:
+    """Text as a date; what is none is null, and so is what lies outside the years that constants can be in."""
+    date = text.try_cast("date")
+    return ibis.cases((date.between(datetime.date.min, datetime.date.max), date))
 
 
 def _as(part: Part | None, kind: Kind, value: Value) -> Any:

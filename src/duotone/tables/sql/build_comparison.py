@@ -157,6 +157,7 @@ def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bo
                 there = both(upper.where, Not(IsNull(upper.value)))
                 if lower.where == there:
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled)
+                _require_numbers_counted(upper.where, upper.value, lower)
                 if alone and lower.where == upper.where:  # who has no value counts as one with 0
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=lower.where)
             case "mean", "mean" if not (upper.is_share and lower.is_share):
@@ -171,6 +172,16 @@ def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bo
                 )
             return _by_sum(first, a, second, b, sign, limit)
     return _of_counts({part: ONE}, sign, limit, text)
+
+
+def _require_numbers_counted(where: Condition, value: Operand, lower: Aggregate) -> None:
+    """A sum of a text file's numbers by a count of its texts looks like an average, and is none."""
+    name = value.column
+    if value.reading == "try" and lower.where == both(where, Not(IsNull(Operand(name, "untyped")))):
+        raise DuotoneError(
+            f"{lower.text} counts the texts of {name}, also those that are no numbers: write avg({name}), which is the sum by "
+            f"count({name}::double), or count({name}::text) if they are meant"
+        )
 
 
 def _by_sum(

@@ -134,6 +134,14 @@ def columns_read(part: Any) -> set[str]:
     return {column for inner in vars(part).values() for column in columns_read(inner)} if is_dataclass(part) else set()
 
 
+def parts_of(part: Any) -> Iterator[Any]:
+    """A part of a question, and all that it is made of."""
+    if is_dataclass(part):
+        yield part
+    for inner in part if isinstance(part, tuple) else vars(part).values() if is_dataclass(part) else ():
+        yield from parts_of(inner)
+
+
 def leaves(condition: Condition) -> Iterator[Leaf]:
     """The comparisons that a condition is made of."""
     if isinstance(condition, Joined):

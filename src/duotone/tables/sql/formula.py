@@ -37,6 +37,7 @@ OF_A_TIME: dict[type[exp.Expression], str] = {
 FIELDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
 """Other words for parts of a time."""
 TRUNCATED = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+OF_A_CLOCK = ("hour", "minute", "second")
 APART = tuple(unit for unit in TRUNCATED if unit != "week")
 """Of weeks between two times, engines count the Mondays or the whole ones."""
 
@@ -121,15 +122,24 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
             return _made(text, "time", "time", value)
         case "boolean" if value.kind == "untyped":
             return _tried(value, "boolean", text)
+        case "time" if value.kind == "untyped":
+            raise DuotoneError(f"{text}: {without_clock(value)}")
     if value.kind != target:
         raise DuotoneError(f"{text}: {_described(value)} cannot be cast so")
     return value
+
+
+FROM_TEXT: dict[Kind, str] = {"float": "number from text", "date": "date from text"}
+"""What reads computed text as a value of another kind, by the rule for a column of text."""
 
 
 def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
     """A number with so many digits, of which so many are decimals, rounded as a double is; a whole number as it is."""
     if not (0 <= decimals <= digits <= 38 and decimals <= LARGEST_ROUND):
         raise DuotoneError(f"{text}: a decimal has at most 38 digits, and at most {LARGEST_ROUND} of them after the point here")
+    if value.kind in ("text", "untyped"):
+        name = value.column if value.made is None else f"({value.column})"
+        raise DuotoneError(f"{text}: {_described(value)} is text: make it a number first, as in {name}::double")
     before = digits - decimals
     if value.kind == "integer" and before >= 19:  # all that 64 bits hold
         return value
@@ -140,7 +150,7 @@ def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
 
 def _tried(value: Operand, kind: Kind, text: str) -> Operand:
     if value.made is not None:
-        raise DuotoneError(f"{text}: only a column itself is read as a {'number' if kind == 'float' else kind}")
+        return _made(text, kind, FROM_TEXT[kind], value)
     return Operand(value.column, kind, "try")
 
 
@@ -376,20 +386,20 @@ def _of_time(node: exp.Expression, text: str, read: Read) -> Operand | None:
             field, value = node.expressions
             return _part_of_time(field.name.lower(), read(value), text)
         case exp.TimeToStr():
-            return _formatted(_time(read(node.this), text), _written(read(node.args["format"]), text), text)
+            return _formatted(read(node.this), _written(read(node.args["format"]), text), text)
         case exp.Dayname() | exp.Monthname():
-            return _formatted(_time(read(node.this), text), "%A" if isinstance(node, exp.Dayname) else "%B", text)
+            return _formatted(read(node.this), "%A" if isinstance(node, exp.Dayname) else "%B", text)
         case exp.LastDay() if node.args.get("unit") is None:
             return _made(text, "date", "last day", _time(read(node.this), text))
         case exp.Date() if node.expression is None and not node.expressions:
             return cast(_operand(read(node.this), text), "date", text)
         case exp.TimestampTrunc() | exp.DateTrunc():
-            return _truncated(node.args["unit"].name.lower(), _time(read(node.this), text), text)
+            return _truncated(node.args["unit"].name.lower(), read(node.this), text)
         case exp.DateDiff() if node.args.get("unit") is not None:
             unit = node.args["unit"].name.lower()
             if unit not in APART:
                 raise DuotoneError(f"{text}: times are told apart by {', '.join(APART)}")
-            ends = _time(read(node.expression), text), _time(read(node.this), text)
+            ends = tuple(_timed(unit, read(end), text) for end in (node.expression, node.this))
             return _made(text, "integer", "days" if unit == "day" else "difference", *ends, *([] if unit == "day" else [unit]))
         case exp.DateAdd() | exp.DateSub() | exp.TsOrDsAdd():
             later = span(node.expression)
@@ -436,13 +446,14 @@ def _part_of_time(field: str, value: Part, text: str) -> Operand:
     field = FIELDS.get(field, field)
     if field not in OF_A_TIME.values():
         raise DuotoneError(f"{text}: parts of a time are {', '.join(dict.fromkeys(OF_A_TIME.values()))}")
-    return _made(text, "integer", field, _time(value, text))
+    return _made(text, "integer", field, _timed(field, value, text))
 
 
-def _truncated(unit: str, value: Part, text: str) -> Operand:
+def _truncated(unit: str, part: Part, text: str) -> Operand:
     if unit not in TRUNCATED:
         raise DuotoneError(f"{text}: times are cut off at {', '.join(TRUNCATED)}")
-    if _kind(value) == "date" and unit in ("hour", "minute", "second"):
+    value = _timed(unit, part, text)
+    if _kind(value) == "date" and unit in OF_A_CLOCK:
         raise DuotoneError(f"{text}: a date has no {unit}")
     return _made(text, _kind(value), "truncate", value, unit)
 
@@ -456,6 +467,8 @@ def whole_days(days: Fraction, text: str) -> Span:
 
 def shifted(value: Part, by: Span, text: str) -> Operand:
     """A date or time, so much later."""
+    if by.seconds:
+        _require_clock(value, text)
     kind = _kind(_time(value, text))
     if kind == "date" and by.seconds:
         raise DuotoneError(f"{text}: a date moves by days, weeks, months and years; cast it to a timestamp first")
@@ -471,6 +484,24 @@ def _time(part: Part, text: str) -> Part:
     if isinstance(part, Operand) and part.kind == "untyped":
         return as_kind(part, "date")
     raise DuotoneError(f"{text}: {_described(part)} is no date or time")
+
+
+def _timed(unit: str, part: Part, text: str) -> Part:
+    """The same, where such a part of it is asked for: every date is midnight's, which nobody asks for of a text."""
+    if unit in OF_A_CLOCK:
+        _require_clock(part, text)
+    return _time(part, text)
+
+
+def _require_clock(part: Part, text: str) -> None:
+    if isinstance(part, Operand) and part.kind == "untyped":
+        raise DuotoneError(f"{text}: {without_clock(part)}")
+
+
+def without_clock(column: Operand) -> str:
+    """Why a column of a CSV file has no hours, and what to do about it."""
+    name = column.column
+    return f"{name} is text, read as a date without its time: declare its date format (formats), as in {name}=%Y-%m-%d %H:%M"
 
 
 def folded(value: Value, by: Span, text: str) -> datetime.date:

@@ -34,7 +34,7 @@ from duotone.tables.sql.condition import (
     Value,
     holds,
 )
-from duotone.tables.sql.formula import CASTS, cast, choice, decimal, folded, read_formula, whole_days
+from duotone.tables.sql.formula import CASTS, cast, choice, decimal, folded, read_formula, whole_days, without_clock
 from duotone.tables.sql.interval import span
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
@@ -348,6 +348,8 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         kind = "date" if operand.kind == "untyped" else operand.kind
         if operand.kind == "time" and not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
+        elif operand.kind == "untyped" and isinstance(value, datetime.datetime):
+            raise DuotoneError(f"{text}: {without_clock(operand)}")
         elif operand.kind != "time" and isinstance(value, datetime.datetime):
             raise DuotoneError(f"{text}: column {operand.column} holds dates: compare it with a date")
     if not fits:

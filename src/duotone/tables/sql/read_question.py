@@ -34,6 +34,7 @@ from duotone.tables.sql.read_people import PRESENT, read_people
 from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
 from duotone.tables.sql.syntax import parse
 from duotone.tables.sql.table_names import among, names_of
+from duotone.tables.sql.text_notes import text_notes
 
 Columns = Mapping[str, Kind]
 NO_TABLES: Mapping[str, Columns] = {}
@@ -57,7 +58,8 @@ limit=Fraction(5, 1), strict=True, present=None, people=False)
     if name is not None and any(among([exp.to_identifier(other)], names_of(name)) for other in also):
         raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
     try:
-        return _read(parse(text), columns, unit, name, public, also)
+        asked = _read(parse(text), columns, unit, name, public, also)
+        return replace(asked, notes=(*asked.notes, *text_notes(asked)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
