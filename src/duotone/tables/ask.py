@@ -82,24 +82,25 @@ def prepare(table: Any, question: str, privacy: ApproxDP, **options: Unpack[Opti
     if unknown:  # a misspelt one would be left out, and with it what it protects
         raise DuotoneError(f"there is no option {min(unknown)}: there are {', '.join(Options.__annotations__)}")
     _require_privacy(privacy)
-    unit, max_groups = options.get("unit"), options.get("max_groups", 1)
+    max_groups = options.get("max_groups", 1)
     vouched, file = options.get("vouched", False), _file_options(options)
     source = open_conforming(table, options.get("name"), prepare, vouched, **file)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
-        declared = Declared(unit, {}, options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove"))
-        declared.check(source)
+        people = options.get("max_rows"), options.get("per_unit"), options.get("neighbours", "add-remove")
+        declared = Declared(options.get("unit"), {}, *people).of(source)
         tables = options.get("public")
         with ExitStack() as opened:
             public = {} if tables is None else opened.enter_context(opened_public(tables))
-            columns = {called: table.columns for called, table in public.items()}
-            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns)
+            joinable = {called: table.columns for called, table in public.items()}
+            asked = read_question(question, source.columns, declared.unit, source.name if source.named else None, joinable)
             if asked.joins:
                 source, digest = join_public(source, asked, public)
                 asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
         if asked.people is not None:
             source, declared = per_person(source, asked.people, everybody=declared.replaced), declared.one_row_each()
         source = with_keys(source, asked.keys) if asked.keys else source
-        declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, source.columns))
+        columns = source.columns if asked.people is None else asked.people.kinds
+        declared = replace(declared, bounds=column_bounds(options.get("bounds") or {}, columns))
         groups = options.get("groups")
         if isinstance(groups, Path):
             groups, said = groups_in(groups, asked.by, asked.labels)
@@ -162,14 +163,14 @@ def prepare_groups(
         raise DuotoneError("the columns to group by are a list of names")
     source = open_conforming(table, name, prepare, vouched, **file)
     with closed_on_error(source.close):
-        if not (by and len(set(by)) == len(by)):
+        keys = tuple(map(source.named_column, by))
+        if not (keys and len(set(keys)) == len(keys)):
             raise DuotoneError("name at least one column to group by, each once")
-        declared = Declared(unit)
-        declared.check(source)
-        public_groups(source, tuple(by), unit, max_groups)
+        declared = Declared(unit).of(source)
+        public_groups(source, keys, declared.unit, max_groups)
         if not privacy.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        return prepared_selection(source, tuple(by), declared, privacy, max_groups)
+        return prepared_selection(source, keys, declared, privacy, max_groups)
 
 
 def select_groups(

@@ -36,7 +36,7 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
     path = Path(table)
     if path.is_dir():
         _refuse_name(name)
-        found = sorted(file for file in path.glob("*.parquet") if file.is_file() and not file.name.startswith((".", "_")))
+        found = sorted(file for file in path.iterdir() if _ending(file) == ".parquet" and _is_data(file))
         if not found:
             raise DuotoneError(
                 f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
@@ -54,9 +54,10 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
 
 
 def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool) -> Source:
-    if path.suffix not in DATABASES:
+    last = _ending(path)
+    if last not in DATABASES:
         _refuse_name(name)
-    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    ending = _ending(Path(path.stem)) if last == ".gz" else last
     if ending in LINES:
         layout.refuse("columns")
         return of_lines(path, layout)
@@ -64,14 +65,23 @@ def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool) -> Sou
         layout.refuse("separator")
         return of_json_lines(path, layout)
     layout.refuse_all()
-    match path.suffix:
-        case suffix if suffix in DATABASES:
+    match last:
+        case _ if last in DATABASES:
             return of_database(path, name, vouched)
         case ".parquet":
             return of_parquet([path], path.name)
         case ".arrow" | ".feather":
             return _of_arrow_file(path)
-    raise DuotoneError(f"{path} cannot be read: {CURES.get(path.suffix, ENDINGS)}")
+    raise DuotoneError(f"{path} cannot be read: {CURES.get(last, ENDINGS)}")
+
+
+def _ending(path: Path) -> str:
+    """By which a file's reader is chosen: .CSV is .csv."""
+    return path.suffix.lower()
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith((".", "_"))
 
 
 def _refuse_name(name: str | None) -> None:
@@ -86,7 +96,7 @@ def _several(paths: Sequence[Path], name: str, layout: FileLayout, *, named: boo
     for path in paths:
         if not path.is_file():
             raise DuotoneError(f"there is no file {path}")
-        if path.suffix != ".parquet":
+        if _ending(path) != ".parquet":
             raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
     if len({path.resolve() for path in paths}) != len(paths):
         raise DuotoneError("a file is there twice, by the same or another name: name each once")
