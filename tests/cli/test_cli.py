@@ -193,6 +193,33 @@ def test_other_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str
     assert run(capsys, *arguments)[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["ask"], "missing argument 'TABLE' (see "),
+        (["aks"], "no such command 'aks'"),
+        (["ask", "f.csv", "count(*) > 1", "--epsilom", "1"], "no such option: --epsilom"),
+        (["ask", "f.csv", "count(*) > 1", "--epsilon"], "option '--epsilon' requires an argument (see "),
+        (["ask", "f.csv", "count(*) > 1", "--max-rows", "few"], "invalid value for '--max-rows'"),
+        (["ledger", "register"], "missing argument 'LEDGER' (see "),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"duotone: {says}")
+    assert err.endswith("--help)\n")
+    assert err.count("\n") == 1
+
+
+def test_no_arguments_show_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ([], ["ledger"]):
+        code, out, err = run(capsys, *command)
+        assert code == 2
+        assert "Usage: " in out + err
+        assert "duotone: " not in err
+
+
 def test_check_refuses_what_is_not_a_mechanism(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("{")
     code, _, err = run(capsys, "check", tmp_path / "m.json")

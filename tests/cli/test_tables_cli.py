@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from commands import run
 
+import duotone.tables
 from duotone import ApproxDP, DuotoneError, prepare, with_boundary
+from duotone.cli.terminal import ADVICE, with_flags
 from duotone.ledger.ledger import open_ledger
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-3")
@@ -259,3 +262,72 @@ def test_a_preview_says_whether_the_budget_suffices(capsys: pytest.CaptureFixtur
     with open_ledger(ledger) as own:
         assert [body["kind"] for body in own.entries()] == ["register", "charge", "answer"]
     assert "it has visits: say which one this is by --dataset" in run(capsys, *first[:5], *PRIVACY, "--preview")[2]
+
+
+def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    def refused(*arguments: object) -> str:
+        code, _, err = run(capsys, "ask", *arguments, *PRIVACY)
+        assert code == 2
+        return err
+
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    (tmp_path / "a.csv").write_text("a,b;c\n")
+    (tmp_path / "a.duckdb").write_text("")
+    assert "counts at most (--max-rows), or how its rows become one value (--per-unit)" in refused(
+        visits, "avg(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
+    )
+    assert "say which there are (--columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
+    assert "between the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
+    assert "say which (--table)" in refused(tmp_path / "a.duckdb", "count(*) > 1")
+    assert "declare one (--public)" in refused(visits, "select count(*) > 1 from visits join towns using (town)")
+    inner = "select avg(n) > 1 from (select person, count(*) as n from visits group by 1)"
+    assert "say which column that is (--unit)" in refused(visits, inner)
+    of_both = refused(visits, "avg(cost / person) > 1", "--bounds", "cost=0:9", "--bounds", "person=0:9")
+    assert '(--bounds "cost / person=LOW:HIGH"); bounds of its columns do not tell' in of_both
+    assert "one value per person: --per-unit avg, sum, min or max (--max-rows does not say" in refused(
+        visits, "median(cost) > 1", "--unit", "person"
+    )
+    own = "MAX(name) > (unit): column (columns) holds text"
+    assert with_flags(own) == own  # brackets of a question stay
+
+
+@pytest.mark.parametrize("words", ADVICE)
+def test_advice_is_the_librarys_own(words: str) -> None:
+    """Each of the phrases in which the command puts a flag still stands in a sentence of the library."""
+    files = Path(duotone.tables.__file__).parent.rglob("*.py")
+    assert any(words in re.sub(r'"\n\s*(\+ \()?f?"', "", file.read_text()) for file in files)
+
+
+def test_where_no_error_is_worth_a_line_there_is_no_table(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
+    code, out, _ = run(capsys, "ask", visits, "count(*) > 9", "--epsilon", "50", "--delta", "1e-6", "--preview")
+    assert code == 0
+    assert out.splitlines()[1:] == ["never wrong from 2 people on"]
+    assert "people from flipping" in run(capsys, "ask", visits, "count(*) > 9", *PRIVACY, "--preview")[1]
+
+
+def test_answers_stand_under_the_alias(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    ledger, towns = tmp_path / "l", tmp_path / "towns.csv"
+    towns.write_text("Ely\n")
+    registered = (
+        "ledger",
+        "register",
+        ledger,
+        "visits.csv",
+        "--version",
+        "1",
+        "--unit",
+        "row",
+        "--epsilon",
+        "9",
+        "--delta",
+        ".1",
+    )
+    assert run(capsys, *registered)[0] == 0
+    options = ("--groups", towns, *PRIVACY, "--ledger", ledger)
+    question = "select town as place, count(*) > 9 from visits group by {}"
+    code, out, _ = run(capsys, "ask", visits, question.format("place"), *options)
+    assert code == 0
+    assert "┃ place ┃ answer ┃" in out
+    code, out, err = run(capsys, "ask", visits, question.format("town"), *options, "--json")
+    assert json.loads(out)["answers"] == [{"place": "Ely", "answer": "yes"}]
+    assert "free, as recorded" in err

@@ -1081,7 +1081,7 @@ REFUSED = [
         "with people as (select nr, min(year) filter (where married = 1) as wed from wages group by nr) "
         "select avg(wed) > ? from people",
         ("1978.6", "1986.5"),
-        refused="a question has no with: it is one select with where, group by and having, over one table",
+        refused="a question has no with: to make one row of each person first, put that select after from",
         options={"unit": "nr", "bounds": {"wed": (1980, 1987)}},
     ),
     Real(

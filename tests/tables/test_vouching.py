@@ -81,7 +81,7 @@ def test_the_command_says_what_was_vouched_for(tmp_path: Path, capsys: pytest.Ca
 
     sentence = SAID.format("view v")
     question = ("ask", file, "count(*) > 40", "--max-rows", "20")
-    assert "(vouched)" in said(*question, code=2).err
+    assert "(--vouched)" in said(*question, code=2).err
     for more in ((), ("--preview",)):
         assert sentence in said(*question, "--vouched", *more).out
         assert json.loads(said(*question, "--vouched", "--json", *more).out)["notes"] == [sentence]

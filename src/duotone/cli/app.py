@@ -18,9 +18,11 @@ from duotone.cli.design import check, design, line
 from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
 from duotone.cli.tables import ask, groups
-from duotone.cli.terminal import say
+from duotone.cli.terminal import say, with_flags
 from duotone.errors import DuotoneError
 
+UsageError: Any = typer.BadParameter.__base__
+"""What is raised of arguments that are missing or unknown; typer gives it no name of its own."""
 INTERRUPTED, BROKEN_PIPE = 130, 141
 """Exit codes of 128 and a signal's number, as shells report for tools that SIGINT or SIGPIPE ended."""
 
@@ -91,21 +93,30 @@ def main(arguments: list[str] | None = None) -> None:
 def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
     """Run a command to its exit code; what is wrong with its input is reported in one line."""
     try:
-        app(arguments)
+        code = app(arguments, standalone_mode=False)
     except Exception as error:
         if interrupts:
             return _interrupted()
         if isinstance(error, DuotoneError):
-            say(error, line="duotone: ")
+            say(with_flags(str(error)), line="duotone: ")
+        elif isinstance(error, UsageError):
+            _say_usage(error)
         elif isinstance(error, MemoryError | RecursionError):
             say("duotone: this does not fit into memory")
         else:
             raise
         return 2
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 2
-        return _interrupted() if code == INTERRUPTED else code
-    return 0
+        code = ended.code if isinstance(ended.code, int | None) else 2
+    return _interrupted() if code == INTERRUPTED else code or 0
+
+
+def _say_usage(error: Any) -> None:
+    """What is wrong with the arguments, and where to look; help that is shown where none were given says enough."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    command = "duotone" if error.ctx is None else error.ctx.command_path
+    if said:
+        say(f"{said[0].lower()}{said[1:]} (see {command} --help)", line="duotone: ")
 
 
 @contextlib.contextmanager

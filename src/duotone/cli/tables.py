@@ -357,7 +357,7 @@ def _print_question(prepared: Prepared, reply: Answers | None, title: str | None
     if title is not None:
         print(printable(" ".join(title.split())))
     if reply is not None:
-        _print_answers(reply)
+        _print_answers(reply, prepared.labels)
     print(f"{prepared.privacy}; {printable(prepared.person)}; {prepared.basis}")
     for note in (prepared.clipping, *prepared.notes):
         if note is not None:
@@ -365,12 +365,12 @@ def _print_question(prepared: Prepared, reply: Answers | None, title: str | None
     _print_accuracy(prepared)
 
 
-def _print_answers(reply: Answers) -> None:
+def _print_answers(reply: Answers, labels: tuple[str, ...]) -> None:
     if not reply.by:
         print(reply)
         return
     words = ["yes" if answer else "no" for answer in reply.answers.values()]
-    print_table((*reply.by, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, words, strict=True)])
+    print_table((*labels, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, words, strict=True)])
 
 
 def _certain(prepared: Prepared) -> float:
@@ -384,12 +384,17 @@ def _print_accuracy(prepared: Prepared) -> None:
     if prepared.parts > 1:
         print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
     shown = [m for m in MARGINS if m < certain and prepared.error(m) > 1e-12]
+    if shown:
+        _print_errors(prepared, shown)
+    print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
+
+
+def _print_errors(prepared: Prepared, margins: Sequence[int]) -> None:
     if prepared.boundary == "balanced":
-        print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in shown])
+        print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in margins])
     else:
         head = ("people from flipping", "Pr[false no]", "Pr[false yes]")
-        print_table(head, [(str(m), *(f"{wrong:.3g}" for wrong in prepared.errors(m))) for m in shown])
-    print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
+        print_table(head, [(str(m), *(f"{wrong:.3g}" for wrong in prepared.errors(m))) for m in margins])
 
 
 def _budget(prepared: Prepared) -> dict[str, Any]:
@@ -425,5 +430,5 @@ def _document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
         return document
     if not reply.by:
         return {"answer": "yes" if reply else "no", "private": reply.private, **document}
-    rows = [dict(zip((*reply.by, "answer"), (*k, "yes" if a else "no"), strict=True)) for k, a in reply.answers.items()]
+    rows = [dict(zip((*prepared.labels, "answer"), (*k, "yes" if a else "no"), strict=True)) for k, a in reply.answers.items()]
     return {"answers": rows, "private": reply.private, **document}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -30,6 +31,44 @@ CertificateFile = Annotated[
     Path | None, typer.Option(metavar="F.json", help="Write the exact table to release from, with its proof.")
 ]
 Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
+
+
+FLAGS = {"name": "--table", "max_rows": "--max-rows", "per_unit": "--per-unit", "columns": "--columns",
+         "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched"}  # fmt: skip
+"""What the command calls an option of the library."""
+ADVICE = (
+    "say which (name)",
+    "counts at most (max_rows)",
+    "become one value (per_unit)",
+    "say which there are (columns)",
+    "(separator), or put the names",
+    "declare one (public)",
+    "which column that is (unit)",
+    "(vouched): that each row",
+    "one value per person: per_unit ",
+    "(max_rows does not say which row",
+    "(per_unit max) or by all (per_unit min)",
+    "hold numbers: use per_unit ",
+    "leave out max_rows and per_unit",
+    "per_unit is for averages",
+    "by max_rows how many",
+    "lower max_rows",
+)
+"""Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""
+
+
+def with_flags(sentence: str) -> str:
+    """A sentence of the library in the words of the command.
+
+    >>> print(with_flags("may hold many tables: say which (name)"))
+    may hold many tables: say which (--table)
+    >>> print(with_flags('give the lowest and the highest value (bounds={"a / b": (low, high)})'))
+    give the lowest and the highest value (--bounds "a / b=LOW:HIGH")
+    """
+    option = r"(?<=\()\w+|\b(max_rows|per_unit)\b"
+    for words in ADVICE:
+        sentence = sentence.replace(words, re.sub(option, lambda name: FLAGS[name[0]], words))
+    return re.sub(r'\(bounds=\{"(.*)": \(low, high\)\}\)', r'(--bounds "\1=LOW:HIGH")', sentence)
 
 
 def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:

@@ -32,6 +32,7 @@ from duotone.tables.engines.together import (
 )
 from duotone.tables.prepared import Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.read_people import PRESENT
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.read_together import PeopleJoin
 from duotone.tables.sql.scoring import Bounds
@@ -83,19 +84,19 @@ def prepare(
     further = {} if also is None else named_tables(also, public)
     source, others = _opened(table, name, vouched, FileLayout(separator, columns, formats), further)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
-        declared = Declared(unit, {}, max_rows, per_unit, neighbours)
-        declared.check(source)
+        declared = Declared(unit, {}, max_rows, per_unit, neighbours).of(source)
         if others:
-            require_same_people(source, others, unit)
+            require_same_people(source, others, declared.unit)
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
-        source, asked, beside = _joined(source, others, question, unit, public)
+        source, asked, beside = _joined(source, others, question, declared.unit, public)
         if asked.people is not None:
             people, everybody = asked.people, declared.replaced
             source = joined_people(source, people, beside) if beside else per_person(source, people, everybody=everybody)
             declared = declared.one_row_each()
         source = with_keys(source, asked.keys) if asked.keys else source
-        declared = replace(declared, bounds=column_bounds(bounds or {}, source.columns))
+        made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
+        declared = replace(declared, bounds=column_bounds(bounds or {}, made))
         if isinstance(groups, Path):
             groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))
@@ -222,9 +223,11 @@ def prepare_groups(
         raise DuotoneError("name at least one column to group by, each once")
     source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
     with closed_on_error(source.close):
-        declared = Declared(unit)
-        declared.check(source)
-        public_groups(source, keys, unit, max_groups)
+        keys = tuple(map(source.named_column, keys))
+        if len(set(keys)) != len(keys):
+            raise DuotoneError("name at least one column to group by, each once")
+        declared = Declared(unit).of(source)
+        public_groups(source, keys, declared.unit, max_groups)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         return prepared_selection(source, keys, declared, budget, max_groups)

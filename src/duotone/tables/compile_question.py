@@ -9,7 +9,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
-from duotone.tables.comparisons import CompiledComparison, Results, compile_comparison, one_value_each
+from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
@@ -29,6 +29,8 @@ class Compiled:
     comparisons: tuple[CompiledComparison, ...]
     rows: Condition | None
     exact: bool
+    rows_counted: bool
+    """Whether a person's rows are counted, up to `max_rows`."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from what came back for each comparison."""
@@ -64,7 +66,8 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     one = declared.max_rows in (None, 1)  # who counts for more steps over a count that is asked for exactly
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
-    return Compiled(tree, comparisons, rows, exact)
+    counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
+    return Compiled(tree, comparisons, rows, exact, counted)
 
 
 def _atoms(tree: Tree) -> Iterator[Atom]:

@@ -28,7 +28,7 @@ MOST = 2**31
 class Declared:
     """What is declared about people: which column names a person, how much one may count for, and who neighbours are.
 
-    It refuses what is wrong with itself; `check` holds it against a table.
+    It refuses what is wrong with itself; `of` holds it against a table.
     """
 
     unit: str | None = None
@@ -68,10 +68,12 @@ class Declared:
             raise DuotoneError("the inner select makes one row of each person: leave out max_rows and per_unit")
         return replace(self, unit=None, made_by=self.unit)
 
-    def check(self, source: Source) -> None:
-        """Refuse a unit that cannot name a person."""
-        if self.unit is not None:
-            source.require_key(self.unit, "a person's name")
+    def of(self, source: Source) -> Declared:
+        """The same, with the unit as the table calls it; refuses one that cannot name a person."""
+        if self.unit is None:
+            return self
+        source.require_key(self.unit, "a person's name")
+        return replace(self, unit=source.named_column(self.unit))
 
 
 def budget_of(privacy: object, epsilon: Given | None, delta: Given | None) -> ApproxDP:

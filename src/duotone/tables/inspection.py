@@ -122,8 +122,8 @@ def inspect_clipping(
     """
     source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
     with source:
-        declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit)
-        declared.check(source)
+        declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit).of(source)
+        unit = declared.unit
         if unit is None and not declared.bounds and not formats:
             raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
         operands = [read_value(column, source.columns) for column in declared.bounds]

@@ -84,6 +84,12 @@ class Prepared:
         return table(("people from flipping", "Pr[false no]", "Pr[false yes]"), rows, before=repr(self)[1:-1], after=said)
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What the question calls that which it is grouped by, where that tells the answers' columns apart; else `by`."""
+        labels = self.by if self.asked is None else self.asked.labels
+        return labels if len({*labels, "answer"}) == len(self.by) + 1 else self.by
+
+    @property
     def parts(self) -> int:
         """Among how many answers about one person the budget is divided."""
         return _parts(self.asked, self.by, self.most, self.listed)
@@ -148,7 +154,7 @@ class Prepared:
             for compared in self.comparisons
             for column, grid in compared.grids.items()
         ]
-        if self.declared.max_rows is not None:
+        if self.compiled is not None and self.compiled.rows_counted:
             cut.append(f"a person's rows to {self.declared.max_rows}")
         if self.declared.per_unit is not None:
             cut.append(f"a person's values to their {self.declared.per_unit}")

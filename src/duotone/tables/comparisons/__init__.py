@@ -29,7 +29,7 @@ from duotone.tables.sql.comparison import (
 )
 from duotone.tables.sql.condition import ALWAYS, Condition
 
-__all__ = ["CompiledComparison", "Results", "compile_comparison", "one_value_each"]
+__all__ = ["CompiledComparison", "Results", "adds_rows", "compile_comparison", "one_value_each"]
 
 
 def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:
@@ -49,6 +49,12 @@ def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Conditi
         case CountsComparison():
             return counts_comparison(atom, declared, reach)
     return mode_is(atom, declared, reach)
+
+
+def adds_rows(atom: Atom, declared: Declared) -> bool:
+    """Whether a comparison adds up a person's rows, and so makes use of `max_rows`."""
+    reduced = declared.per_unit is not None and one_value_each(atom)
+    return isinstance(atom, LinearThreshold) and not atom.people and not reduced
 
 
 def one_value_each(atom: Atom) -> bool:

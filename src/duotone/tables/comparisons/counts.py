@@ -22,6 +22,10 @@ from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import unions
 
 MOST_CELLS = 6
+FEWER = (
+    "; make one row of each first, which is in fewer: from (select {unit}, max(arm) as arm, bool_or(sick) as sick … group by "
+    "{unit}), and count rows"
+)
 ROUNDING = 2.0**-50
 """More than the relative error of one operation on floats."""
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -39,7 +43,7 @@ def counts_comparison(atom: CountsComparison, declared: Declared, reach: int) ->
     if not 1 <= len(cells) <= MOST_CELLS:
         raise DuotoneError(
             f"the conditions of its counts make {len(cells)} different groups of people, and at most {MOST_CELLS} can be told "
-            "apart"
+            "apart" + (FEWER.format(unit=declared.unit) if atom.people else "")
         )
     require_few(len(cells), reach)
     within = {condition: [i for i, cell in enumerate(cells) if cell[c]] for c, condition in enumerate(atom.counts)}

@@ -60,7 +60,7 @@ def header(path: Path, separator: str | None = None) -> tuple[list[str], str]:
 def _first_line(path: Path) -> str:
     failure, first = f"the first line of {path} cannot be read as column names in UTF-8", None
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             line = re.split(b"[\r\n]", file.readline(LONGEST_HEADER), maxsplit=1)[0]  # where a return ends it, rows follow
         first = line.decode("utf-8-sig") if len(line) < LONGEST_HEADER else None
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -74,7 +74,7 @@ def _first_line(path: Path) -> str:
 
 def _separator(path: Path, first: str) -> str:
     """The one that stands in the first line outside double quotes; in a .tsv file a tab."""
-    if ".tsv" in path.suffixes[-2:]:
+    if ".tsv" in map(str.lower, path.suffixes[-2:]):
         return "\t"
     bare = re.sub('"(?:[^"]|"")*"', "", first)
     present = [separator for separator in SEPARATORS if separator in bare]

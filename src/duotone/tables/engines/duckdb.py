@@ -24,6 +24,7 @@ from duotone.tables.engines.json_lines import declared_columns, objects_of
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted, text
 from duotone.tables.engines.vouching import require_vouched
+from duotone.tables.sql.table_names import column_list
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
@@ -163,7 +164,7 @@ def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:
         raise DuotoneError('formats are {column: format}, as {"day": "%d/%m/%Y"}')
     for name in formats:
         if name not in names:
-            raise DuotoneError(f"there is a format for {name}, and no such column; there are {', '.join(names)}")
+            raise DuotoneError(f"there is a format for {name}, and no such column; there are {column_list(names)}")
     return formats
 
 

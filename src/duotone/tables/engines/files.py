@@ -61,7 +61,7 @@ def files_of(table: Any) -> list[Path]:
         return []
     path = Path(table)
     if path.is_dir():
-        return sorted(file for file in path.glob("*.parquet") if file.is_file() and not file.name.startswith((".", "_")))
+        return sorted(file for file in path.iterdir() if _ending(file) == ".parquet" and _is_data(file))
     return [path] if path.is_file() else [Path(file) for file in sorted(glob(str(path), recursive=True))]
 
 
@@ -70,9 +70,10 @@ def _is_list(table: Any) -> bool:
 
 
 def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool, connect: Connect) -> Source:
-    if path.suffix not in DATABASES:
+    last = _ending(path)
+    if last not in DATABASES:
         _refuse_name(name)
-    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    ending = _ending(Path(path.stem)) if last == ".gz" else last
     if ending in LINES:
         layout.refuse("columns")
         return of_lines(path, layout, connect)
@@ -80,14 +81,23 @@ def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool, connec
         layout.refuse("separator")
         return of_json_lines(path, layout, connect)
     layout.refuse_all()
-    match path.suffix:
-        case suffix if suffix in DATABASES:
+    match last:
+        case _ if last in DATABASES:
             return of_database(path, name, vouched)
         case ".parquet":
             return of_parquet([path], path.name, connect=connect)
         case ".arrow" | ".feather":
             return _of_arrow_file(path, connect)
-    raise DuotoneError(f"{path} cannot be read: {CURES.get(path.suffix, ENDINGS)}")
+    raise DuotoneError(f"{path} cannot be read: {CURES.get(last, ENDINGS)}")
+
+
+def _ending(path: Path) -> str:
+    """By which a file's reader is chosen: .CSV is .csv."""
+    return path.suffix.lower()
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith((".", "_"))
 
 
 def _refuse_name(name: str | None) -> None:
@@ -102,7 +112,7 @@ def _several(paths: Sequence[Path], name: str, layout: FileLayout, connect: Conn
     for path in paths:
         if not path.is_file():
             raise DuotoneError(f"there is no file {path}")
-        if path.suffix != ".parquet":
+        if _ending(path) != ".parquet":
             raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
     if len({path.resolve() for path in paths}) != len(paths):
         raise DuotoneError("a file is there twice, by the same or another name: name each once")

@@ -37,7 +37,7 @@ def declared_columns(path: Path, columns: object) -> list[str]:
         raise DuotoneError("the columns of a JSON file are a list of names")
     if not columns or len(set(columns)) != len(columns) or not all(name and "\0" not in name for name in columns):
         raise DuotoneError("name at least one column of the JSON file, each once, and none that is empty")
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         _require_gzip(path)
     return list(columns)
 

@@ -17,6 +17,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.tables.engines.stored_values import Columns
 from duotone.tables.sql.condition import Kind, columns_read
+from duotone.tables.sql.table_names import column_list
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 FORKED = "the table was opened by another process: open it in this one"
@@ -110,16 +111,18 @@ class Source:
             listed = {str(key[0]) for key in keys}
         return replace(self, table=self.table.filter(functools.reduce(operator.add, texts).isin(sorted(listed))))
 
-    def require(self, columns: Sequence[str]) -> None:
-        """Refuse columns that the table does not have, before anything is read."""
-        for column in columns:
-            if column not in self.columns:
-                raise DuotoneError(f"the table has no column {column}; it has {', '.join(self.columns)}")
+    def named_column(self, name: str) -> str:
+        """The column that a name means: itself, or the one that differs in upper and lower case alone."""
+        if name in self.columns:
+            return name
+        matches = [column for column in self.columns if column.lower() == name.lower()]
+        if len(matches) != 1:
+            raise DuotoneError(f"the table has no column {name}; it has {column_list(self.columns)}")
+        return matches[0]
 
     def require_key(self, column: str, what: str) -> None:
         """Refuse what cannot name a person or a group: only values that are equal exactly when they look so."""
-        self.require([column])
-        if self.columns[column] in ("float", "decimal", "time", "other"):
+        if self.columns[self.named_column(column)] in ("float", "decimal", "time", "other"):
             raise DuotoneError(f"column {column} cannot be {what}: it must hold text, whole numbers, Booleans or dates")
 
     def run(self, plan: Any) -> Any:

@@ -24,7 +24,7 @@ def whole_lines(path: Path, *, header: bool) -> str:
     A line ends with a line feed, a carriage return or both. One that is empty, not UTF-8, longer than `LONGEST`, that has a
     byte 1 in it or is a byte 2 is passed over.
     """
-    compression = "gzip" if path.suffix == ".gz" else "none"  # by the name that was given: a link may lead to another
+    compression = "gzip" if path.suffix.lower() == ".gz" else "none"  # by the name that was given: a link may lead to another
     file = literal(literal_path(path.resolve()))
     kept = f"rest is null and line <> '' and strlen(line) <= {LONGEST}"
     return f"select line from read_csv({file}, {READ}, header = {header}, compression = '{compression}') where {kept}"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
+from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, aggregates, linear
 from duotone.tables.sql.comparison import (
@@ -162,6 +163,11 @@ def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bo
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=lower.where)
             case "mean", "mean" if not (upper.is_share and lower.is_share):
                 return _by_mean(upper, lower, *scaled, alone)
+            case one, other if one in MEASURES and other in MEASURES and limit and not (upper.is_share and lower.is_share):
+                raise DuotoneError(
+                    f"{text} mixes aggregates: multiply instead of dividing, as in {upper.text} {scaled[0]} "
+                    f"{show(scaled[1])} * {lower.text}, which is the same where that is above 0"
+                )
     if part.rule == "/":
         (upper_weights, a), (lower_weights, b) = linear(part.left), linear(part.right)
         first, second = _counts_and_sums(upper_weights), _counts_and_sums(lower_weights)
@@ -265,6 +271,11 @@ def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, tex
     """Any arithmetic of counts and shares."""
     used = [aggregate for part in weights for aggregate in aggregates(part)]
     kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
+    if any(a.kind in ("stddev", "variance") for a in used):
+        raise DuotoneError(
+            f"{text} mixes aggregates: a standard deviation or a variance is compared with a number alone, since how many "
+            "people would flip any other comparison of it is not known"
+        )
     if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
         raise DuotoneError(
             f"{text} mixes aggregates: compare counts and sums with each other, one average or quantile with another or with "

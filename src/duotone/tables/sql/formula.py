@@ -202,6 +202,11 @@ def _arithmetic(node: exp.Expression, text: str, read: Read) -> Operand:
     if isinstance(node, exp.Sub) and {_kind(left), _kind(right)} == {"untyped"}:
         a, b = (_described(part).removeprefix("column ") for part in (left, right))
         raise DuotoneError(f"{text}: say what the columns hold, as in {a}::double - {b}::double or {a}::date - {b}::date")
+    if isinstance(node, exp.Sub) and "time" in (_kind(left), _kind(right)):
+        first, last = (part.sql(dialect="duckdb") for part in (node.expression, node.this))
+        raise DuotoneError(
+            f"{text}: what lies between two times is counted by date_diff('hour', {first}, {last}), or 'minute' …"
+        )
     if isinstance(node, exp.Sub) and {_kind(left), _kind(right)} in ({"date"}, {"date", "untyped"}):
         return _made(text, "integer", "days", _time(right, text), _time(left, text))
     return _made(text, "float", ARITHMETIC[type(node)], _number(left, text), _number(right, text))
@@ -483,7 +488,9 @@ def _time(part: Part, text: str) -> Part:
         return part
     if isinstance(part, Operand) and part.kind == "untyped":
         return as_kind(part, "date")
-    raise DuotoneError(f"{text}: {_described(part)} is no date or time")
+    written = isinstance(part, Operand) and part.kind == "text" and part.made is None
+    hint = ", but text: store it as one; if it holds dates, cast it (::date)" if written else ""
+    raise DuotoneError(f"{text}: {_described(part)} is no date or time{hint}")
 
 
 def _timed(unit: str, part: Part, text: str) -> Part:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression
+from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression, aggregates
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Not, Operand, both
 from duotone.tables.sql.formula import CASTS
 from duotone.tables.sql.read_condition import NUMERIC, column_name, constant, is_condition, read_condition, read_operand
@@ -21,6 +21,8 @@ SPREAD: dict[type[exp.Expression], tuple[AggregateKind, int]] = {
     exp.Stddev: ("stddev", 1), exp.StddevSamp: ("stddev", 1), exp.StddevPop: ("stddev", 0),
     exp.Variance: ("variance", 1), exp.VariancePop: ("variance", 0),
 }  # fmt: skip
+COUNTED: frozenset[AggregateKind] = frozenset({"count", "people", "distinct"})
+DOUBLES: frozenset[AggregateKind] = COUNTED | {"sum", "mean", "variance", "stddev"}
 RULES: dict[type[exp.Expression], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 
 
@@ -47,7 +49,22 @@ class Aggregates:
                 if isinstance(node, exp.Div) and right == 0:
                     raise DuotoneError(f"{node.sql()} divides by zero")
                 return Arithmetic(RULES[type(node)], left, right)  # type: ignore[arg-type]
+            case exp.Cast() if node.find(exp.AggFunc) is not None:
+                return self.uncast(node)
+            case exp.Round() | exp.Floor() | exp.Ceil() | exp.Trunc() if node.find(exp.AggFunc) is not None:
+                raise DuotoneError(f"{node.sql(dialect='duckdb')} rounds: leave that out, and compare what is in it")
         return self.aggregate(node)
+
+    def uncast(self, node: exp.Cast) -> Expression:
+        """An aggregate that a cast leaves as it is: a count, or any number that is a double anyway."""
+        inner, target = self.expression(node.this), node.to.this.name
+        kinds = {aggregate.kind for aggregate in aggregates(inner)}
+        tried = isinstance(node, exp.TryCast)  # null where an integer is too large
+        holds_counts = target in ("FLOAT", "DOUBLE") if tried else CASTS.get(target) in ("integer", "float")
+        counted = isinstance(inner, Aggregate) and kinds <= COUNTED and holds_counts
+        if not (counted or (target == "DOUBLE" and kinds <= DOUBLES)):
+            raise DuotoneError(f"{node.sql(dialect='duckdb')}: leave the cast out, which may round, and compare what is in it")
+        return inner
 
     def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
         """An aggregate without its filter, and the rows that it is of."""

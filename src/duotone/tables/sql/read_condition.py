@@ -36,6 +36,7 @@ from duotone.tables.sql.condition import (
 )
 from duotone.tables.sql.formula import CASTS, cast, choice, decimal, folded, read_formula, whole_days, without_clock
 from duotone.tables.sql.interval import span
+from duotone.tables.sql.table_names import column_list
 
 NUMERIC = ("integer", "float", "decimal", "untyped")
 SIGNS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
@@ -89,6 +90,8 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
     if type(node) in OF_TEXT:
         return _like(node, columns)
     operand = read_operand(node, columns)
+    if operand.kind == "untyped":  # a column of a CSV file, as with = true
+        return compare(operand, "=", True, node.sql(dialect="duckdb"))
     if operand.kind != "boolean":
         raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a condition: compare it with something")
     return Compare(operand, "=", True)
@@ -294,6 +297,10 @@ def _cast(node: exp.Cast, columns: Mapping[str, Kind]) -> Part:
     if node.to.this.name == "DECIMAL":
         digits, decimals, *_ = (*(int(part.name) for part in node.to.expressions), 0)
         return decimal(operand, digits, decimals, text)
+    if target == "time" and operand.kind == "text":
+        raise DuotoneError(
+            f"{text}: text is not read as a time: store it as a timestamp; of dates, write {operand.column}::date"
+        )
     return cast(operand, target, text)
 
 
@@ -304,7 +311,7 @@ def column_name(node: exp.Column, columns: Mapping[str, Kind]) -> str:
         return name
     matches = [c for c in columns if c.lower() == name.lower() and not node.this.quoted]
     if len(matches) != 1:
-        raise DuotoneError(f"the table has no column {name}; it has {', '.join(columns)}")
+        raise DuotoneError(f"the table has no column {name}; it has {column_list(columns)}")
     return matches[0]
 
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, Kind, Operand, both
-from duotone.tables.sql.table_names import allowed_names, among, drop_names, same
+from duotone.tables.sql.table_names import allowed_names, among, column_list, drop_names, same
 
 Columns = Mapping[str, Kind]
 Names = Sequence[Sequence[exp.Identifier]]
@@ -144,7 +144,7 @@ class _Tables:
     def _required(self, column: exp.Expression, columns: Columns, what: str) -> str:
         name = _find(column, columns)
         if name is None:
-            raise DuotoneError(f"{what} has no column {column.name}; it has {', '.join(columns)}")
+            raise DuotoneError(f"{what} has no column {column.name}; it has {column_list(columns)}")
         return name
 
     def rename(self, select: exp.Select) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.group_keys import group_keys
 from duotone.tables.sql.read_condition import (
     NUMERIC,
     column_name,
@@ -70,11 +71,8 @@ def read_people(
     """Read an inner select; whoever has no row in its where is not in it."""
     columns, joined, joins = join_tables(select, columns, name, public)
     select.set("order", None)  # which does not matter in a table
-    group, having = select.args.get("group"), select.args.get("having")
-    keys = group.expressions if group is not None else []
-    named = [column_name(key, columns) for key in keys if isinstance(key, exp.Column)]
-    if unit is None or named != [unit] or len(keys) != 1:
-        raise DuotoneError("the inner select makes one row per person: it is grouped by the unit, and by nothing else")
+    having = select.args.get("having")
+    person = _grouped_by(group_keys(select, columns), columns, unit)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     if joins:
@@ -82,16 +80,35 @@ def read_people(
     reader = _Reader(columns, rows)
     made: dict[str, Operand | Condition] = {}
     for expression in select.expressions:
-        if isinstance(expression.unalias(), exp.Column) and column_name(expression.unalias(), columns) == unit:
+        if isinstance(expression.unalias(), exp.Column) and column_name(expression.unalias(), columns) == person:
             continue
         if not isinstance(expression, exp.Alias):
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: name each column of the inner select, as in … as d")
-        if expression.alias.lower() in (unit.lower(), PRESENT, *map(str.lower, made)):  # case makes no difference in a question
+        if expression.alias.lower() in (person.lower(), *map(str.lower, made)):  # case makes no difference in a question
             raise DuotoneError(f"the inner select has two columns called {expression.alias}")
+        if expression.alias.lower() == PRESENT:
+            raise DuotoneError(f"{expression.sql(dialect='duckdb')}: call this column of the inner select something else")
         made[expression.alias] = reader.column(expression.this)
     kept = reader.condition(having.this) if having is not None else ALWAYS
     normal = select.sql(dialect="duckdb", normalize=True)
-    return PeopleTable(unit, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal, joins)
+    return PeopleTable(person, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal, joins)
+
+
+BY_UNIT = "the inner select makes one row per person: it is grouped by the unit, and by nothing else"
+
+
+def _grouped_by(keys: Sequence[exp.Expression], columns: Columns, unit: str | None) -> str:
+    """The unit, if that is the only key: of anything else no row of each person is made."""
+    if unit is None:
+        raise DuotoneError(f"{BY_UNIT}; say which column that is (unit)")
+    named = [column_name(key, columns) if isinstance(key, exp.Column) else None for key in keys]
+    if unit not in named:
+        raise DuotoneError(f"{BY_UNIT}; the unit is {unit}")
+    for other in named:
+        if other != unit:
+            hint = "" if other is None else f"; of {other} take one value of each person, as in max({other}) as {other}"
+            raise DuotoneError(f"{BY_UNIT}{hint}")
+    return unit
 
 
 class _Reader:
@@ -104,10 +121,10 @@ class _Reader:
     def column(self, node: exp.Expression) -> Operand | Condition:
         """One column: its aggregates are read first, and stand as columns in what is then computed."""
         text, copy = node.sql(dialect="duckdb"), exp.Paren(this=node.copy())
-        for column in copy.find_all(exp.Column):
+        _as_numbers(copy)
+        for column in copy.find_all(exp.Column):  # before the aggregates become columns, whose names are ours
             if column.find_ancestor(exp.AggFunc, exp.Filter) is None:
                 raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min, max or arg_max of {column.name}")
-        _as_numbers(copy)
         for inner in list(_aggregates(copy)):
             inner.replace(exp.column(self._place(inner), quoted=True))
         kinds = {str(i): aggregate.kind for i, aggregate in enumerate(self.aggregates)}
@@ -160,7 +177,7 @@ class _Reader:
         """What is larger or smaller."""
         value = read_operand(node, self.columns)
         if value.kind == "untyped":  # the least text is not the least number
-            raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double or ::date")
+            raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double, ::date or ::text")
         return value
 
     def number(self, node: exp.Expression, text: str) -> Operand:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
@@ -16,6 +16,7 @@ from duotone.tables.sql.build_comparison import compared, ranked
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, ParsedQuestion, Term, Tree
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.formula import as_whole
+from duotone.tables.sql.group_keys import group_keys
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import (
     MIRRORED,
@@ -71,19 +72,21 @@ def _read(
     name: str | None,
     public: Mapping[str, Columns],
     also: Mapping[str, Columns],
+    there: Condition = ALWAYS,
 ) -> ParsedQuestion:
+    """A question about the rows that are `there`."""
     inner, clauses = _inner(select), select.args.get("joins") or []
     refuse_bare(inner or select, also)
     if inner is None:
         columns, joined, joins = join_tables(select, columns, name, public)
-        outer = _about_rows(select, columns, unit, joined if joins else None)
+        outer = _about_rows(select, columns, unit, [joined] * bool(joins) + [there] * (there != ALWAYS))
         return replace(outer, joins=joins, notes=(*_public_notes(joins), *outer.notes))
     if any(isinstance(clause.this, exp.Subquery) for clause in clauses):
         return _together(select, inner, columns, unit, name, public, also)
     if clauses:
         raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
     people = read_people(inner, columns, unit, name, public)
-    outer = _read(select, {**people.kinds, PRESENT: "integer"}, None, None, NO_TABLES, NO_TABLES)
+    outer = _read(select, people.kinds, None, None, NO_TABLES, NO_TABLES, HERE)
     notes = (*_public_notes(people.joins), *outer.notes)
     return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people, joins=people.joins, notes=notes)
 
@@ -103,7 +106,7 @@ def _together(
     people = read_people(inner, columns, unit, name, public)
     selects_unit(inner, unit, columns)
     kinds, joined, beside = join_people(select, people, {unit: columns[unit]}, public, also)
-    outer = _about_rows(select, kinds, None, joined)
+    outer = _about_rows(select, kinds, None, [joined, HERE])
     normal, joins = f"{outer.normal} FROM ({people.normal})", [*people.joins]
     for other in beside:
         normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {other.table}) AS {other.join.label}"
@@ -114,14 +117,12 @@ def _together(
     return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, notes=notes)
 
 
-def _about_rows(select: exp.Select, columns: Columns, unit: str | None, joined: Condition | None) -> ParsedQuestion:
-    """A question about a table with these columns, of which the rows that `joined` holds for are asked about."""
+def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition]) -> ParsedQuestion:
+    """A question about a table with these columns, of which the rows for which all of `there` holds are asked about."""
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
-    if joined is not None:
-        rows = both(joined, rows)
-    if PRESENT in columns:  # a person without a row in the inner select's where is not there
-        rows = both(HERE, rows)
+    for condition in there:
+        rows = both(condition, rows)
     keys = _keys(select, columns)
     notes = (*_without_order(select), *_without_having(select, keys, columns))
     answers = _answers(select, keys, columns)
@@ -186,6 +187,7 @@ def _without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[s
 
 
 HERE = Compare(Operand(PRESENT, "integer"), ">", Fraction(0))
+"""Of one row per person: a person without a row in the inner select's where is not there."""
 
 
 def _inner(select: exp.Select) -> exp.Select | None:
@@ -227,19 +229,7 @@ def _computed(text: str, columns: Columns) -> Operand:
 
 def _keys(select: exp.Select, columns: Columns) -> Keys:
     """What a question is grouped by: columns, and values computed from a row."""
-    group = select.args.get("group")
-    if group is None:
-        return ()
-    if any(value for name, value in group.args.items() if name != "expressions"):
-        raise DuotoneError("group by takes columns and values computed from them, not rollup, cube or all")
-    for key in list(group.expressions):
-        if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
-            raise DuotoneError(f"group by {key.sql()}: group by columns and values computed from them")
-        if isinstance(key, exp.Literal) and not key.is_string:
-            key.replace(_selected(select, key.name))
-        elif isinstance(key, exp.Column) and not _is_column(key, columns):
-            key.replace(_named(select, key))
-    keys = (_key(key.unnest(), columns) for key in group.expressions)
+    keys = (_key(key, columns) for key in group_keys(select, columns))
     return tuple({key.column: key for key in keys}.values())
 
 
@@ -259,28 +249,6 @@ def _key(node: exp.Expression, columns: Columns) -> Operand:
             "make such, as in floor(x / 10)"
         )
     return key
-
-
-def _is_column(node: exp.Column, columns: Columns) -> bool:
-    return any(name == node.name or (name.lower() == node.name.lower() and not node.this.quoted) for name in columns)
-
-
-def _named(select: exp.Select, key: exp.Column) -> exp.Expression:
-    """What is selected under a name."""
-    named = [e.this for e in select.expressions if isinstance(e, exp.Alias) and e.alias.lower() == key.name.lower()]
-    if len(named) != 1:
-        return key  # which the table does not have either
-    selected: exp.Expression = named[0].copy()
-    return selected
-
-
-def _selected(select: exp.Select, place: str) -> exp.Expression:
-    """What is selected at a place, from 1 on."""
-    chosen = [e.unalias() for i, e in enumerate(select.expressions, 1) if str(i) == place]
-    if not chosen or chosen[0].find(exp.AggFunc) is not None:
-        raise DuotoneError(f"group by {place}: it must be the place of a column after select, from 1 on; or name the column")
-    selected: exp.Expression = chosen[0].copy()
-    return selected
 
 
 class _Reader:

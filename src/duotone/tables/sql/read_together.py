@@ -15,7 +15,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Condition
 from duotone.tables.sql.read_condition import column_name
 from duotone.tables.sql.read_joins import Columns, PublicJoin, join_tables
-from duotone.tables.sql.read_people import PRESENT, PeopleTable, read_people
+from duotone.tables.sql.read_people import PeopleTable, read_people
 from duotone.tables.sql.table_names import same
 
 HOW = "from (select u, … from t group by u) a join (select u, … from s group by u) b using (u), where u is the unit"
@@ -75,7 +75,7 @@ def join_people(
         made[label] = _read(inner, unit, public, also)
         clause.set("this", exp.Table(this=exp.to_identifier(label)))
     beside = {label: {**people.kinds, **unit_kind} for label, (_, people) in made.items()}
-    own = {**first.kinds, PRESENT: "integer", **unit_kind}
+    own = {**first.kinds, **unit_kind}
     columns, joined, joins = join_tables(select, own, None, beside, TOGETHER)
     if any(join.keys != ((unit, unit),) for join in joins):
         raise DuotoneError(f"{TOGETHER}; by nothing else")

@@ -44,6 +44,9 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
 """The parts of SQL's expressions that are read."""
 CLAUSES = {"limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
            "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
+INSTEAD = {"with": "to make one row of each person first, put that select after from, as in from (select … group by u)"}
+CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
+"""Other names of aggregates, of one argument each."""
 
 
 def parse(text: str) -> exp.Select:
@@ -60,8 +63,8 @@ def parse(text: str) -> exp.Select:
             raise DuotoneError("a question is one select, or one yes/no expression")
         select = statements[0]
         for node in list(select.find_all(exp.Anonymous)):
-            if node.name.lower() == "mean" and len(node.expressions) == 1:
-                node.replace(exp.Avg(this=node.expressions[0]))
+            if node.name.lower() in CALLED and len(node.expressions) == 1:
+                node.replace(CALLED[node.name.lower()](this=node.expressions[0]))
         _strict(select, bare=not SELECT.match(text))
         return select
     except (SqlglotError, UnicodeEncodeError):
@@ -101,7 +104,8 @@ def _strict(select: exp.Select, bare: bool) -> None:
             raise DuotoneError(f"{node.sql(dialect='duckdb')} has no argument: name a column")
     for name, clause in CLAUSES.items():
         if select.args.get(name):
-            raise DuotoneError(f"a question has no {clause}: it is one select with where, group by and having, over one table")
+            instead = INSTEAD.get(clause, "it is one select with where, group by and having, over one table")
+            raise DuotoneError(f"a question has no {clause}: {instead}")
     for join in select.args.get("joins") or []:
         if isinstance(join.this, exp.Subquery) and isinstance(join.this.this, exp.Select):
             _strict(join.this.this, bare=False)

@@ -13,6 +13,15 @@ TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), ".parquet", ".arrow", ".feather")
 
 
+def column_list(columns: Iterable[str]) -> str:
+    """The columns that there are, to choose from; blanks around a name are shown by quotes, and are part of it.
+
+    >>> print(column_list(["age", " arm"]))
+    age, " arm"
+    """
+    return ", ".join(name if name == name.strip() else f'"{name}"' for name in columns)
+
+
 def drop_names(select: exp.Select, name: str | None) -> None:
     """Refuse a question about any other table; then leave out from, its alias and the names before columns, so that they
     make no difference to the question's normal form. Without a `name`, as for a data frame, any one name is the table's.

@@ -1,0 +1,141 @@
+"""What a newcomer writes, and what is then meant: names in other letters, places, casts and columns by themselves, each
+against the plain way to write it, plain Python or plain DuckDB."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from duotone import ApproxDP, DuotoneError, prepare
+from duotone.ledger.ledger import open_ledger
+from duotone.tables.ask import prepare_groups, select_groups
+from duotone.tables.inspection import inspect_clipping
+
+BUDGET = ApproxDP(1, "1e-3")
+ROWS = [(i // 3, "A" if i % 2 else "B", i % 5) for i in range(30)]
+TABLE = pa.table({"Person": [p for p, *_ in ROWS], "arm": [a for _, a, _ in ROWS], "n": [n for *_, n in ROWS]})
+
+
+def levels(table: Any, question: str, **options: Any) -> list[int]:
+    with prepare(table, question, BUDGET, **options) as asked:
+        return [int(level) for level in asked._levels()[2]]
+
+
+@pytest.mark.parametrize("inner", ["person, max(n) as m from t group by 1", "person as q, max(n) as m from t group by q"])
+def test_an_inner_select_is_grouped_by_a_place_or_an_alias(inner: str) -> None:
+    plain = "select count(*) filter (where m > 3) > 2 from (select person, max(n) as m from t group by person)"
+    other = f"select count(*) filter (where m > 3) > 2 from (select {inner})"
+    many = sum(max(n for p, _, n in ROWS if p == q) > 3 for q in {p for p, *_ in ROWS})
+    assert levels(TABLE, plain, unit="Person") == levels(TABLE, other, unit="Person") == [many - 3]
+
+
+def test_a_place_in_an_inner_select_is_charged_as_the_same_question() -> None:
+    question = "select count(*) > 2 from (select Person, max(n) as m from t group by {})"
+    first, second = (prepare(TABLE, question.format(key), BUDGET, unit="Person") for key in ("Person", "1"))
+    assert first.normal == second.normal
+
+
+def test_a_tables_own_column_may_have_the_name_that_is_used_inside() -> None:
+    """Once rows were counted only where such a column was above 0."""
+    table = pa.table({"present rows": [0, 0, 0, 1], "x": [1, 2, 3, 4]})
+    assert levels(table, "count(*) > 1") == [2]
+    assert levels(table, 'count(*) filter (where "present rows" = 0) > 1') == [1]
+
+
+def test_the_unit_and_the_groups_are_found_in_other_letters(tmp_path: Path) -> None:
+    question = "count(distinct PERSON) > 3"
+    assert levels(TABLE, question, unit="pErSoN") == levels(TABLE, question, unit="Person") == [6]
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("t", ApproxDP(9, "1e-2"), version="1", unit="Person", neighbours="add-remove")
+        with prepare(TABLE, question, BUDGET, unit="person") as asked:
+            assert not asked.charge(ledger, "t").receipt.free  # type: ignore[union-attr]
+        with prepare(TABLE, question, BUDGET, unit="Person") as asked:
+            assert asked.charge(ledger, "t").receipt.free  # type: ignore[union-attr]
+    assert select_groups(TABLE, ["ARM"], ApproxDP(9, "1e-2"), unit="person").by == ("arm",)
+    with pytest.raises(DuotoneError, match="name at least one column to group by, each once"):
+        prepare_groups(TABLE, ["arm", "ARM"], BUDGET)
+    with pytest.raises(DuotoneError, match="the unit cannot be a key too"):
+        prepare_groups(TABLE, ["PERSON"], BUDGET, unit="person")
+    assert inspect_clipping(TABLE, unit="person") == inspect_clipping(TABLE, unit="Person")
+
+
+def test_endings_in_upper_case_and_blanks_in_names(tmp_path: Path) -> None:
+    (tmp_path / "a.CSV").write_text("x, arm\n1,A\n2,B\n")
+    (tmp_path / "a.TSV").write_text("x\tarm\n1\tA\n2\tB\n")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    pq.write_table(TABLE, folder / "A.PARQUET")
+    shutil.copy(folder / "A.PARQUET", folder / "b.parquet")
+    assert levels(tmp_path / "a.CSV", "select count(*) > 0 from a") == [1]
+    assert levels(tmp_path / "a.TSV", "count(arm) > 0") == [1]
+    assert levels(folder / "A.PARQUET", "count(*) > 29") == [0]
+    assert levels(folder, "count(*) > 59") == [0]
+    with pytest.raises(DuotoneError, match=r'no column arm; it has x, " arm"$'):
+        prepare(tmp_path / "a.CSV", "count(arm) > 0", BUDGET)
+    with pytest.raises(DuotoneError, match=r'no column arm; it has x, " arm"$'):
+        prepare(tmp_path / "a.CSV", "count(*) > 0", BUDGET, unit="arm")
+    assert levels(tmp_path / "a.CSV", 'count(" arm") > 0') == [1]
+
+
+def test_a_column_of_a_text_file_is_a_condition_as_with_true(tmp_path: Path) -> None:
+    fields = ["true", "false", "TRUE", "", "1", "0", "maybe", "7", "f"]
+    path = tmp_path / "f.csv"
+    path.write_text("smoker,k\n" + "".join(f"{field},1\n" for field in fields))
+    known = [duckdb.execute("select try_cast(nullif(?, '') as boolean)", [field]).fetchone()[0] for field in fields]  # type: ignore[index]
+    for condition, want in (("smoker", True), ("not smoker", False), ("smoker and k = 1", True)):
+        assert levels(path, f"count(*) filter (where {condition}) > 0") == [known.count(want) - 1]
+    assert levels(path, "select count(*) > 0 from f where smoker") == levels(path, "count_if(smoker = true) > 0")
+    assert levels(path, "bool_or(smoker)") == [known.count(True) - 1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "count(*) filter (where arm = 'A')::float / count(*) > 0.3",
+        "count(distinct arm)::int > 1",
+        "cast(count(*) as decimal(9, 2)) >= 30",
+        "try_cast(count(n) as double) > 30",
+        "avg(n)::double > 1.9",
+        "every(n < 5)",
+        "every(n < 4)",
+    ],
+)
+def test_casts_of_aggregates_answer_as_plain_duckdb(question: str) -> None:
+    connection = duckdb.connect()
+    connection.register("people", TABLE)
+    answer = connection.execute(f"select {question.replace('every', 'bool_and')} from people").fetchone()
+    (level,) = levels(TABLE, question, bounds={"n": (0, 9)} if "avg" in question else {})
+    assert answer == (level >= 0,)
+
+
+def test_rows_are_said_to_be_clipped_only_where_they_are_counted() -> None:
+    def said(question: str, **options: Any) -> bool:
+        with prepare(TABLE, question, BUDGET, unit="Person", max_rows=2, bounds={"n": (0, 9)}, **options) as asked:
+            return "a person's rows to 2" in (asked.clipping or "")
+
+    assert said("count(*) > 3")
+    assert said("count(distinct Person) > 3 and sum(n) > 9")
+    assert not said("count(distinct Person) > 3")
+    assert not said("bool_or(n > 3)")
+    assert not said("avg(n) > 2", per_unit="avg")
+    assert said("avg(n) > 2")
+
+
+def test_a_group_is_shown_under_its_alias_and_recorded_as_before() -> None:
+    question = "select {} count(*) > 3 from t group by arm"
+    with (
+        prepare(TABLE, question.format("arm as m,"), BUDGET) as named,
+        prepare(TABLE, question.format("arm,"), BUDGET) as plain,
+    ):
+        assert (named.labels, plain.labels) == (("m",), ("arm",))
+        assert named.by == plain.by == ("arm",)
+    for alias in ("answer", "Person"):  # each column of the answers has a name of its own
+        text = f"select arm as {alias}, Person, count(*) > 3 from t group by arm, Person"
+        with prepare(TABLE, text, BUDGET) as asked:
+            assert asked.labels == ("arm", "Person")
