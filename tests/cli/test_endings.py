@@ -121,7 +121,7 @@ main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-ro
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "error"),
-    thinned(itertools.product(["connected", "literal", "quietly"], ["RuntimeError", "OSError", "embedded.DuotoneError"]), 4),
+    thinned(itertools.product(["header", "literal", "quietly"], ["RuntimeError", "OSError", "embedded.DuotoneError"]), 4),
 )  # each place and each error once
 def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path, place: str, error: str) -> None:
     script = NOT_AN_INTERRUPT.format(place=place, error=error)
