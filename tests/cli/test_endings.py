@@ -58,14 +58,14 @@ def test_output_that_cannot_be_written(command: list[str], folder: Path) -> None
     assert said.count("\n") == 1
     assert said.startswith("duotone: the output cannot be written: No space left on device")
     assert ("asking again is a new release" in said) == (command[0] in ("ask", "groups"))
-    assert in_shell(folder, command, ">&-") == (
-        2, "duotone: standard output is closed: nothing was asked, since there is nowhere to answer\n"
-    )  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", thinned(COMMANDS, 4, 1), ids=thinned(ids, 4, 1))
 def test_output_that_nobody_wants(command: list[str], folder: Path) -> None:
+    assert in_shell(folder, command, ">&-") == (
+        2, "duotone: standard output is closed: nothing was asked, since there is nowhere to answer\n"
+    )  # fmt: skip
     assert in_shell(folder, command, "2>&- >/dev/null")[0] == 0
     assert in_shell(folder, command, "| head -c 0; exit ${PIPESTATUS[0]}") in ((141, ""), (0, ""))  # 0: read before it closed
 

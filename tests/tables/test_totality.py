@@ -56,9 +56,9 @@ def test_a_hundred_thousand_pairs(part: int, tmp_path: Path) -> None:
 def test_every_writer(writer: str, tmp_path: Path) -> None:
     """Few hostile values in each file, so that what the file says of its values is about them."""
     tally = Tally()
-    for seed in range(3):
+    for seed in thinned(range(3), 3, list(sources.WRITERS).index(writer) % 3):  # a third of the types, by turns
         tally.add(pairs.grouped(writer, NAMES[seed::3], seed, tmp_path, each=1, couples=20, few=2))
-    no_mismatch(tally, 900)
+    no_mismatch(tally, 250)
 
 
 @pytest.mark.slow
@@ -282,7 +282,7 @@ COMMANDS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["f64", "text", "t_ms", "i64", "day", "d_38_10"])
+@pytest.mark.parametrize("name", thinned(["f64", "i64", "text", "day", "t_ms", "d_38_10"], 2))
 def test_the_command_says_the_same(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit codes, messages, previews and the keys of JSON objects, of a file and of it with a hostile row more."""
     column = COLUMNS[name]
