@@ -352,3 +352,25 @@ def test_the_command_joins_private_files(tmp_path: Path, capsys: pytest.CaptureF
         tmp_path / "visits.csv", [question, plain], ApproxDP(9, "1e-6"), unit="nr", also=csv, bounds={"a": (0, 9)}
     )
     assert [bool(answer) for answer in answers] == [True, True]
+
+
+def test_names_cannot_make_two_questions_one() -> None:
+    """A label in quotes that reads like SQL; which of two frames is which; a name that is another table's."""
+    visits = pa.table({"nr": [i % 300 for i in range(900)]})
+    labs = pa.table({"nr": range(300)})
+    start = "select count(*) > 100 from (select nr from v group by nr) v join (select nr from p group by nr) "
+    first = start + "l using (nr) join (select nr from p group by nr having count(*) > 1) m using (nr)"
+    second = start + '"l JOIN (SELECT nr GROUP BY nr HAVING COUNT(*) > 1 FROM p) AS m" using (nr)'
+    normal = {prepare(visits, question, P, unit="nr", also={"p": labs}).normal for question in (first, second)}
+    assert len(normal) == 2
+    for question, tables in [
+        ('select count(*) > 5 from "P"', {"also": {"p": labs}}),
+        ("select count(*) > 5 from main.p", {"also": {"p": labs}}),
+        ("select count(*) > 5 from zones", {"public": {"zones": labs}}),
+        ("select count(*) > 5 from (select nr, count(*) as n from zones group by nr)", {"public": {"zones": labs}}),
+    ]:
+        with pytest.raises(DuotoneError, match="is a further private table|is public"):
+            prepare(visits, question, P, unit="nr", max_rows=None if "select nr" in question else 1, **tables)
+    named = pa.table({"Present Rows": [1]})
+    with pytest.raises(DuotoneError, match="rename it"):
+        prepare(named, start.replace("nr", '"Present Rows"'), P, unit="Present Rows", also={"p": named})

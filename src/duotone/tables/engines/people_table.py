@@ -5,6 +5,7 @@ Guarantee: a person's row depends on that person's rows alone, not on their orde
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,7 +41,7 @@ def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[So
         key = fresh()
         theirs = theirs.select(**{key: theirs[unit], joined.join.matched: theirs[PRESENT] > 0, **names})
         rows = rows.left_join(theirs, rows[unit] == theirs[key]).drop(key)
-    called = tuple(other.name for other, _ in beside if other.named)
+    called = tuple(json.dumps([joined.table, other.name if other.named else None]) for other, joined in beside)
     vouched = dict.fromkeys(each.vouched for each in (source, *(other for other, _ in beside)) if each.vouched is not None)
     table, what = rows.drop(unit), " and of ".join(vouched) or None
     return replace(source, table=table, reading=None, untyped=False, beside=called, vouched=what)

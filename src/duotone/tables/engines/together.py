@@ -18,6 +18,7 @@ from duotone.tables.engines.files import DATABASES, files_of, open_local
 from duotone.tables.engines.open import is_local, without_twins
 from duotone.tables.engines.source import Source, closed_on_error
 from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.read_people import PRESENT
 
 Others = Mapping[str, Source]
 
@@ -35,7 +36,7 @@ def named_tables(tables: object, public: object) -> Mapping[str, Any]:
 
 def in_files(table: Any) -> bool:
     """Whether a table is in files or is a data frame, and was not opened before."""
-    database = isinstance(table, str | Path) and Path(table).suffix in DATABASES
+    database = isinstance(table, str | Path) and Path(table).suffix.lower() in DATABASES
     return is_local(table) and not isinstance(table, Source) and not database
 
 
@@ -101,6 +102,8 @@ def require_same_people(source: Source, others: Others, unit: str | None) -> Non
     """Refuse tables in which the unit cannot name the same people."""
     if unit is None:
         raise DuotoneError("several private tables are joined by people: name the column that tells persons apart (unit)")
+    if unit.lower() == PRESENT:
+        raise DuotoneError(f"column {unit} has a name that is needed here: rename it")
     for name, other in others.items():
         if unit not in other.columns:
             raise DuotoneError(

@@ -76,7 +76,7 @@ def _read(
 ) -> ParsedQuestion:
     """A question about the rows that are `there`."""
     inner, clauses = _inner(select), select.args.get("joins") or []
-    refuse_bare(inner or select, also)
+    refuse_bare(inner or select, also, public if name is None else NO_TABLES)
     if inner is None:
         columns, joined, joins = join_tables(select, columns, name, public)
         outer = _about_rows(select, columns, unit, [joined] * bool(joins) + [there] * (there != ALWAYS))
@@ -109,7 +109,8 @@ def _together(
     outer = _about_rows(select, kinds, None, [joined, HERE])
     normal, joins = f"{outer.normal} FROM ({people.normal})", [*people.joins]
     for other in beside:
-        normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {other.table}) AS {other.join.label}"
+        table, label = (exp.to_identifier(called, quoted=True).sql() for called in (other.table, other.join.label))
+        normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {table}) AS {label}"
         joins += other.people.joins
     tables = list(dict.fromkeys(other.table for other in beside))
     said = f"{' and '.join(tables)} {'is' if len(tables) == 1 else 'are'} private, too"

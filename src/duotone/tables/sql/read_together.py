@@ -31,14 +31,20 @@ class PeopleJoin:
     join: PublicJoin
 
 
-def refuse_bare(select: exp.Select, also: Iterable[str]) -> None:
-    """Refuse a private table that was declared besides where the one that is asked about, or a public one, must stand."""
+def refuse_bare(select: exp.Select, also: Iterable[str], public: Iterable[str] = ()) -> None:
+    """Refuse a private table that was declared besides where the one that is asked about, or a public one, must stand; and a
+    public one in the place of a table that has no name of its own."""
     clauses = [select.args.get("from_"), *(select.args.get("joins") or [])]
     for table in (clause.this for clause in clauses if clause is not None):
-        if isinstance(table, exp.Table) and _declared(table, also) is not None:
+        if isinstance(table, exp.Table) and table.name.lower() in map(str.lower, also):
             raise DuotoneError(
                 f"{table.name} is a further private table: {TOGETHER}; the table that is asked about comes first"
             )
+    start = select.args.get("from_")
+    if start is not None and isinstance(start.this, exp.Table) and start.this.name.lower() in map(str.lower, public):
+        raise DuotoneError(
+            f"{start.this.name} is public: name the table that is asked about after from, and join the public one"
+        )
 
 
 def selects_unit(select: exp.Select, unit: str, columns: Columns) -> None:
