@@ -363,13 +363,14 @@ def test_names_cannot_make_two_questions_one() -> None:
     second = start + '"l JOIN (SELECT nr GROUP BY nr HAVING COUNT(*) > 1 FROM p) AS m" using (nr)'
     normal = {prepare(visits, question, P, unit="nr", also={"p": labs}).normal for question in (first, second)}
     assert len(normal) == 2
-    for question, tables in [
+    wrong: list[tuple[str, dict[str, Any]]] = [
         ('select count(*) > 5 from "P"', {"also": {"p": labs}}),
         ("select count(*) > 5 from main.p", {"also": {"p": labs}}),
         ("select count(*) > 5 from zones", {"public": {"zones": labs}}),
         ("select count(*) > 5 from (select nr, count(*) as n from zones group by nr)", {"public": {"zones": labs}}),
-    ]:
-        with pytest.raises(DuotoneError, match="is a further private table|is public"):
+    ]
+    for question, tables in wrong:
+        with pytest.raises(DuotoneError, match=r"is a further private table|is public"):
             prepare(visits, question, P, unit="nr", max_rows=None if "select nr" in question else 1, **tables)
     named = pa.table({"Present Rows": [1]})
     with pytest.raises(DuotoneError, match="rename it"):
