@@ -169,15 +169,16 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
     return {key: [float(levels[i]) for levels in each] for i, key in enumerate(keys)} | {"people": sorted(people.tolist())}
 
 
-def everything(source: Source, also: Any) -> dict[str, Any]:
-    """What the engines must agree on, in as few plans as possible; `also` is the same table, as a second one beside it."""
+def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
+    """What the engines must agree on, in as few plans as possible; `also` is the same table, as a second one beside it. In
+    `make test`, every so many of the questions under each relation."""
     by_question: dict[str, Any] = {}
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
         turn = neighbours == "replace"  # each question under one of the relations, by turns
-        part = thinned([*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]], 2, turn)
+        part = thinned([*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]], every, turn)
         by_question[neighbours] = levels(source, part, neighbours=neighbours)
-        persons = thinned(people, 2, turn)
+        persons = thinned(people, every, turn)
         by_question[f"{neighbours}, people"] = levels(source, persons, neighbours=neighbours, unit="u", max_rows=3)
         for how in thinned(("avg", "sum", "min", "max"), 2, turn):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
@@ -185,12 +186,12 @@ def everything(source: Source, also: Any) -> dict[str, Any]:
             by_question[f"{neighbours}, {how}"] = levels(source, asked, neighbours=neighbours, unit="u", per_unit=how)
         more = {**BOUNDS, "x + f": (0, 20), "2 * m": (0, 2000)}
         by_question[f"{neighbours}, newer"] = levels(
-            source, thinned([*NEWER, *DIFFERENT], 2, turn), bounds=more, neighbours=neighbours
+            source, thinned([*NEWER, *DIFFERENT], every, turn), bounds=more, neighbours=neighbours
         )
-        for inner, bounds in thinned(IN_PERSON, 2, turn):
+        for inner, bounds in thinned(IN_PERSON, every, turn):
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     own = Path(source.name).stem if source.named else "t"
-    for question, bounds in thinned(JOINED, 2):
+    for question, bounds in thinned(JOINED, every):
         by_question[question] = levels(source, [question.format(own)], bounds=bounds, public=PUBLIC)
     inner = f"select avg(s) > 2 from (select u, sum(many) as s from {own} join towns on v = town group by u)"
     by_question["joined in person"] = levels(source, [inner], bounds={"s": (0, 9)}, public=PUBLIC, unit="u")

@@ -85,7 +85,7 @@ def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) ->
 def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
     own = open_source(engine_cases.table())
     there = spark["visits"]
-    assert engine_cases.everything(there, there.name) == engine_cases.everything(own, engine_cases.table())
+    assert engine_cases.everything(there, there.name, 4) == engine_cases.everything(own, engine_cases.table(), 4)
 
 
 SOME = [engine_cases.COUNTS[0], engine_cases.SUMS[2], *engine_cases.RANKS[:2], engine_cases.VOTES[0], engine_cases.MEDIANS[0]]
