@@ -22,7 +22,7 @@ from thinned import EXHAUSTIVE
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.ask import ask_all
-from duotone.tables.engines import Source, open_source
+from duotone.tables.engines import Source, files, open_source
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 """A person: the values of its rows in one table, and of those in the other."""
@@ -375,3 +375,37 @@ def test_names_cannot_make_two_questions_one() -> None:
     named = pa.table({"Present Rows": [1]})
     with pytest.raises(DuotoneError, match="rename it"):
         prepare(named, start.replace("nr", '"Present Rows"'), P, unit="Present Rows", also={"p": named})
+
+
+@pytest.mark.parametrize("also", [{}, {"labs": "labs.arrow"}], ids=["one table", "two"])
+def test_no_row_is_read_before_the_charge(also: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Arrow files, which are read into memory: when a question with an inner select is answered, and not before."""
+    rows = pa.table({"nr": [1, 1, 2], "y": [1, 2, 3]})
+    for name in ("visits.arrow", "labs.arrow"):
+        feather.write_feather(rows, tmp_path / name)
+    reads: list[str] = []
+    reader = files._arrow_reader
+
+    def watched(path: Path, places: Sequence[int] = ()) -> Any:
+        reads.extend([path.name] * bool(places))
+        return reader(path, places)
+
+    monkeypatch.setattr(files, "_arrow_reader", watched)
+    monkeypatch.chdir(tmp_path)
+    joined = " v join (select nr, sum(y) as s from labs group by nr) l using (nr)" if also else ""
+    question = f"select count(*) > 0 from (select nr, count(*) as n from visits group by nr){joined} where n > 1"
+    with prepare("visits.arrow", question, P, unit="nr", also=also or None) as asked:
+        assert reads == []
+        assert asked._levels()[2][0] == 0
+        assert sorted(set(reads)) == (["labs.arrow", "visits.arrow"] if also else ["visits.arrow"])
+
+
+def test_texts_of_further_tables_have_notes_too(tmp_path: Path) -> None:
+    for name in ("visits", "labs"):
+        (tmp_path / f"{name}.csv").write_text("nr,y\n1,2\n")
+    question = (
+        "select count(*) > 0 from (select nr, count(*) as n from visits group by nr) v "
+        "join (select nr, avg(y) as m from labs group by nr) l using (nr)"
+    )
+    with prepare(tmp_path / "visits.csv", question, P, unit="nr", also={"labs": tmp_path / "labs.csv"}) as asked:
+        assert "y is read from text: what is no number is null; duotone inspect counts how many" in asked.notes

@@ -147,8 +147,8 @@ def ask(
         **file_options(separator, columns, date_formats),
         costs=None if costs is None else _costs(costs),
         vouched=vouched,
-        public=_by_name(public or [], "public tables"),
-        also=_by_name(also or [], "further private tables"),
+        public=_named(public or [], "public tables are NAME=FILE, each once"),
+        also=_named(also or [], "further private tables are NAME=FILE, each once"),
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
@@ -227,23 +227,27 @@ def without_password(table: str) -> str:
     return table
 
 
+FORMATS = "the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column"
+
+
 def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> dict[str, Any]:
     """How a file is read, as it was given; a tab, which is hard to type in a shell, also as \\t."""
     return {
         "separator": "\t" if separator == "\\t" else separator,
         "columns": None if columns is None else listed(columns),
-        "formats": None if formats is None else _by_column(formats),
+        "formats": None if formats is None else _named(formats, FORMATS),
     }
 
 
-def _by_column(texts: list[str]) -> Mapping[str, str]:
-    formats: dict[str, str] = {}
+def _named(texts: list[str], rule: str) -> Mapping[str, str]:
+    """What was given as NAME=VALUE, by name."""
+    given: dict[str, str] = {}
     for text in texts:
-        column, _, written = text.partition("=")
-        if not column or not written or column in formats:
-            raise DuotoneError(f"the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column, got {text}")
-        formats[column] = written
-    return formats
+        name, _, value = text.partition("=")
+        if not name or not value or name in given:
+            raise DuotoneError(f"{rule}, got {text}")
+        given[name] = value
+    return given
 
 
 def _waited_for(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
@@ -303,16 +307,6 @@ def _costs(text: str) -> tuple[str, str]:
     if not no.strip() or not yes.strip():
         raise DuotoneError(f"costs are NO:YES, how bad a false no and a false yes are, as 10:1, got {text}")
     return no.strip(), yes.strip()
-
-
-def _by_name(texts: list[str], what: str) -> Mapping[str, str]:
-    tables: dict[str, str] = {}
-    for text in texts:
-        name, _, file = text.partition("=")
-        if not name or not file or name in tables:
-            raise DuotoneError(f"{what} are NAME=FILE, each once, got {text}")
-        tables[name] = file
-    return tables
 
 
 def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:

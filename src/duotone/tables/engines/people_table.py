@@ -6,7 +6,7 @@ Guarantee: a person's row depends on that person's rows alone, not on their orde
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,9 @@ from duotone.tables.engines.duckdb import fresh
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
+from duotone.tables.engines.stored_values import Columns
 from duotone.tables.engines.whole_numbers import wide
-from duotone.tables.sql.condition import ALWAYS, Condition, Operand
+from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand
 from duotone.tables.sql.read_people import PRESENT, PeopleTable, PersonAggregate
 from duotone.tables.sql.read_together import PeopleJoin
 
@@ -27,12 +28,33 @@ STEPS, LARGEST = 10**6, 10.0**12
 
 def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Source:
     """The table that an inner select makes: with `everybody`, also of those who have no row in its where."""
-    return replace(source, table=_people(source, people, everybody=everybody), reading=None, untyped=False)
+    return _made(source, {PRESENT: "integer", **people.kinds}, lambda: _people(source, people, everybody=everybody))
 
 
 def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Source:
     """The table that inner selects of several tables make: to each person of the first, the columns of the same one in the
     others, or nulls. Who is in the others alone is not in it."""
+    kinds: dict[str, Kind] = {PRESENT: "integer", **people.kinds}
+    for _, joined in beside:
+        kinds[joined.join.matched] = "boolean"
+        kinds |= {name: joined.people.kinds[own] for name, own in joined.join.columns}
+    called = tuple(json.dumps([joined.table, other.name if other.named else None]) for other, joined in beside)
+    vouched = dict.fromkeys(each.vouched for each in (source, *(other for other, _ in beside)) if each.vouched is not None)
+    made = _made(source, kinds, lambda: _together(source, people, beside))
+    return replace(made, beside=called, vouched=" and of ".join(vouched) or None)
+
+
+def _made(source: Source, kinds: Mapping[str, Kind], rows: Callable[[], Any]) -> Source:
+    """A table that is made of others where it is asked about, so that no row is read before."""
+
+    def table(columns: Sequence[str]) -> Any:
+        own = [name for name in columns if name in kinds]  # a question names its inner select's columns, too
+        return rows().select(*own) if own else rows().select(one=ibis.literal(True))
+
+    return replace(source, table=None, reading=Columns(kinds, table), untyped=False)
+
+
+def _together(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Any:
     rows, unit = _people(source, people, everybody=False, named=True), people.unit
     for other, joined in beside:
         theirs = _people(other, joined.people, everybody=False, named=True)
@@ -41,10 +63,7 @@ def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[So
         key = fresh()
         theirs = theirs.select(**{key: theirs[unit], joined.join.matched: theirs[PRESENT] > 0, **names})
         rows = rows.left_join(theirs, rows[unit] == theirs[key]).drop(key)
-    called = tuple(json.dumps([joined.table, other.name if other.named else None]) for other, joined in beside)
-    vouched = dict.fromkeys(each.vouched for each in (source, *(other for other, _ in beside)) if each.vouched is not None)
-    table, what = rows.drop(unit), " and of ".join(vouched) or None
-    return replace(source, table=table, reading=None, untyped=False, beside=called, vouched=what)
+    return rows.drop(unit)
 
 
 def _people(source: Source, people: PeopleTable, *, everybody: bool, named: bool = False) -> Any:

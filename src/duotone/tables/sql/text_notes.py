@@ -14,7 +14,8 @@ from duotone.tables.sql.formula import FROM_TEXT
 
 def text_notes(asked: ParsedQuestion) -> tuple[str, ...]:
     """A sentence for all that is read as numbers, one for all dates, and one for each column that is also counted as text."""
-    rows = asked if asked.people is None else (asked.people.where, asked.people.aggregates)  # where columns are the table's
+    people = [] if asked.people is None else [asked.people, *(other.people for other in asked.beside)]
+    rows = tuple((one.where, one.aggregates) for one in people) or asked  # where columns are a table's own
     parts = list(parts_of(rows))
     operands = [part for part in parts if isinstance(part, Operand)]
     numbers, dates = _read_as(operands, "float"), _read_as(operands, "date")
