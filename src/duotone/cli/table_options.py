@@ -58,7 +58,7 @@ FORMATS = "the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each col
 
 
 def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> dict[str, Any]:
-    """How a file is read, as it was given; a tab, which is hard to type in a shell, also as \\t."""
+    """How a file is read, as the options say; a tab, which is hard to type in a shell, also as \\t."""
     return {
         "separator": "\t" if separator == "\\t" else separator,
         "columns": None if columns is None else listed(columns),
@@ -67,14 +67,14 @@ def file_options(separator: str | None, columns: str | None, formats: list[str] 
 
 
 def named_values(texts: list[str], rule: str) -> Mapping[str, str]:
-    """What was given as NAME=VALUE, by name."""
-    given: dict[str, str] = {}
+    """What was written as NAME=VALUE, by name."""
+    values: dict[str, str] = {}
     for text in texts:
         name, _, value = text.partition("=")
-        if not name or not value or name in given:
+        if not name or not value or name in values:
             raise DuotoneError(f"{rule}, got {text}")
-        given[name] = value
-    return given
+        values[name] = value
+    return values
 
 
 def parsed_costs(text: str) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def parsed_costs(text: str) -> tuple[str, str]:
 
 
 def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
-    """Bounds as they were given, by column."""
+    """Bounds as they were written, by column."""
     bounds: dict[str, tuple[str, ...]] = {}
     for text in texts:
         column, _, limits = text.rpartition("=")
