@@ -27,7 +27,7 @@ from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import Operand
-from duotone.tables.sql.formula import FROM_TEXT
+from duotone.tables.sql.formulas.casts import FROM_TEXT
 from duotone.tables.sql.read_question import read_value
 from duotone.tables.sql.scoring import Bounds, Grid
 

@@ -12,7 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.engines.expressions import read
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.sql.condition import Formula, Kind, Like, Operand, parts_of
-from duotone.tables.sql.formula import FROM_TEXT
+from duotone.tables.sql.formulas.casts import FROM_TEXT
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""

@@ -12,7 +12,7 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression, aggregates
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Not, Operand, both
-from duotone.tables.sql.formula import CASTS
+from duotone.tables.sql.formulas.casts import CASTS
 from duotone.tables.sql.read_condition import NUMERIC, column_name, constant, is_condition, read_condition, read_operand
 
 KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"

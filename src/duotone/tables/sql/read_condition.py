@@ -34,7 +34,11 @@ from duotone.tables.sql.condition import (
     Value,
     holds,
 )
-from duotone.tables.sql.formula import CASTS, cast, choice, decimal, folded, read_formula, whole_days, without_clock
+from duotone.tables.sql.formulas.casts import CASTS, cast, decimal
+from duotone.tables.sql.formulas.choices import choice
+from duotone.tables.sql.formulas.date_arithmetic import folded, whole_days
+from duotone.tables.sql.formulas.read_formula import read_formula
+from duotone.tables.sql.formulas.times import without_clock
 from duotone.tables.sql.interval import span
 from duotone.tables.sql.table_names import column_list
 

@@ -15,7 +15,7 @@ from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared, ranked
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, ParsedQuestion, Term, Tree
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Kind, Not, Operand, both
-from duotone.tables.sql.formula import as_whole
+from duotone.tables.sql.formulas.numbers import as_whole
 from duotone.tables.sql.group_keys import group_keys
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import (

@@ -1,0 +1,58 @@
+"""What formulas are made of: values of a row and constants, each of a kind."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from fractions import Fraction
+
+from sqlglot import exp
+
+from duotone.errors import DuotoneError
+from duotone.tables.sql.condition import Formula, Kind, Operand, Part
+
+NUMERIC = ("integer", "float", "decimal", "untyped")
+Read = Callable[[exp.Expression], Part]
+"""Reads one part of a formula: a value of the row, or a constant."""
+
+
+def formula(text: str, kind: Kind, function: str, *parts: Part | None) -> Operand:
+    """A value of this kind that a function has of its parts, called as the question writes it."""
+    return Operand(text, kind, made=Formula(function, tuple(parts)))
+
+
+def described(part: Part) -> str:
+    """What an error calls a part."""
+    if isinstance(part, Operand):
+        return f"column {part.column}" if part.made is None else part.column
+    return str(part)
+
+
+def as_kind(operand: Operand, kind: Kind) -> Operand:
+    """A column of a CSV file, read as values of this kind where they are such."""
+    return Operand(operand.column, kind, operand.reading or ("try" if kind != "text" else None))
+
+
+def kind_of(part: Part) -> Kind:
+    """What a value of a row holds, or what a constant is."""
+    match part:
+        case Operand():
+            return part.kind
+        case bool():
+            return "boolean"
+        case Fraction():
+            return "integer" if part.denominator == 1 and abs(part) < 2**53 else "float"
+        case datetime.datetime():
+            return "time"
+        case datetime.date():
+            return "date"
+        case str():
+            return "text"
+    raise DuotoneError("a condition is no value: write case when … then … end")
+
+
+def written_out(part: Part, text: str) -> str:
+    """A constant text."""
+    if not isinstance(part, str):
+        raise DuotoneError(f"{text}: the text that is looked for is written out")
+    return part
