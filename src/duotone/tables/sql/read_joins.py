@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import ALWAYS, Compare, Condition, Kind, Operand, both
+from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
 from duotone.tables.sql.table_names import allowed_names, among, column_list, drop_names, same
 
-Columns = Mapping[str, Kind]
 Names = Sequence[Sequence[exp.Identifier]]
 ONLY = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
 

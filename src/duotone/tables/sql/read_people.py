@@ -9,18 +9,13 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.column_names import column_name
+from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Condition, IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.constants import constant
 from duotone.tables.sql.group_keys import group_keys
-from duotone.tables.sql.read_condition import (
-    NUMERIC,
-    column_name,
-    constant,
-    is_condition,
-    read_condition,
-    read_operand,
-    read_part,
-)
-from duotone.tables.sql.read_joins import Columns, PublicJoin, join_tables
+from duotone.tables.sql.is_condition import is_condition
+from duotone.tables.sql.read_condition import read_condition, read_operand, read_part
+from duotone.tables.sql.read_joins import PublicJoin, join_tables
 
 PRESENT = "present rows"
 """The column that tells how many rows of a person take part at all."""
@@ -60,7 +55,7 @@ class PeopleTable:
     """The public tables whose columns each row gets before."""
 
     @property
-    def kinds(self) -> Mapping[str, Kind]:
+    def kinds(self) -> Columns:
         """What the columns of a person hold."""
         return {name: made.kind if isinstance(made, Operand) else "boolean" for name, made in self.columns}
 
@@ -114,7 +109,7 @@ def _grouped_by(keys: Sequence[exp.Expression], columns: Columns, unit: str | No
 class _Reader:
     """Reads columns of the inner select: aggregates of a person's rows, and what is computed from them."""
 
-    def __init__(self, columns: Mapping[str, Kind], rows: Condition) -> None:
+    def __init__(self, columns: Columns, rows: Condition) -> None:
         self.columns, self.rows = columns, rows
         self.aggregates: list[PersonAggregate] = []
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import Condition
-from duotone.tables.sql.read_condition import column_name
-from duotone.tables.sql.read_joins import Columns, PublicJoin, join_tables
+from duotone.tables.sql.column_names import column_name
+from duotone.tables.sql.condition import Columns, Condition
+from duotone.tables.sql.read_joins import PublicJoin, join_tables
 from duotone.tables.sql.read_people import PeopleTable, read_people
 from duotone.tables.sql.table_names import same
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import Compare, Kind, Operand
+from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand
 from duotone.tables.sql.formulas.choices import choice
 from duotone.tables.sql.formulas.numbers import LARGEST_ROUND
-from duotone.tables.sql.formulas.parts import NUMERIC, Read, described, formula
+from duotone.tables.sql.formulas.parts import Read, described, formula
 from duotone.tables.sql.formulas.time_formats import formatted
 from duotone.tables.sql.formulas.times import without_clock
 

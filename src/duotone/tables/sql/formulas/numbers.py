@@ -8,9 +8,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import Operand, Part
+from duotone.tables.sql.condition import NUMERIC, Operand, Part
 from duotone.tables.sql.formulas.date_arithmetic import of_dates, shifted, span_added
-from duotone.tables.sql.formulas.parts import NUMERIC, Read, as_kind, described, formula, kind_of
+from duotone.tables.sql.formulas.parts import Read, as_kind, described, formula, kind_of
 
 LARGEST_ROUND = 15
 """The decimals that a number is rounded to, at most."""

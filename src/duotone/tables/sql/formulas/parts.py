@@ -11,7 +11,6 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
 
-NUMERIC = ("integer", "float", "decimal", "untyped")
 Read = Callable[[exp.Expression], Part]
 """Reads one part of a formula: a value of the row, or a constant."""
 
