@@ -24,7 +24,7 @@ from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, q
 from duotone.tables.engines.stored_values import Columns
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, columns_read
-from duotone.tables.sql.read_joins import PublicJoin
+from duotone.tables.sql.question_tables import PublicJoin
 
 MOST, MOST_BEYOND = 10**6, 10**4
 """Rows of a public table, at most: inside the process, and where they travel with every query."""

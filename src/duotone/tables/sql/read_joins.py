@@ -13,26 +13,13 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
+from duotone.tables.sql.question_tables import PublicJoin
 from duotone.tables.sql.table_names import allowed_names, among, column_list, drop_names, same
 
 Names = Sequence[Sequence[exp.Identifier]]
 ONLY = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
 
 UNDECLARED = "declare one (public), if all may know its rows"
-
-
-@dataclass(frozen=True)
-class PublicJoin:
-    """A join with the public table `table`, which the question calls `label`: `keys` are pairs of a column of the row and one
-    of the public table; `columns` the public ones, each under the name that it has in the row and under its own. The row's
-    column `matched` is true where there is a public row, else null; `left` keeps the others."""
-
-    table: str
-    label: str
-    keys: tuple[tuple[str, str], ...]
-    columns: tuple[tuple[str, str], ...]
-    matched: str
-    left: bool
 
 
 def join_tables(

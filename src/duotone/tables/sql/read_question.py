@@ -11,11 +11,12 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
+from duotone.tables.sql.question_tables import PRESENT, PublicJoin
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition
 from duotone.tables.sql.read_groups import answers_of, labels_of, read_keys, without_having, without_order
-from duotone.tables.sql.read_joins import PublicJoin, join_tables
-from duotone.tables.sql.read_people import PRESENT, read_people
+from duotone.tables.sql.read_joins import join_tables
+from duotone.tables.sql.read_people import read_people
 from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
 from duotone.tables.sql.syntax import parse
 from duotone.tables.sql.table_names import among, names_of
