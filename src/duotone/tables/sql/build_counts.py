@@ -26,10 +26,10 @@ def of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text
             "a number, or any arithmetic of counts and shares"
         )
     terms = [Arithmetic("*", weight, part) for part, weight in weights.items()]
-    whole: Expression = terms[0]
+    added: Expression = terms[0]
     for term in terms[1:]:
-        whole = Arithmetic("+", whole, term)
-    expression = _counted(whole)
+        added = Arithmetic("+", added, term)
+    expression = _counted(added)
     counts = tuple(dict.fromkeys(aggregate.where for aggregate in aggregates(expression)))
     if not isinstance(expression, Arithmetic):
         raise DuotoneError(f"{text} has no arithmetic in it")

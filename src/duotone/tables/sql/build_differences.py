@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
@@ -12,6 +11,7 @@ from duotone.tables.sql.arithmetic import Aggregate, Part
 from duotone.tables.sql.build_thresholds import NONE, ONE, UPWARD
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, Mean, MeanDifference, Measure, Quantile, Term, Tree
 from duotone.tables.sql.condition import NUMERIC, Condition, IsNull, Joined, Known, Not, Operand, both
+from duotone.tables.sql.formulas.parts import as_floats
 
 MEASURES = ("mean", "quantile", "min", "max")
 
@@ -34,9 +34,7 @@ def _measure(aggregate: Aggregate) -> Measure:
     value = aggregate.ordered
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{aggregate.text}: {value.column} does not hold numbers: compare it with a constant")
-    if value.kind == "untyped":
-        value = replace(value, kind="float", reading="try")
-    return Quantile(value, aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
+    return Quantile(as_floats(value), aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
 
 
 def _within(part: Condition, every: Condition) -> bool:

@@ -18,12 +18,20 @@ def written(node: exp.Expression, columns: Columns) -> str:
     return node.transform(named).sql(dialect="duckdb")
 
 
+def find_column(name: exp.Expression, columns: Columns) -> str | None:
+    """The column that a name means: itself, or, unless it is quoted, the one that differs in case alone. (No table has two
+    such.) None where there is none."""
+    if name.name in columns:
+        return name.name
+    if not isinstance(name, exp.Identifier) or name.args.get("quoted"):
+        return None
+    matches = [column for column in columns if column.lower() == name.name.lower()]
+    return matches[0] if len(matches) == 1 else None
+
+
 def column_name(node: exp.Column, columns: Columns) -> str:
-    """The column that a name means: itself, or the one that differs in case alone."""
-    name = node.name
-    if name in columns:
-        return name
-    matches = [c for c in columns if c.lower() == name.lower() and not node.this.quoted]
-    if len(matches) != 1:
-        raise DuotoneError(f"the table has no column {name}; it has {column_list(columns)}")
-    return matches[0]
+    """The column that a name means, or an error that says which columns there are."""
+    name = find_column(node.this, columns)
+    if name is None:
+        raise DuotoneError(f"the table has no column {node.name}; it has {column_list(columns)}")
+    return name

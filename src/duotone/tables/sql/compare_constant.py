@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import sys
-from dataclasses import replace
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand, Value
 from duotone.tables.sql.constants import instant
+from duotone.tables.sql.formulas.parts import as_kind
 from duotone.tables.sql.formulas.times import without_clock
 
 
@@ -45,9 +45,3 @@ def _double(value: Fraction, text: str) -> Fraction:
     if not abs(value) <= Fraction(sys.float_info.max):
         raise DuotoneError(f"{text}: the number is too large")
     return Fraction(float(value))
-
-
-def as_kind(operand: Operand, kind: Kind) -> Operand:
-    """An operand as one of this kind; text of a CSV file is read so."""
-    reading = operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None)
-    return replace(operand, kind=kind, reading=reading)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +13,7 @@ from duotone.tables.sql.column_names import column_name
 from duotone.tables.sql.condition import NUMERIC, Columns, Condition, IsNull, Joined, Not, Operand, both
 from duotone.tables.sql.constants import constant
 from duotone.tables.sql.formulas.casts import CASTS
+from duotone.tables.sql.formulas.parts import as_floats
 from duotone.tables.sql.is_condition import is_condition
 from duotone.tables.sql.read_condition import read_condition, read_operand
 
@@ -144,7 +144,7 @@ class Aggregates:
         value = read_operand(node.this, self.columns)
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-        return replace(value, kind="float", reading="try") if value.kind == "untyped" else value
+        return as_floats(value)
 
     def different(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
         """People, or values that are different."""

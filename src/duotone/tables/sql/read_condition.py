@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.column_names import column_name, written
-from duotone.tables.sql.compare_constant import as_kind, compare
+from duotone.tables.sql.compare_constant import compare
 from duotone.tables.sql.condition import (
     MIRRORED,
     NUMERIC,
@@ -34,6 +34,7 @@ from duotone.tables.sql.condition import (
 from duotone.tables.sql.constants import constant
 from duotone.tables.sql.formulas.casts import CASTS, cast, decimal
 from duotone.tables.sql.formulas.choices import choice
+from duotone.tables.sql.formulas.parts import as_kind
 from duotone.tables.sql.formulas.read_formula import read_formula
 from duotone.tables.sql.is_condition import OF_TEXT, SIGNS, falls_back, is_condition, is_written_condition
 from duotone.tables.sql.not_understood import refusal

@@ -11,6 +11,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.sql.column_names import column_name
 from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.constants import constant
+from duotone.tables.sql.formulas.parts import as_floats
 from duotone.tables.sql.group_keys import group_keys
 from duotone.tables.sql.is_condition import is_condition
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PersonAggregate
@@ -138,7 +139,7 @@ class _Reader:
         value = read_operand(node, self.columns)
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-        return Operand(value.column, "float", "try") if value.kind == "untyped" else value
+        return as_floats(value)
 
 
 TAKEN = "count, count(distinct …), sum, avg, min or max, bool_or or bool_and, arg_min or arg_max"
@@ -151,8 +152,8 @@ def _as_numbers(node: exp.Expression) -> None:
         number = largest(this=exp.cast(exp.Paren(this=part.this.copy()), "int"))
         filtered = part.parent if isinstance(part.parent, exp.Filter) else None
         part.replace(number)
-        whole: Any = filtered or number
-        whole.replace(exp.Paren(this=exp.EQ(this=whole.copy(), expression=exp.Literal.number(1))))
+        aggregate: Any = filtered or number
+        aggregate.replace(exp.Paren(this=exp.EQ(this=aggregate.copy(), expression=exp.Literal.number(1))))
 
 
 def _aggregates(node: exp.Expression) -> Iterator[Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import NUMERIC, Columns, Operand
+from duotone.tables.sql.formulas.parts import as_floats
 from duotone.tables.sql.read_condition import read_operand
 from duotone.tables.sql.syntax import parse
 
@@ -26,7 +25,7 @@ def read_value(text: str, columns: Columns) -> Operand:
     value = Operand(text, columns[text]) if text in columns else _computed(text, columns)
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{value.column} does not hold numbers: give bounds for a column that does")
-    return replace(value, kind="float", reading="try") if value.kind == "untyped" else value
+    return as_floats(value)
 
 
 def _computed(text: str, columns: Columns) -> Operand:

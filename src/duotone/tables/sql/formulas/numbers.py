@@ -10,7 +10,7 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import NUMERIC, Operand, Part
 from duotone.tables.sql.formulas.date_arithmetic import of_dates, shifted, span_added
-from duotone.tables.sql.formulas.parts import Read, as_kind, described, formula, kind_of
+from duotone.tables.sql.formulas.parts import Read, as_floats, described, formula, kind_of
 
 LARGEST_ROUND = 15
 """The decimals that a number is rounded to, at most."""
@@ -52,7 +52,7 @@ def _number(part: Part, text: str) -> Part:
     if isinstance(part, Fraction):
         return part
     if isinstance(part, Operand) and part.kind in NUMERIC:
-        return as_kind(part, "float") if part.kind == "untyped" else part
+        return as_floats(part)
     raise DuotoneError(f"{text} computes with {described(part)}, which is no number")
 
 

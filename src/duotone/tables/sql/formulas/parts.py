@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -28,8 +29,14 @@ def described(part: Part) -> str:
 
 
 def as_kind(operand: Operand, kind: Kind) -> Operand:
-    """A column of a CSV file, read as values of this kind where they are such."""
-    return Operand(operand.column, kind, operand.reading or ("try" if kind != "text" else None))
+    """An operand as one of this kind: a column of a CSV file is read as such values, and is null where they are none."""
+    reading = operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None)
+    return replace(operand, kind=kind, reading=reading)
+
+
+def as_floats(value: Operand) -> Operand:
+    """Numbers as they are; a column of a CSV file read as numbers."""
+    return as_kind(value, "float") if value.kind == "untyped" else value
 
 
 def kind_of(part: Part) -> Kind:
