@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import secrets
 import shutil
 import tempfile
 import weakref
@@ -22,7 +20,7 @@ from duotone.tables.engines.date_formats import by_format
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.json_lines import declared_columns, objects_of
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted, text
 from duotone.tables.engines.vouching import require_vouched
 from duotone.tables.sql.table_names import column_list
 
@@ -42,7 +40,6 @@ LOCKED = {
     "disabled_optimizers": literal(",".join(BLIND)),
 }
 """What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
-_NUMBERS = itertools.count()
 Connect = Callable[..., tuple[Any, Callable[[], None]]]
 """As `connected`: what gives a connection that may read some files, and what closes it."""
 
@@ -148,8 +145,8 @@ def _of_text(
     connection, close = connect(path)
 
     def table(columns: Sequence[str]) -> Any:
-        rows, found = texts(columns)
-        return selected(connection, {name: reading(name, text) for name, text in zip(columns, found, strict=True)}, rows)
+        rows, fields = texts(columns)
+        return selected(connection, {name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
     with closed_on_error(close):
         quietly(lambda: table(names[:1]), f"{path} cannot be read as a {what}")
@@ -340,8 +337,3 @@ def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
     connection.con.execute(f"create temp view {quoted(name)} as {query}")
     place = ops.Namespace(catalog="temp", database="main")
     return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
-
-
-def fresh() -> str:
-    """A name that no other table has."""
-    return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"

@@ -12,11 +12,10 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.duckdb import fresh
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.stored_values import Columns
+from duotone.tables.engines.stored_values import Columns, fresh
 from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand
 from duotone.tables.sql.question_tables import PRESENT, PeopleJoin, PeopleTable, PersonAggregate
