@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -28,6 +28,8 @@ class PersonColumns:
     rows: Callable[[Any], Expressions]
     merged: Callable[[Any, str], Expressions]
     person: Callable[[Any, str], Expressions]
+    ordered_by: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Expressions of one row in whose order the columns of the same names come, for those that have a cheaper one."""
 
 
 def flagged(condition: Condition) -> PersonColumns:
@@ -39,10 +41,13 @@ def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
     """The value of a row that is a person, in grid steps."""
 
     def row(rows: Any) -> Expressions:
-        in_steps = steps(value, grid, rows)
-        return {"s": in_steps if where == ALWAYS else ibis.cases((holds(where, rows), in_steps))}
+        return {"s": _where(where, steps(value, grid, rows), rows)}
 
-    return _of_rows(row)
+    return replace(_of_rows(row), ordered_by={"s": lambda rows: _where(where, read(value, rows), rows)})
+
+
+def _where(condition: Condition, value: Any, rows: Any) -> Any:
+    return value if condition == ALWAYS else ibis.cases((holds(condition, rows), value))
 
 
 def _of_rows(alone: Callable[[Any], Expressions]) -> PersonColumns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +24,6 @@ from duotone.tables.engines.results import (
     Votes,
     counts,
     result_of,
-    spread,
 )
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.whole_numbers import wide
@@ -44,7 +45,7 @@ class People:
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
         """
-        rows = self._rows()
+        rows = self.rows()
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
         if self.unit is None:
             return rows.select(**keys, **(_named(person_columns, lambda c, _: c.alone(rows)) or NO_COLUMN))
@@ -55,7 +56,7 @@ class People:
             people = self._bounded(people, list(keys))
         return people.select(*keys, **(_named(person_columns, lambda c, name: c.person(people, name)) or NO_COLUMN))
 
-    def _rows(self) -> Any:
+    def rows(self) -> Any:
         """The rows that take part, and that name a person and a group."""
         rows = self.source.rows
         named = [nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
@@ -95,14 +96,19 @@ def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Reques
     keys = [f"k{i}" for i in range(len(who.by))]
     requests = [own for _, own in asked]
     named = {f"m{i}{n}": request for i, own in enumerate(requests) for n, request in own.items()}
-    plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named, who)
-    return _read(who.source.run(plan), who, keys, requests)
+    apart = _far_ends(who, asked) if _rows_are_people(who) else {}
+    return _read(who.source.run(_plan(people, keys, named, who, apart)), who, keys, requests)
+
+
+def _rows_are_people(who: People) -> bool:
+    """Whether people need not be put together first: then rows are cheap to look at twice, unless they are lines of text."""
+    return not (who.unit or who.by or who.source.untyped)
 
 
 def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
     """The keys that a coin keeps by their numbers of people, drawn where the people were counted: see `Spark.kept`."""
     keys = [f"k{i}" for i in range(len(who.by))]
-    result = who.source.connection.kept(_plan(who.table([]), keys, {}, who), keys, coin)
+    result = who.source.connection.kept(_plan(who.table([]), keys, {}, who, {}), keys, coin)
     return list(_own({key: result[key].to_pylist() for key in keys}, who))
 
 
@@ -113,24 +119,30 @@ def _own(columns: Mapping[str, Any], who: People) -> Iterator[tuple[Any, ...]]:
     return zip(*read, strict=True)
 
 
-def _plan(people: Any, keys: list[str], requests: Mapping[str, Request], who: People) -> Any:
-    """The plan in words that every engine knows."""
+def _plan(
+    people: Any, keys: list[str], requests: Mapping[str, Request], who: People, apart: Mapping[str, Sequence[Any]]
+) -> Any:
+    """One statement for everything; far ends are `apart` where they have been asked for by themselves."""
     simple: dict[str, Any] = {"people": people.count()}
     parts: list[Any] = []
     for name, request in requests.items():
         match request:
             case Tally():
                 simple |= _tallies(people, name, request)
+            case Ends() if name in apart:
+                simple |= _sums(people, name, not who.source.embedded and request.farthest <= SMALL)
+                parts += apart[name]
+            case Ends() if who.source.embedded:
+                simple |= _sums(people, name, False) | _kept_ends(people, name, request)
             case Ends():
-                hints = (None, None) if keys or who.unit else _first(people, name, request.reach, who.source)
-                parts.append(_summed(people, keys, name, request.reach, hints))
+                parts.append(_by_score(people, keys, name, request))
             case Votes():
                 parts.append(_votes(people, keys, name, request.reach))
             case Rare():
                 parts.append(_rare(people, keys, name, request.reach))
             case Middle():
                 parts.append(_middle(people, keys, name, request))
-    alone = len(parts) == len(simple) == 1 and any(isinstance(request, Ends) for request in requests.values())
+    alone = len(parts) == len(simple) == 1 and "people" in parts[0].columns
     main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
     for part in parts:
         main = _joined(main, part.drop("people") if "people" in part.columns else part, keys)
@@ -155,53 +167,48 @@ def _largest(value, n): ...  # type: ignore[no-untyped-def]
 def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 
 
-def _one_pass(people: Any, keys: list[str], requests: Mapping[str, Request], who: People) -> Any:
-    """The plan where the engine can keep the largest and the smallest while it adds up.
-
-    Of a long table, the first rows tell from where on a value can be among them, and the rest is passed over quickly.
-    """
-    simple: dict[str, Any] = {"people": people.count()}
-    votes = [_votes(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Votes)]
-    votes += [_rare(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Rare)]
-    votes += [_middle(people, keys, name, request) for name, request in requests.items() if isinstance(request, Middle)]
-    for name, request in requests.items():
-        column = people[name]
-        if isinstance(request, Tally):
-            simple |= _tallies(people, name, request)
-        elif isinstance(request, Ends):
-            simple |= {f"{name}_n": column.count(), f"{name}_sum": column.sum().cast("string")}
-            high, low = (None, None) if keys or who.unit else _hints(people, name, request.reach, who.source)
-            ends = (
-                ("largest", _largest(column, request.reach, where=None if high is None else column >= high)),
-                ("smallest", _smallest(column, request.reach, where=None if low is None else column <= low)),
-            )
-            simple |= {f"{name}_{way}": end.cast("array<string>") for way, end in ends}
-    main = people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
-    for part in votes:
-        main = _joined(main, part, keys)
-    return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
+def _sums(people: Any, name: str, short: bool) -> dict[str, Any]:
+    column = people[name]
+    total = column.cast("int32").sum() if short else column.sum()
+    return {f"{name}_n": column.count(), f"{name}_sum": total.cast("string")}
 
 
-def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
-    """Values that at least `reach` people reach from above and from below: they are among the first rows. With too few
-    there, values that everybody reaches, so that the plan has one shape whatever the rows."""
-    first = people.limit(HINT)
-    ends = source.run(first.agg(high=_largest(first[name], reach), low=_smallest(first[name], reach))).to_pylist()[0]
-    high, low = ends["high"], ends["low"]
-    return (high[-1], low[-1]) if high is not None and len(high) == len(low) == reach else EVERYBODY
+SMALL = 2**21
+"""Numbers up to here are added up in 64 bits, for fewer than 2^42 rows; larger ones in more, which takes longer."""
 
 
-def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
-    """The same in words that every engine knows."""
-    first = people.limit(HINT // 5)  # which are sorted
-    ends = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
-    high, low = (spread(ends[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
-    return (high[-1], low[-1]) if len(high) == len(low) == reach else EVERYBODY
+def _kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
+    """The far ends where the engine can keep them while it adds up."""
+    column = people[name]
+    ends = {}
+    if request.largest_from is not None:
+        ends[f"{name}_largest"] = _largest(column, request.reach, where=column >= request.largest_from)
+    if request.smallest_to is not None:
+        ends[f"{name}_smallest"] = _smallest(column, request.reach, where=column <= request.smallest_to)
+    return {name: end.cast("array<string>") for name, end in ends.items()}
 
 
-EVERYBODY = -(2**62), 2**62
-HINT = 100_000
-"""Rows at the beginning of a table that are looked at for hints."""
+def _far_ends(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> dict[str, list[Any]]:
+    """The far ends of rows that are people, each by a look of its own at a column in whose order their scores come: engines
+    pass over a row that is not among so few in less time than they need to compute its score."""
+    rows = who.rows()
+    apart: dict[str, list[Any]] = {}
+    for i, (columns, requests) in enumerate(asked):
+        for n, request in requests.items():
+            if isinstance(request, Ends):
+                apart[f"m{i}{n}"] = list(_ends_of_rows(rows, columns, n, f"m{i}{n}", request))
+    return apart
+
+
+def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Iterator[Any]:
+    cheaper = columns.ordered_by.get(column)
+    order = cheaper(rows) if cheaper else columns.alone(rows)[column]
+    ways = (request.largest_from, "largest", ibis.desc), (request.smallest_to, "smallest", ibis.asc)
+    for bound, way, direction in ways:
+        if bound is not None:
+            some = rows.filter(order.notnull()).order_by(direction(order)).limit(request.reach)
+            scores = some.select(s=columns.alone(some)[column])
+            yield scores.agg(**{f"{name}_{way}": _list(scores.s)})
 
 
 def _joined(main: Any, part: Any, keys: list[str]) -> Any:
@@ -212,12 +219,13 @@ def _joined(main: Any, part: Any, keys: list[str]) -> Any:
     return both.drop(*(f"{key}_" for key in keys))
 
 
-def _summed(people: Any, keys: list[str], name: str, reach: int, hints: tuple[int | None, int | None]) -> Any:
-    """People, the total and both ends in one pass: people are gathered by score where it can be among the ends, and all
-    others together. Whatever the hints are, the result is the same."""
-    high, low = hints
+def _by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
+    """People, the total and both ends in one pass, in words that every engine knows: people are gathered by score where it
+    matters, and all others together."""
     value = people[name]
-    apart = value if high is None or low is None else ibis.cases(((value >= high) | (value <= low), value))
+    bounds = (request.largest_from, operator.ge), (request.smallest_to, operator.le)
+    matters = [compare(value, bound) for bound, compare in bounds if bound is not None]
+    apart = ibis.cases((functools.reduce(operator.or_, matters), value)) if matters else ibis.null("int64")
     rows = people.select(*keys, value=value, apart=apart)
     scores = rows.group_by([*keys, "apart"]).agg(rows_=rows.count(), n_=rows.value.count(), total_=rows.value.sum())
     scores = scores.mutate(inner_=scores.apart.isnull())
@@ -231,8 +239,8 @@ def _summed(people: Any, keys: list[str], name: str, reach: int, hints: tuple[in
         "people": scores.rows_.sum(),
         f"{name}_n": scores.n_.sum(),
         f"{name}_sum": scores.total_.cast("decimal(38, 0)").sum().cast("string"),
-        f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < reach)),
-        f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < reach)),
+        f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < request.reach)),
+        f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < request.reach)),
     }
     return scores.group_by(keys).agg(**aggregates) if keys else scores.agg(**aggregates)
 
