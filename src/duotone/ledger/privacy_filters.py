@@ -188,6 +188,19 @@ class AdvancedComposition:
         return {"rule": self.name, "slack": show(self.slack)}
 
 
+def most_answers(rule: BasicComposition | AdvancedComposition, answers_at: ApproxDP) -> int:
+    """How many answers under one definition fit into a budget by sums, at most 2^17.
+
+    >>> most_answers(BasicComposition(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
+    3
+    """
+    low, high = 0, MOST + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if rule.fits(Spent().plus(answers_at, middle)) else (low, middle)
+    return low
+
+
 def _rest(epsilon: Fraction, delta: Fraction) -> str:
     return f"epsilon {float(max(Fraction(0), epsilon)):.6g}, delta {float(max(Fraction(0), delta)):.6g}"
 

@@ -161,8 +161,8 @@ class DifferenceUnits:
     Proof of `far`. Let l of n people leave and j join a side whose values span R, l + j = i or l, j ≤ i: its average moves by
     at most i·R/n. For let a, from 0 to 1, be how far above the lower bound it stands: it falls by at most
     R·(l·(1 − a) + j·a)/(n − l + j), and since l people leave from the top, a ≥ l/n. For j ≥ l that is greatest at a = 1: at
-    most R·j/n. For l > j at a = l/n: R·l/n. So the difference moves by at most i·max(wR)/n, or i·Σ(wR)/n where `both`; and no side
-    of k people is emptied by k − 1.
+    most R·j/n. For l > j at a = l/n: R·l/n. So the difference moves by at most i·max(wR)/n, or i·Σ(wR)/n where `both`; and no
+    side of k people is emptied by k − 1.
 
     Proof of `near`, of a yes; of a no in the mirror. w₁·(average₁ − lowest₁) + w₂·(highest₂ − average₂) is the difference less
     `low`, at least limit − low, so one of the two is at least half of it. k people who join that side at that bound, or who are
