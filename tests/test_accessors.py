@@ -56,7 +56,7 @@ CHECKS = {
     "import sys; sys.modules['polars'] = sys.modules['polars.api'] = None; import duotone.accessors, pandas as pd;"
     "print(hasattr(pd.DataFrame, 'duotone'))": "True",
     "import sys; sys.modules['polars'] = sys.modules['polars.api'] = sys.modules['pandas.api.extensions'] = None\n"
-    "try: import duotone.accessors\nexcept Exception as error: print(type(error).__name__, error)": 
+    "try: import duotone.accessors\nexcept Exception as error: print(type(error).__name__, error)":
     "DuotoneError there is no data frame to give .duotone to: install pandas or Polars first",
 }  # fmt: skip
 
