@@ -21,7 +21,11 @@ SPARE = 10
 
 @dataclass(frozen=True)
 class Capacity:
-    """Answers under `each` definition, out of one `budget`."""
+    """Answers under `each` definition, out of one `budget`.
+
+    >>> dict(Capacity(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12")).answers)
+    {'sum': 100, 'advanced': 333, 'plan': 562}
+    """
 
     budget: ApproxDP
     each: ApproxDP
@@ -34,11 +38,7 @@ class Capacity:
     @cached_property
     def answers(self) -> Mapping[RuleName, int | None]:
         """How many answers fit by each rule, up to 2^17: 0 where not one does, None where the rule cannot be had: "advanced"
-        needs a budget with δ above 0, and "plan" an optional library (`unplanned`).
-
-        >>> dict(Capacity(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12")).answers)
-        {'sum': 100, 'advanced': 336, 'plan': 562}
-        """
+        needs a budget with δ above 0, and "plan" an optional library (`unplanned`)."""
         delta = Fraction(self.budget.delta)
         advanced = AdvancedComposition(self.budget, delta / 2) if delta else None
         return {
