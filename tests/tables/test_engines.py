@@ -109,7 +109,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     started = tmp_path / "started"
     with spark_cluster.cluster() as cluster:
         path = os.pathsep.join([str(Path(on_cluster.__file__).parent), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, **spark_cluster.environment(), "PYTHONPATH": path}
+        environment = {**os.environ, **spark_cluster.environment(compiled=True), "PYTHONPATH": path}
         command = [sys.executable, on_cluster.__file__, cluster.url, str(parquet["visits"]), str(started)]
         driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
         deadline = time.monotonic() + 300
