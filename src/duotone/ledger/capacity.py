@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.ledger.planned_composition import PlannedComposition
-from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, RuleName, most_answers
+from duotone.ledger.planned_composition import PlannedComposition, choose
+from duotone.ledger.privacy_filters import BasicComposition, RuleName, most_answers
 from duotone.line.mechanism import LineMechanism, balanced
 from duotone.privacy.approx_dp import ApproxDP
 
@@ -39,13 +38,8 @@ class Capacity:
     def answers(self) -> Mapping[RuleName, int | None]:
         """How many answers fit by each rule, up to 2^17: 0 where not one does, None where the rule cannot be had: "advanced"
         needs a budget with δ above 0, and "plan" an optional library (`unplanned`)."""
-        delta = Fraction(self.budget.delta)
-        advanced = AdvancedComposition(self.budget, delta / 2) if delta else None
-        return {
-            "sum": most_answers(BasicComposition(self.budget), self.each),
-            "advanced": None if advanced is None else most_answers(advanced, self.each),
-            "plan": self._planned,
-        }
+        advanced = most_answers(choose(self.budget, "advanced", None, ()), self.each) if self.budget.delta else None
+        return {"sum": most_answers(BasicComposition(self.budget), self.each), "advanced": advanced, "plan": self._planned}
 
     @property
     def unplanned(self) -> str | None:
@@ -75,12 +69,11 @@ def capacities(budget: ApproxDP) -> list[Capacity]:
     >>> [(one.each.epsilon, float(one.each.delta)) for one in capacities(ApproxDP(1, "1e-6"))]
     [(1.0, 1e-06), (0.1, 1e-08), (0.01, 1e-09)]
     """
-    sizes = (budget.split(parts) for parts in SIZES)
-    return [Capacity(budget, each if each == budget else _sparing(each)) for each in sizes]
+    return [Capacity(budget, budget if parts == 1 else _sparing(budget, parts)) for parts in SIZES]
 
 
-def _sparing(share: ApproxDP) -> ApproxDP:
-    delta = Fraction(share.delta) / SPARE
+def _sparing(budget: ApproxDP, parts: int) -> ApproxDP:
+    share, spared = budget.split(parts), budget.split(parts * SPARE).delta
     if share.epsilon_exact is not None:
-        return ApproxDP(share.epsilon_exact, delta)
-    return ApproxDP(exp_epsilon=share.exp_epsilon, delta=delta)
+        return ApproxDP(share.epsilon_exact, spared)
+    return ApproxDP(exp_epsilon=share.exp_epsilon, delta=spared)

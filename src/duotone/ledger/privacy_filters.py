@@ -188,7 +188,7 @@ class AdvancedComposition:
         return {"rule": self.name, "slack": show(self.slack)}
 
 
-def most_answers(rule: BasicComposition | AdvancedComposition, answers_at: ApproxDP) -> int:
+def most_answers(rule: PrivacyFilter, answers_at: ApproxDP) -> int:
     """How many answers under one definition fit into a budget by sums, at most 2^17.
 
     >>> most_answers(BasicComposition(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
