@@ -346,7 +346,7 @@ def test_a_comparison_under_not_is_wrong_the_other_way() -> None:
 def test_where_there_is_no_unit_people_are_told() -> None:
     told = preview_of("count(*) * count(v) > 100 and count(*) > 5", 10)
     assert told.comparisons[0].above is None
-    assert told.table[0][2:] == ("1 people or fewer", "5 people or more", "15 people or more")
+    assert told.table[0][2:] == ("up to 1 people", "from 5 people", "from 15 people")
     assert len(told.notes) == 2
 
 

@@ -68,23 +68,17 @@ class ComparisonPreview:
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """Its two lines in a table."""
-        for name, side, up in (("true", self.true, self.above), ("false", self.false, not self.above)):
-            if self.above is None:
-                cells = [_people(side.toss_up_to, "or fewer"), _people(side.seldom_from, "or more")]
-                yield f"{self.text}: {self.measure}", name, *cells, _people(side.never_from, "or more")
-                continue
-            near, far = ("up to", "from") if up else ("from", "up to")
-            toss_up = self._value(near, side.toss_up_to)
-            yield (
-                f"{self.text}: {self.measure}",
-                name,
-                toss_up,
-                *(self._value(far, v) for v in (side.seldom_from, side.never_from)),
-            )
+        for name, side in (("true", self.true), ("false", self.false)):
+            outwards = self.above is None or self.above == (name == "true")
+            near, far = ("up to", "from") if outwards else ("from", "up to")
+            words = zip((near, far, far), (side.toss_up_to, side.seldom_from, side.never_from), strict=True)
+            yield f"{self.text}: {self.measure}", name, *(self._value(word, value) for word, value in words)
 
     def _value(self, word: str, value: Fraction | None) -> str:
         if value is None:
             return "–"
+        if self.above is None:
+            return f"{word} {written(value)} people"
         return f"{word} {written(100 * value)}%" if self.percent else f"{word} {written(value)}"
 
 
@@ -102,14 +96,10 @@ class Preview:
     comparisons: tuple[ComparisonPreview, ...]
 
     def __repr__(self) -> str:
-        return "\n".join([f"<Preview: of {self.people:,} people>", *(" | ".join(row) for row in self._rows())])
+        return "\n".join([f"<Preview: of {self.people:,} people>", *(" | ".join(row) for row in self.table)])
 
     def _repr_html_(self) -> str:
-        return table(HEAD, [[cell(text) for text in row] for row in self._rows()], before=self.title, after=self.notes)
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        for compared in self.comparisons:
-            yield from compared.rows()
+        return table(HEAD, [[cell(text) for text in row] for row in self.table], before=self.title, after=self.notes)
 
     @property
     def title(self) -> str:
@@ -125,7 +115,7 @@ class Preview:
     @property
     def table(self) -> list[tuple[str, ...]]:
         """Its lines, under `HEAD`."""
-        return list(self._rows())
+        return [row for compared in self.comparisons for row in compared.rows()]
 
     def document(self) -> dict[str, Any]:
         """As JSON; a value that there is none of is null."""
@@ -181,11 +171,11 @@ class _Margins:
     @staticmethod
     def of(error: Callable[[int], float], certain: float) -> _Margins:
         never = int(certain) if math.isfinite(certain) else None
-        often = first(lambda m: error(m) < OFTEN)
-        return _Margins(often - 1 or None, first(lambda m: error(m) <= SELDOM), never)
+        often = _first(lambda m: error(m) < OFTEN)
+        return _Margins(often - 1 or None, _first(lambda m: error(m) <= SELDOM), never)
 
 
-def first(holds: Callable[[int], bool]) -> int:
+def _first(holds: Callable[[int], bool]) -> int:
     """The first margin from which on it holds, by doubling and bisection: errors only fall."""
     high = 1
     while not holds(high):
@@ -241,10 +231,6 @@ def written(value: Fraction) -> str:
         return show(value)
     units, part = divmod(abs(int(value * 10**places)), 10**places)
     return f"{'-' * (value < 0)}{units:,}" + (f".{part:0{places}d}" if places else "")
-
-
-def _people(value: Fraction | None, word: str) -> str:
-    return "–" if value is None else f"{written(value)} people {word}"
 
 
 def words(atom: Atom) -> tuple[str, str, bool]:
