@@ -2,6 +2,6 @@
 
 from duotone import ask
 
+stays = "examples/stays/stays.csv"
 longer = "avg(days) filter (where ward = 'Geriatrics') > avg(days) filter (where ward = 'Surgery')"
-about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
-print(ask("examples/stays/stays.csv", longer, epsilon=1, delta="1e-6", **about))
+print(ask(stays, longer, epsilon=1, delta="1e-6", unit="patient", per_unit="avg", bounds={"days": (0, 30)}))

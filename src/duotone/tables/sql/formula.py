@@ -403,7 +403,7 @@ def _of_time(node: exp.Expression, text: str, read: Read) -> Operand | None:
         case exp.DateDiff() if node.args.get("unit") is not None:
             unit = node.args["unit"].name.lower()
             if unit not in APART:
-                raise DuotoneError(f"{text}: times are told apart by {', '.join(APART)}")
+                raise DuotoneError(f"{text}: date_diff counts by {', '.join(APART)}")
             ends = tuple(_timed(unit, read(end), text) for end in (node.expression, node.this))
             return _made(text, "integer", "days" if unit == "day" else "difference", *ends, *([] if unit == "day" else [unit]))
         case exp.DateAdd() | exp.DateSub() | exp.TsOrDsAdd():
