@@ -60,6 +60,7 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits $(QUICK)
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
 	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
+	$(BIN)/python benchmarks/lines_of_code/count.py
 
 # each benchmark once, small: whether it still works
 bench-quick: QUICK := --quick
