@@ -40,7 +40,7 @@ OFTEN, SELDOM = 0.1, 0.01
 """A toss-up is wrong at least so often; what is seldom wrong, at most so often."""
 MOST_PEOPLE = 2**42
 DIGITS = 3
-"""The digits of a distance that are told; the rest is rounded so that what is told stays true."""
+"""The digits of a distance that are shown; the rest is rounded so that what is said stays true."""
 HEAD = ("comparison", "if", f"wrong in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "never wrong")
 
 
@@ -57,7 +57,7 @@ class Side:
 @dataclass(frozen=True)
 class ComparisonPreview:
     """One comparison of a question, as `text`, and what `measure` is compared: its two sides, where it is true and where it is
-    not. `above` tells whether larger values are true; None where people from flipping are told."""
+    not. `above` tells whether larger values are true; None where these are people from flipping."""
 
     text: str
     measure: str
@@ -89,7 +89,7 @@ class Preview:
 
     Guarantee: of every table of so many people or more, what is said to be seldom or never wrong is; of every table of so
     many people, what is said to be a toss-up is one. Values are as they count: clipped, and on their grid. Of several
-    comparisons each is told as if the others did not decide.
+    comparisons each is shown as if the others did not decide.
     """
 
     people: int
@@ -109,7 +109,7 @@ class Preview:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about it, each a sentence."""
-        several = ("each comparison is told as if the others did not decide",) if len(self.comparisons) > 1 else ()
+        several = ("each comparison is shown as if the others did not decide",) if len(self.comparisons) > 1 else ()
         return (*several, "with more people, answers are right from the same values on")
 
     @property
@@ -124,8 +124,8 @@ class Preview:
 
 def _document(compared: ComparisonPreview) -> dict[str, Any]:
     sides = {"true": compared.true, "false": compared.false}
-    told = {name: {key: _number(value) for key, value in vars(side).items()} for name, side in sides.items()}
-    return {"comparison": compared.text, "measure": compared.measure, "above": compared.above, **told}
+    values = {name: {key: _number(value) for key, value in vars(side).items()} for name, side in sides.items()}
+    return {"comparison": compared.text, "measure": compared.measure, "above": compared.above, **values}
 
 
 def _number(value: Fraction | None) -> float | int | None:
@@ -145,8 +145,8 @@ def preview(
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
     margins = [_Margins.of(lambda m: errors(m)[0], certain[0]), _Margins.of(lambda m: errors(m)[1], certain[1])]
     made = zip(_atoms(tree, False), comparisons, strict=True)
-    told = (_compared(atom, one.units, margins[::-1] if negated else margins, people) for (atom, negated), one in made)
-    return Preview(people, tuple(told))
+    shown = (_compared(atom, one.units, margins[::-1] if negated else margins, people) for (atom, negated), one in made)
+    return Preview(people, tuple(shown))
 
 
 def _atoms(tree: Tree, negated: bool) -> Iterator[tuple[Atom, bool]]:
