@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, prepare, with_boundary
 from duotone.errors import MissingExtra
 from duotone.graphs import families
+from duotone.ledger.capacity import capacities
 from duotone.plotting.figures import figure_class
 from duotone.plotting.graphs import _layout
 
@@ -60,8 +61,8 @@ def test_boundary_graph_lists_who_is_where() -> None:
 
 def test_line_phases() -> None:
     shown = texts(plotting.line_phases(with_boundary(PRIVACY, "1/100"), 6, 2))
-    assert "initial recurrence" in shown
-    assert "terminal recurrence" in shown
+    assert "initial" in shown
+    assert "terminal" in shown
     assert "initial" not in texts(plotting.line_phases(balanced(PRIVACY), 6, 30))
 
 
@@ -141,11 +142,22 @@ def test_the_names_of_phases_do_not_cross_the_boundary() -> None:
         ax = figure.axes[0]
         figure.canvas.draw()
         edge = ax.transData.transform((blue + 0.5, 0))[0]
-        names = [text for text in ax.texts if "recurrence" in text.get_text()]
+        names = [text for text in ax.texts if text.get_text() in ("initial", "terminal")]
         assert names
         boxes = [text.get_window_extent() for text in names]
-        assert all(box.x1 <= edge for box in boxes)
+        assert all(ax.bbox.x0 <= box.x0 and box.x1 <= edge for box in boxes)
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def test_what_a_budget_buys() -> None:
+    sizes = capacities(ApproxDP(1, "1e-6"))
+    figure = plotting.capacities(sizes)
+    shown = texts(figure)
+    assert "525 answers (rule plan), each at ε = 0.01, δ = 1e-09; never wrong from 1544 on" in shown
+    assert "a budget of ε = 1, δ = 1e-06 buys" in shown
+    ends = [line.get_xdata()[-1] for line in figure.axes[0].lines if line.get_marker() == "|"]  # type: ignore[index]
+    assert ends == [one.mechanism.certain[0] for one in sizes]
+    assert figure.axes[0].get_xlim()[1] > max(ends)
 
 
 def test_long_curves_end_where_they_say() -> None:

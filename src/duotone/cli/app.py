@@ -14,6 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from duotone.cli.audit import audit, paper
+from duotone.cli.budget import budget
 from duotone.cli.design import check, design, line
 from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
@@ -41,6 +42,7 @@ app.command()(paper)
 app.command()(ask)
 app.command()(groups)
 app.command()(inspect)
+app.command()(budget)
 app.add_typer(ledgers, name="ledger")
 
 

@@ -11,6 +11,7 @@ from duotone.cli.terminal import print_table, printable
 if TYPE_CHECKING:
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
+    from duotone.tables.preview import Preview
 
 
 def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
@@ -24,6 +25,16 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
         if note is not None:
             print(printable(note))
     _print_accuracy(prepared)
+
+
+def print_preview(preview: Preview) -> None:
+    """What is compared, in its own units."""
+    from duotone.tables.preview import HEAD
+
+    print(preview.title)
+    print_table(HEAD, preview.table)
+    for note in preview.notes:
+        print(note)
 
 
 def _print_answers(reply: Answers, labels: tuple[str, ...]) -> None:

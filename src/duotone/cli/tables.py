@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from duotone.cli.charging import answered, quote_text, quotes_of
-from duotone.cli.question_text import budget_document, print_question, question_document
+from duotone.cli.question_text import budget_document, print_preview, print_question, question_document
 from duotone.cli.table_options import (
     Again,
     BoundsOf,
@@ -101,6 +101,10 @@ def ask(
     preview: Annotated[
         bool, typer.Option("--preview", help="Show how accurate the answer will be; read and spend nothing.")
     ] = False,
+    people: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --preview: how many people there may be, to show it in the question's own units."),
+    ] = None,
     as_json: AsJson = False,
     draw: Draw = None,
     certificate: CertificateFile = None,
@@ -115,6 +119,8 @@ def ask(
         raise DuotoneError("--each is for several questions: name a FILE.sql that has them, with ; between")
     if len(questions) > 1 and not (draw is None and certificate is None):
         raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
+    if people is not None and not preview:
+        raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
     asked = prepare_all(
         without_password(table),
         questions,
@@ -148,9 +154,13 @@ def ask(
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
                 quoted = {} if quote is None else {"ledger": vars(quote)}
-                documents.append({**title, **question_document(prepared, reply), **quoted})
+                in_units = None if people is None else prepared.preview(people)
+                units = {} if in_units is None else {"in_units": in_units.document()}
+                documents.append({**title, **question_document(prepared, reply), **units, **quoted})
                 if not as_json:
                     print_question(prepared, reply, title.get("question"))
+                    if in_units is not None:
+                        print_preview(in_units)
                     if quote is not None:
                         print(quote_text(quote))
         finally:  # what was answered before one failed is shown

@@ -31,6 +31,7 @@ from duotone.ledger.privacy_filters import (
     PrivacyFilter,
     RuleName,
     boundary_text,
+    most_answers,
     write,
 )
 from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
@@ -68,12 +69,8 @@ class PlannedComposition:
     def most(cls, budget: ApproxDP, answers_at: ApproxDP, boundaries: tuple[Boundary, ...] = ()) -> PlannedComposition:
         """The plan with as many answers as the budget admits, by the better of distributions and plain sums."""
         plan = cls(budget, answers_at, boundaries, 0)
-        low, high = 0, MOST + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if BasicComposition(budget).fits(Spent().plus(answers_at, middle)) else (low, middle)
         by_losses = (capacity(one, epsilon_below(budget), Fraction(budget.delta)) for one in plan.losses)
-        count = max([low, *by_losses])
+        count = max([most_answers(BasicComposition(budget), answers_at), *by_losses])
         if count == 0:
             raise DuotoneError(f"a budget of {budget} does not admit one answer at {answers_at}")
         return replace(plan, count=count)

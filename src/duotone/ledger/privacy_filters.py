@@ -44,7 +44,7 @@ class Charge:
 
     def __post_init__(self) -> None:
         if any(other.privacy != self.mechanism.privacy for other in self.also):
-            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge for others apart")
+            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge others separately")
         if not isinstance(self.mechanism.privacy, ApproxDP):
             raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST):
@@ -186,6 +186,19 @@ class AdvancedComposition:
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
         return {"rule": self.name, "slack": show(self.slack)}
+
+
+def most_answers(rule: PrivacyFilter, answers_at: ApproxDP) -> int:
+    """How many answers under one definition fit into a budget by sums, at most 2^17.
+
+    >>> most_answers(BasicComposition(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
+    3
+    """
+    low, high = 0, MOST + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if rule.fits(Spent().plus(answers_at, middle)) else (low, middle)
+    return low
 
 
 def _rest(epsilon: Fraction, delta: Fraction) -> str:

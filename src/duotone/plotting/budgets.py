@@ -1,11 +1,14 @@
-"""Pictures of budgets: what an audit measured against its claim, and what a ledger has spent."""
+"""Pictures of budgets: what one buys, what an audit measured against its claim, and what a ledger has spent."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from duotone.ledger.account import Statement
+from duotone.ledger.capacity import Capacity
 from duotone.ledger.privacy_filters import BasicComposition
+from duotone.plotting.curves import error_by_distance
 from duotone.plotting.figures import BLUE, FAINT, RED, budget_label, framed, new_axes, titled
 from duotone.release.audit import Audit
 
@@ -15,6 +18,25 @@ if TYPE_CHECKING:
 
 POINTS = 300
 """The charges up to which a ledger is drawn one by one."""
+
+
+def capacities(sizes: Sequence[Capacity], *, ax: Axes | None = None) -> Figure:
+    """What a budget buys: how often an answer of each size is wrong, by how many people would flip it, and how many answers of
+    that size fit by the rule that admits the most."""
+    labels = []
+    for one in sizes:
+        rule, count = one.best
+        labels.append(f"{count:,} answer{'s' * (count != 1)} (rule {rule}), each at {budget_label(one.each)}")
+    figure = error_by_distance([one.mechanism for one in sizes], labels=labels, ax=ax)
+    drawn = ax or figure.axes[0]
+    if len(sizes) > 1:  # whose curves end far from each other
+        drawn.set_xscale("log")
+        drawn.set_xlim(0.8, 1.5 * drawn.get_xlim()[1])
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+    drawn.legend(
+        frameon=False, fontsize=8, title=f"a budget of {budget_label(sizes[0].budget)} buys", title_fontsize=9, **place
+    )
+    return figure
 
 
 def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:

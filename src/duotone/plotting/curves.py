@@ -34,17 +34,17 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | Non
     for colour, chosen in (("blue", nodes <= blue), ("red", nodes > blue)):
         ax.vlines(nodes[chosen], 0, np.array(yes)[chosen], color=COLOUR[colour], lw=2, zorder=2)
         ax.scatter(nodes[chosen], np.array(yes)[chosen], s=46, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
-    ax.axvline(blue + 0.5, color=INK, lw=1, ls=":")
+    ax.plot([blue + 0.5] * 2, [-0.36, 1], color=INK, lw=1, ls=":")
     ax.text(blue + 0.5, 1.02, "boundary", ha="center", fontsize=8, color=INK)
-    # their names stand left of the boundary, one below the other
+    # their names are short, and stand between the axis and the boundary, one below the other
     spans = [("initial", blue - first, blue, -0.16), ("terminal", 1, blue - first - 1, -0.26)]
     for name, start, end, height in spans:
         if start < end or (start == end and name == "terminal"):
             ax.plot([start - 0.25, end + 0.25], [-0.10, -0.10], color=INK, lw=3, solid_capstyle="butt", clip_on=False)
-            ax.text(
-                end + 0.25, height, f"{name} recurrence", ha="right", va="top", fontsize=9, color=INK
-            )  # left of the boundary
-    ax.set(ylim=(-0.36, 1.1), ylabel="Pr[yes]", xlabel="dataset on the line", yticks=[0, 0.25, 0.5, 0.75, 1])
+            at, side = (start - 0.25, "left") if name == "terminal" else (end + 0.25, "right")
+            ax.text(at, height, name, ha=side, va="top", fontsize=9, color=INK)
+    ax.set(ylim=(-0.36, 1.1), ylabel="Pr[yes]", yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set_xlabel("dataset on the line; below it, the phase of its recurrence")
     ax.set_xticks(nodes if len(nodes) <= 24 else nodes[:: math.ceil(len(nodes) / 24)])
     framed(ax)
     return figure
@@ -56,29 +56,33 @@ def error_by_distance(
     *,
     log: bool = True,
     title: str | None = None,
+    labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; of a mechanism
     that is not balanced, a line for each mistake.
 
-    Each line ends where the error becomes exactly 0, and says where that is.
+    Each line ends where the error becomes exactly 0, and says where that is. `labels` name the budgets.
     """
     mechanisms = [budget if isinstance(budget, LineMechanism) else balanced(budget) for budget in budgets]
     sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
+    labels = labels or [budget_label(mechanism.privacy) for mechanism in mechanisms]
     ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
     reach = longest or int(max((e for e in ends if math.isfinite(e)), default=20))
+    named = [called + name for called, mechanism in zip(labels, mechanisms, strict=True) for _, _, name in _sides(mechanism)]
     figure, ax = new_axes(ax, (7.2, 4.4))
-    for i, ((mechanism, red, name), end) in enumerate(zip(sides, ends, strict=True)):
+    for i, ((mechanism, red, _), end, name) in enumerate(zip(sides, ends, named, strict=True)):
         margins = np.arange(1, int(min(end, reach + 1)))
         errors = np.array([float(mechanism.error(-int(m) if red else int(m) - 1)) for m in margins])
         style: dict[str, Any] = {"color": SEQUENCE[i % len(SEQUENCE)], "ls": LINES[i % len(LINES)], "lw": 1.6}
         marker = "o" if len(margins) <= MARKED else None
         until = f"; never wrong from {end:g} on" if math.isfinite(end) else "; never certain"
-        ax.plot(margins, errors, marker=marker, ms=3.5, label=budget_label(mechanism.privacy) + name + until, **style)
+        ax.plot(margins, errors, marker=marker, ms=3.5, label=name + until, **style)
         if end <= reach and len(margins):
             ax.plot(margins[-1], errors[-1], marker="|", ms=12, color=style["color"])
     if log:
         ax.set_yscale("log")
+    ax.locator_params(axis="x", integer=True)
     ax.set(xlabel="people from flipping (1: one person flips the answer)", ylabel="Pr[wrong answer]", xlim=(0.5, reach + 0.5))
     titled(ax, title)
     ax.legend(frameon=False, fontsize=8, loc="upper right")

@@ -44,10 +44,11 @@ def question(of: Prepared, title: str | None = None, released: Answers | None = 
     """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it."""
     if released is None or not released.by:
         return error_by_distance([of.mechanism], title=title)
-    figure: Figure = figure_class()(figsize=(11, max(4.4, 1.6 + 0.24 * len(released.answers))))
-    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4], "wspace": 0.3})
+    size = 11, max(4.4, 1.6 + 0.24 * len(released.answers))
+    figure: Figure = figure_class()(figsize=size, layout="constrained")  # which leaves room for long names and titles
+    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4]})
     answers(released, ax=left)
     error_by_distance([of.mechanism], title="each answer, with its share of the budget", ax=right)
     if title is not None:
-        figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.02, y=1.02, ha="left", parse_math=False)
+        figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.01, ha="left", parse_math=False)
     return figure

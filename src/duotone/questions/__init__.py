@@ -5,7 +5,7 @@ change, under replace) to flip the answer are d, the level is d − 1 for a yes 
 ±1 rule: neighbours' levels differ by at most 1. Where levels are exactly that, and not only a safe bound, answers are optimal
 as well. Start with `protocol` (what a question is, and brute force that checks one); then a file for each kind: `threshold`,
 `quantile`, `difference` (of averages, or of quantiles, `quantile_side`), `plurality`, `variance`, `distinct`, `cells` for any
-arithmetic of a few counts, and `combined` for and, or, not.
+arithmetic of a few counts, and `combined` for and, or, not. `units` tells distances in a question's own units.
 """
 
 from duotone.questions.cells import Cells

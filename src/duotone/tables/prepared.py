@@ -33,6 +33,7 @@ from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.levels import Population, levels_of
+from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 
@@ -185,6 +186,14 @@ class Prepared:
             raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
         blue, red = (1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in (self.table.blue, self.table.red))
         return float(blue), float(red)
+
+    def preview(self, people: int) -> Preview:
+        """How far what is compared must be from its limit for the answer to be right, of a public guess of `people` people:
+        with groups, in a group. Nothing is read."""
+        if self.compiled is None:
+            raise DuotoneError("a preview is of a question: which groups are shown depends on their people alone")
+        blue, red = self.mechanism.certain
+        return preview(self.compiled.tree, self.comparisons, self.errors, (blue + 1, red + 1), people)
 
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""

@@ -12,6 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
 from duotone.questions.quantile_side import QuantileSide
+from duotone.questions.units import DifferenceUnits, Units
 from duotone.tables.comparisons.shared import (
     ONE_VALUE,
     Array,
@@ -60,7 +61,18 @@ def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> Com
         requests["n"] = Tally((1,))
     exact = not shared and _exact(sides, declared)
     settled = _settled(sides, compared, mirrored, on)
-    return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled)
+    units = _units(compared, declared) if all(isinstance(side, Mean) for side in sides) else None
+    return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units)
+
+
+def _units(compared: Compared, declared: Declared) -> Units:
+    """The difference as it is compared, so that a yes is above the limit. Of quantiles there is none: one person may move a
+    quantile from one bound to the other."""
+    (low, high), (other_low, other_high) = compared.bounds
+    weight, other = compared.weights
+    spans = weight * (high - low), other * (other_high - other_low)
+    least, most = weight * low - other * other_high, weight * high - other * other_low
+    return DifferenceUnits(spans, compared.limit, least, most, both=compared.shared or declared.replaced)
 
 
 def _grid(side: Measure, declared: Declared) -> Grid:

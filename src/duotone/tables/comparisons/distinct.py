@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.distinct import distinct_level
+from duotone.questions.units import DistinctUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, possible
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import labelled
@@ -29,7 +30,8 @@ def distinct_threshold(atom: DistinctThreshold, declared: Declared, reach: int) 
 
     exact = atom.where == ALWAYS and atom.value.kind != "boolean" and atom.value.made is None
     columns = labelled(atom.value, atom.where, declared.per_unit)
-    return CompiledComparison(columns, {"v": Rare(reach)}, levels_of, exact, {}, _settled(atom))
+    units = DistinctUnits(atom.at_least, declared.replaced)
+    return CompiledComparison(columns, {"v": Rare(reach)}, levels_of, exact, {}, _settled(atom), units)
 
 
 def _settled(atom: DistinctThreshold) -> Settled | None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.plurality import plurality_level
+from duotone.questions.units import LeadUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import voting
@@ -32,4 +33,5 @@ def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
     votes = possible(atom.where, Compare(atom.value, "=", atom.winner))
     settled = None if votes else Settled(False, "no row can have that value")
-    return CompiledComparison(columns, {"v": Votes(reach)}, levels_of, exact, {}, settled)
+    units = LeadUnits(declared.replaced)
+    return CompiledComparison(columns, {"v": Votes(reach)}, levels_of, exact, {}, settled, units)

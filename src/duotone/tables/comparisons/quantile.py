@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
+from duotone.questions.units import NobodyUnits, TotalUnits, Units
 from duotone.tables.comparisons.scores import score_bounds, score_levels
 from duotone.tables.comparisons.shared import ONE_VALUE, CompiledComparison, independent, possible, require_short
 from duotone.tables.declared import Declared
@@ -34,9 +36,31 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     bounds = score_bounds(min(final.values()), max(final.values()), declared, absent=True)
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
     threshold = score_levels(final.__getitem__, bounds, least, declared)
-    return CompiledComparison(
-        columns, {"s": Tally((1, 0))}, threshold, exact, grids, _settled(atom, grids.get(atom.value.column))
+    settled, units = _settled(atom, grids.get(atom.value.column)), _units(atom, bounds, least, scale, declared)
+    return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
+
+
+def _units(atom: QuantileThreshold, bounds: tuple[int, int], least: int, scale: int, declared: Declared) -> Units:
+    """The share of people who meet the limit; of the smallest or largest value, how many people do, or do not."""
+    if (extreme := extreme_of(atom)) is not None:
+        return NobodyUnits() if extreme else TotalUnits(0, 1, 1, replaced=declared.replaced, low=Fraction(0))
+    apart = atom.met - atom.missed
+    return TotalUnits(
+        *bounds,
+        least,
+        replaced=declared.replaced,
+        per=apart * scale,
+        zero=-atom.missed / apart,
+        averaged=True,
+        somebody=not atom.strict,
+        low=Fraction(0),
+        high=Fraction(1),
     )
+
+
+def extreme_of(atom: QuantileThreshold) -> bool | None:
+    """Of a smallest or largest value, whether everybody must meet the limit, or anybody; None of a quantile."""
+    return None if 0 < -atom.missed < 1 else atom.missed != 0
 
 
 def _settled(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:

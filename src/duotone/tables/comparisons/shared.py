@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.questions.units import Units
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.results import Request, Result
@@ -39,6 +40,8 @@ class CompiledComparison:
     exact: bool
     grids: Mapping[str, Grid] = field(default_factory=dict)
     settled: Settled | None = None
+    units: Units | None = None
+    """What tells how far the statistic that is compared must be from its limit; None where there is no such number."""
 
 
 def possible(*conditions: Condition) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.questions.threshold import somebody
+from duotone.questions.threshold import CROWD, somebody
+from duotone.questions.units import NobodyUnits, TotalUnits, Units
 from duotone.tables.comparisons.scores import score_bounds, score_ends, score_levels
 from duotone.tables.comparisons.shared import CompiledComparison, independent, require_short
 from duotone.tables.declared import Declared
@@ -50,8 +53,52 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     levels = score_levels(scored, bounds, final(scoring.at_least), declared)
     exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
+    units = _units(atom, scoring, one, grids, declared)
     request = one.tally or score_ends(scored, bounds, declared, reach)
-    return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled)
+    return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
+
+
+def _units(
+    atom: LinearThreshold, scoring: Score, one: Contribution, grids: Mapping[str, Grid], declared: Declared
+) -> Units | None:
+    """The count, sum, share or average itself; of several counts and sums, by how much the comparison holds."""
+    weights = [term.weight for term in atom.terms]
+    if -CROWD in weights:  # one such person outweighs everybody else
+        return NobodyUnits()
+    if not atom.terms:
+        return None
+    (scaled, first), *rest = scoring.terms
+    grid = grids[first.value.column] if first.value is not None else None
+    scale = scaled / (first.weight * (grid.step if grid is not None else 1))
+    final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
+    low, high = one.low, one.high
+    if declared.replaced and atom.present is not None and scoring.absent:
+        low, high = min(low, 0), max(high, 0)
+    common: dict[str, Any] = {"replaced": declared.replaced, "somebody": final is somebody, "least": _least(scoring, declared)}
+    ends = final(low), final(high), final(scoring.at_least)
+    if is_average(atom):
+        limit = -rest[0][1].weight / first.weight if rest else Fraction(0)
+        within = (grid.low * grid.step, grid.high * grid.step) if grid is not None else (Fraction(0), Fraction(1))
+        rows = declared.max_rows if declared.max_rows is not None and declared.per_unit is None else 1
+        per = scale * first.weight
+        return TotalUnits(*ends, per=per, zero=limit, averaged=True, rows=rows, low=within[0], high=within[1], **common)
+    if len(weights) > 1:
+        return TotalUnits(*ends, per=scale, zero=-atom.limit, **common)
+    positive = grid is None or grid.low >= 0
+    return TotalUnits(*ends, per=scale * first.weight, low=Fraction(0) if positive else None, **common)
+
+
+def is_average(atom: LinearThreshold) -> bool:
+    """Whether it is one average, or one share, against a limit."""
+    return atom.present is not None and all(term.where == atom.present for term in atom.terms[1:])
+
+
+def _least(scoring: Score, declared: Declared) -> tuple[int, int]:
+    """The least scores above and below 0, where each person has one row."""
+    if scoring.possible is None or declared.unit is not None:
+        return 1, 1
+    above, below = ([abs(s) for s in scoring.possible if s * way > 0] for way in (1, -1))
+    return min(above, default=1), min(below, default=1)
 
 
 def one_value_each(atom: LinearThreshold) -> bool:

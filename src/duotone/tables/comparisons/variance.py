@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.questions.units import VarianceUnits
 from duotone.questions.variance import Moments, variance_level
 from duotone.tables.comparisons.shared import (
     ONE_VALUE,
@@ -55,7 +56,9 @@ def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) 
 
     columns = squared(atom.value, atom.where, grid, declared.per_unit)
     requests = {"s": Ends(reach), "q": Ends(1, None, None)}
-    return CompiledComparison(columns, requests, levels_of, False, {atom.value.column: grid}, _settled(atom, grid, limit))
+    units = VarianceUnits((grid.high - grid.low) * grid.step, atom.limit, atom.less, atom.sign in (">", ">="))
+    grids, settled = {atom.value.column: grid}, _settled(atom, grid, limit)
+    return CompiledComparison(columns, requests, levels_of, False, grids, settled, units)
 
 
 def _moments(values: Result, squares: Result, group: int) -> Moments:

@@ -1,0 +1,69 @@
+"""Questions as a method of a data frame: `import duotone.accessors`, and pandas' and Polars' frames have `.duotone`.
+
+Whichever of the two is installed gets it. A Polars `LazyFrame` does not: collect it first.
+
+>>> import duotone.accessors
+>>> import polars as pl
+>>> votes = pl.DataFrame({"vote": ["Y"] * 868 + ["N"] * 700})
+>>> print(votes.duotone.ask("mode(vote) = 'Y'", epsilon=1, delta=1e-6))
+yes
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.tables import ask as asking
+from duotone.tables.answers import Answers
+from duotone.tables.inspection import Inspection, inspect_clipping
+from duotone.tables.prepared import Prepared
+from duotone.tables.taking import taking
+
+
+class FrameQuestions:
+    """What a frame's `.duotone` has. Each method takes what the function of that name takes after the table, in whose place is
+    the frame; a budget, whose person is who, and all else is as there."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @taking(asking.ask)
+    def ask(self, *question: Any, **options: Any) -> Answers:
+        """A private answer to a yes/no question about the frame: see `duotone.ask`."""
+        return asking.ask(self._frame, *question, **options)
+
+    @taking(asking.prepare)
+    def prepare(self, *question: Any, **options: Any) -> Prepared:
+        """Check a question without reading any row: see `duotone.prepare`. A ledger is charged by what this returns."""
+        return asking.prepare(self._frame, *question, **options)
+
+    @taking(asking.select_groups)
+    def select_groups(self, *by: Any, **options: Any) -> Answers:
+        """Which keys may be shown: see `duotone.select_groups`."""
+        return asking.select_groups(self._frame, *by, **options)
+
+    @taking(inspect_clipping)
+    def inspect_clipping(self, **options: Any) -> Inspection:
+        """How much bounds and limits would clip, NOT private: see `duotone.tables.inspection.inspect_clipping`."""
+        return inspect_clipping(self._frame, **options)
+
+
+def _register() -> None:
+    registered = False
+    with contextlib.suppress(ImportError):
+        from pandas.api.extensions import register_dataframe_accessor
+
+        register_dataframe_accessor("duotone")(FrameQuestions)
+        registered = True
+    with contextlib.suppress(ImportError):
+        from polars.api import register_dataframe_namespace
+
+        register_dataframe_namespace("duotone")(FrameQuestions)
+        registered = True
+    if not registered:
+        raise DuotoneError("there is no data frame to give .duotone to: install pandas or Polars first")
+
+
+_register()

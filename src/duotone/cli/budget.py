@@ -1,0 +1,84 @@
+"""The command budget: what a budget buys."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, Ratio, print_table, wrote
+from duotone.cli.terminal import budget as budget_of
+from duotone.errors import DuotoneError
+
+if TYPE_CHECKING:
+    from duotone.ledger.capacity import Capacity
+    from duotone.privacy.approx_dp import ApproxDP
+
+
+def budget(
+    epsilon: Epsilon = None,
+    ratio: Ratio = None,
+    delta: Delta = "0",
+    each_epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="The ε of each answer, instead of all, a tenth and a hundredth.")
+    ] = None,
+    each_delta: Annotated[str | None, typer.Option(metavar="D", help="The δ of each answer, with --each-epsilon.")] = None,
+    as_json: AsJson = False,
+    draw: Draw = None,
+) -> None:
+    """What a budget buys: how accurate answers are, and how many of them a ledger would admit."""
+    from duotone.ledger.capacity import Capacity, capacities
+
+    total = budget_of(epsilon, ratio, delta)
+    if each_epsilon is None and each_delta is not None:
+        raise DuotoneError("--each-delta is the δ of an answer: give its ε by --each-epsilon, too")
+    chosen = None if each_epsilon is None else budget_of(each_epsilon, None, each_delta or "0")
+    sizes = capacities(total) if chosen is None else [Capacity(total, chosen)]
+    if draw is not None:
+        from duotone import plotting
+
+        wrote(plotting.save(plotting.capacities(sizes), draw))
+    if as_json:
+        print(json.dumps({"budget": _definition(total), "each": [_document(one) for one in sizes]}))
+        return
+    _print_errors(sizes)
+    _print_counts(sizes)
+    for note in dict.fromkeys(one.unplanned for one in sizes if one.unplanned is not None):
+        print(note)
+
+
+def _definition(privacy: ApproxDP) -> dict[str, Any]:
+    from duotone.privacy.numbers import show
+
+    return {"ratio": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}
+
+
+def _document(one: Capacity) -> dict[str, Any]:
+    from duotone.line.mechanism import MARGINS
+
+    certain = one.mechanism.certain[0] + 1
+    errors = {str(m): float(one.mechanism.error(m - 1)) for m in MARGINS}
+    until = int(certain) if math.isfinite(certain) else None
+    return {**_definition(one.each), "error_by_margin": errors, "certain_from": until, "answers": dict(one.answers)}
+
+
+def _print_errors(sizes: list[Capacity]) -> None:
+    from duotone.line.mechanism import MARGINS
+
+    mechanisms = [one.mechanism for one in sizes]
+    errors = [(m, [float(mechanism.error(m - 1)) for mechanism in mechanisms]) for m in MARGINS]
+    rows = [(str(m), *(f"{wrong:.3g}" for wrong in each)) for m, each in errors if any(wrong > 1e-12 for wrong in each)]
+    ends = [mechanism.certain[0] + 1 for mechanism in mechanisms]
+    rows.append(("never wrong from", *(f"{end:g}" if math.isfinite(end) else "–" for end in ends)))
+    print_table(("people from flipping", *(f"Pr[wrong] at {_short(one.each)}" for one in sizes)), rows)
+
+
+def _print_counts(sizes: list[Capacity]) -> None:
+    rows = [(_short(one.each), *("–" if count is None else f"{count:,}" for count in one.answers.values())) for one in sizes]
+    print_table(("each answer", *(f"answers by the rule {rule}" for rule in sizes[0].answers)), rows)
+
+
+def _short(privacy: ApproxDP) -> str:
+    return f"ε = {privacy.epsilon:g}, δ = {float(privacy.delta):g}"

@@ -1,0 +1,290 @@
+"""Distances in a question's own units: how far a count, a share, an average … is from its limit, and what follows for how many
+people would flip the answer.
+
+Each kind of question has a statistic, a number that its truth depends on, and two functions of a margin k, a number of people
+from flipping. Of tables with `people` people:
+
+- `far`: from this value of the statistic on, every table of so many people *or more* is at least k people from flipping;
+- `near`: up to this value, every table of so many people is at most k people from flipping.
+
+Both are closed: the value itself is included. None where there is no such value. Each class has its proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from duotone.questions.threshold import CROWD
+
+HAIR = Fraction(1, 1000)
+"""The part of a person's influence by which a bound is moved, where the bound itself might be on either side."""
+
+
+class Units(Protocol):
+    """What tells the distances of one kind of question."""
+
+    @property
+    def upward(self) -> bool:
+        """Whether large values of the statistic are a yes."""
+        ...
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """From where on every yes, or every no, is at least `margin` people from flipping."""
+        ...
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """Up to where every yes, or every no, is at most `margin` people from flipping."""
+        ...
+
+
+@dataclass(frozen=True)
+class TotalUnits:
+    """Of a total of scores, whole numbers from `lowest` to `highest`, that is a yes from `at_least` on.
+
+    A table's total is `per`·(statistic − `zero`), times its number of rows where the statistic is `averaged`: a person has 1
+    to `rows` of them. With `somebody`, each score is counted CROWD times, and each person 1 more. `least` are the smallest
+    scores above and below 0, without their sign; `low` and `high` what the statistic can be.
+
+    Proof of `far`. Under add-remove a person who joins or leaves moves the total by at most max(highest, −lowest), under
+    replace by at most highest − lowest: a step. A yes at a total of at_least + (k − 1)·step or more is one after k − 1 changes,
+    and a no at at_least − 1 − (k − 1)·step or less. An average's total is its distance from `zero` times the number of rows,
+    which are as many as people or more: more people only make it larger.
+
+    Proof of `near`, of a yes; of a no in the mirror. The total falls by total − at_least + 1 or more in k changes: if k people
+    join with the lowest score; if k people leave whose scores are above 0, of whom there are some as long as the total is 1
+    or more; or if of n people those k leave, or are replaced by the lowest, whose scores are the largest, and so on average no
+    less than the average of all.
+
+    >>> count = TotalUnits(0, 1, at_least=1001)
+    >>> int(count.far(15, 0, True)), int(count.far(15, 0, False)), int(count.near(2, 0, True))
+    (1015, 986, 1002)
+    """
+
+    lowest: int
+    highest: int
+    at_least: int
+    replaced: bool = False
+    per: Fraction = Fraction(1)
+    zero: Fraction = Fraction(0)
+    averaged: bool = False
+    rows: int = 1
+    somebody: bool = False
+    least: tuple[int, int] = (1, 1)
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+    @property
+    def upward(self) -> bool:
+        """Whether a larger statistic is a larger total."""
+        return self.per > 0
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """The total that `margin` − 1 steps do not take to the other side."""
+        step = self.highest - self.lowest if self.replaced else max(self.highest, -self.lowest, 0)
+        if yes:
+            score = self._least_score(self.at_least + (margin - 1) * step, people if self.averaged else 1)
+        else:
+            score = self._most_score(self.at_least - 1 - (margin - 1) * step, CROWD - 1)
+        value = self._statistic(score, people)
+        within = (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+        return value if within else None
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """The best of what newcomers, leavers and the largest scores can do."""
+        if yes:
+            most = self._close(margin, people, self.lowest, self.at_least, self.least[0])
+            score = self._most_score(most, people)
+            there = score >= self._least_score(self.at_least, people)
+        else:
+            least = -self._close(margin, people, -self.highest, 1 - self.at_least, self.least[1])
+            present = people if self.averaged else 0
+            score = self._least_score(least, present)
+            there = score <= self._most_score(self.at_least - 1, present)
+        if not there:
+            return None
+        value = self._statistic(score, people * self.rows)
+        value = value if self.low is None else max(value, self.low)
+        return value if self.high is None else min(value, self.high)
+
+    def _close(self, margin: int, people: int, lowest: int, at_least: int, least: int) -> int:
+        """The largest total from which `margin` changes are sure to be enough; `at_least` − 1 for none."""
+        ways = [at_least - 1]
+        if not self.replaced:
+            ways.append(at_least - 1 + margin * max(-lowest, 0))
+        if at_least >= 1 and (lowest <= 0 or not self.replaced):
+            ways.append(at_least - 1 + margin * least)
+        if margin < people:
+            ways.append((at_least - 1 - margin * (lowest if self.replaced else 0)) * people // (people - margin))
+        return max(ways)
+
+    def _least_score(self, total: int, people: int) -> int:
+        """The least sum of scores that makes such a total, with at least so many people."""
+        return -((people - total) // CROWD) if self.somebody else total
+
+    def _most_score(self, total: int, people: int) -> int:
+        """The greatest, with at most so many."""
+        return (total - people) // CROWD if self.somebody else total
+
+    def _statistic(self, score: int, size: int) -> Fraction:
+        return self.zero + score / (self.per * (size if self.averaged else 1))
+
+
+@dataclass(frozen=True)
+class NobodyUnits:
+    """Of "nobody is on the wrong side, and somebody on the right one": how many are on the wrong side.
+
+    Proof. A yes has none, and one person who joins or changes flips it. A no with m of them, m ≥ 1, needs all m to leave or
+    change, and where there is nobody else, one more to join.
+
+    >>> NobodyUnits().far(15, 100, False)
+    Fraction(15, 1)
+    """
+
+    upward = False
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+        """So many on the wrong side; a yes is never far."""
+        return Fraction(margin) if not yes else Fraction(0) if margin == 1 else None
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+        """Any yes; and few on the wrong side."""
+        return Fraction(0) if yes else Fraction(margin - 1) if margin > 1 else None
+
+
+@dataclass(frozen=True)
+class DifferenceUnits:
+    """Of w₁·average₁ − w₂·average₂ against `limit`, of `people` people on each side: values from 0 to `spans` above the lower
+    of their bounds, and the difference from `low` to `high`. `both` where one change may be one on each side.
+
+    Proof of `far`. Let l of n people leave and j join a side whose values span R, l + j = i or l, j ≤ i: its average moves by
+    at most i·R/n. For let a, from 0 to 1, be how far above the lower bound it stands: it falls by at most
+    R·(l·(1 − a) + j·a)/(n − l + j), and since l people leave from the top, a ≥ l/n. For j ≥ l that is greatest at a = 1: at
+    most R·j/n. For l > j at a = l/n: R·l/n. So the difference moves by at most i·max(wR)/n, or i·Σ(wR)/n where `both`; and no
+    side of k people is emptied by k − 1.
+
+    Proof of `near`, of a yes; of a no in the mirror. w₁·(average₁ − lowest₁) + w₂·(highest₂ − average₂) is the difference less
+    `low`, at least limit − low, so one of the two is at least half of it. k people who join that side at that bound, or who are
+    there and change to it, move the difference by at least k/(n + k) of that half.
+
+    >>> float(DifferenceUnits((Fraction(1), Fraction(1)), Fraction(0), Fraction(-1), Fraction(1)).far(15, 1000, True))
+    0.014001
+    """
+
+    spans: tuple[Fraction, Fraction]
+    limit: Fraction
+    low: Fraction
+    high: Fraction
+    both: bool = False
+    upward = True
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """A little more than `margin` − 1 people move it."""
+        if yes and people < margin:
+            return None
+        each = (self.spans[0] + self.spans[1] if self.both else max(self.spans)) / people
+        away = (margin - 1 + HAIR) * each
+        value = self.limit + away if yes else self.limit - away
+        return value if self.low <= value <= self.high else None
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """A little less than `margin` people are sure to move it."""
+        room = self.limit - self.low if yes else self.high - self.limit
+        if not room > 0:
+            return None
+        away = (1 - HAIR) * room / 2 * Fraction(margin, people + margin)
+        return min(self.limit + away, self.high) if yes else max(self.limit - away, self.low)
+
+
+@dataclass(frozen=True)
+class VarianceUnits:
+    """Of a variance against `limit`, of values that span `span`; squares are divided by the number of people less `less`.
+
+    Proof, with N = n − less, S the sum of squares, V = S/N, R the span: one who leaves takes at most R² from S, one who joins
+    brings at most R². With l who leave and j who join, l + j ≤ i or l, j ≤ i, levels look at variances of at least
+    (S − l·R²)/(N + j − l) and at most (S + j·R²)/(N + j − l). Since V ≤ R², both are within i·R²/(N − i) of V. They grow less
+    with more people. Down, `near`: k who join at the average make it V·N/(N + k). Up: each who joins stands at least R/2 from
+    the average at one of the bounds, and brings at least R²/4·n/(n + 1).
+
+    >>> round(float(VarianceUnits(Fraction(10), Fraction(8), 1, True).far(15, 1000, True)), 3)
+    9.421
+    """
+
+    span: Fraction
+    limit: Fraction
+    less: int
+    upward: bool
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """A little more than what `margin` − 1 people change."""
+        divisor = people - self.less
+        if divisor < margin:
+            return None
+        away = (margin - 1 + HAIR) * self.span**2 / (divisor - margin + 1)
+        value = self.limit + away if yes == self.upward else self.limit - away
+        most = self.span**2 / (2 if self.less else 4)
+        return value if 0 <= value <= most else None
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """A little less than what `margin` people surely change."""
+        divisor = people - self.less
+        if divisor < 1 or self.limit <= 0:
+            return None
+        if yes == self.upward:
+            return self.limit * (1 + (1 - HAIR) * Fraction(margin, divisor))
+        room = self.span**2 / 4 * Fraction(people, people + 1) - self.limit
+        return max(Fraction(0), self.limit - (1 - HAIR) * margin * room / divisor) if room > 0 else None
+
+
+@dataclass(frozen=True)
+class DistinctUnits:
+    """Of how many different values there are, a yes from `at_least` on.
+
+    Proof. Each person brings or takes at most one value. A newcomer may bring one, so a no is at_least − values from flipping.
+    A yes flips when all who have one of the values − at_least + 1 rarest are gone, and these are at most their part of all.
+
+    >>> DistinctUnits(10).far(15, 1000, True), DistinctUnits(10).near(3, 1000, False)
+    (Fraction(24, 1), Fraction(7, 1))
+    """
+
+    at_least: int
+    replaced: bool = False
+    upward = True
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+        """One value for each person."""
+        value = self.at_least + margin - 1 if yes else self.at_least - margin
+        return Fraction(value) if value >= 0 else None
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """Newcomers, or everybody who has one of the rarest values."""
+        if not yes:
+            short = self.replaced and people < self.at_least
+            return None if short else Fraction(max(0, self.at_least - margin))
+        most = people if people <= margin else (self.at_least - 1) * people // (people - margin)
+        return Fraction(most) if most >= self.at_least else None
+
+
+@dataclass(frozen=True)
+class LeadUnits:
+    """Of how many votes a choice is ahead of the strongest other; 0 or less is a no.
+
+    Proof. Someone who joins or leaves moves the lead by 1, someone who changes sides by 2. A yes needs no more than that: the
+    strongest rival gains, or the choice loses. A no flips when 1 − lead people join the choice, or change to it.
+
+    >>> LeadUnits().far(15, 100, True), LeadUnits(replaced=True).far(15, 100, True)
+    (Fraction(15, 1), Fraction(29, 1))
+    """
+
+    replaced: bool = False
+    upward = True
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+        """The lead that `margin` − 1 people do not take."""
+        step = 2 if self.replaced else 1
+        return Fraction((margin - 1) * step + 1 if yes else (1 - margin) * step)
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+        """The lead that `margin` people are sure to take."""
+        return Fraction(margin * (2 if self.replaced else 1) if yes else 1 - margin)

@@ -1,0 +1,287 @@
+"""Preview: how far a count, a share, an average … must be from its limit for the answer to be right, of so many people.
+
+Nothing is read: the number of people is a public guess, and what follows from it holds for every table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.html import cell, table
+from duotone.privacy.numbers import show
+from duotone.questions.threshold import CROWD
+from duotone.questions.units import Units
+from duotone.tables.comparisons import CompiledComparison
+from duotone.tables.comparisons.quantile import extreme_of
+from duotone.tables.comparisons.threshold import is_average
+from duotone.tables.sql.comparison import (
+    Atom,
+    BoolOp,
+    CountsComparison,
+    DistinctThreshold,
+    LinearThreshold,
+    Mean,
+    MeanDifference,
+    ModeIs,
+    Negation,
+    QuantileThreshold,
+    Settled,
+    Tree,
+    VarianceThreshold,
+)
+from duotone.tables.sql.condition import Operand
+
+OFTEN, SELDOM = 0.1, 0.01
+"""A toss-up is wrong at least so often; what is seldom wrong, at most so often."""
+MOST_PEOPLE = 2**42
+DIGITS = 3
+"""The digits of a distance that are shown; the rest is rounded so that what is said stays true."""
+HEAD = ("comparison", "if", f"wrong in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "never wrong")
+
+
+@dataclass(frozen=True)
+class Side:
+    """Of tables on one side of a limit: up to where every one is a toss-up, from where on all are seldom wrong, and from where
+    on never. These are values of what is compared, or numbers of people from flipping; None where there is no such value."""
+
+    toss_up_to: Fraction | None
+    seldom_from: Fraction | None
+    never_from: Fraction | None
+
+
+@dataclass(frozen=True)
+class ComparisonPreview:
+    """One comparison of a question, as `text`, and what `measure` is compared: its two sides, where it is true and where it is
+    not. `above` tells whether larger values are true; None where these are people from flipping."""
+
+    text: str
+    measure: str
+    percent: bool
+    above: bool | None
+    true: Side
+    false: Side
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Its two lines in a table."""
+        for name, side in (("true", self.true), ("false", self.false)):
+            outwards = self.above is None or self.above == (name == "true")
+            near, far = ("up to", "from") if outwards else ("from", "up to")
+            words = zip((near, far, far), (side.toss_up_to, side.seldom_from, side.never_from), strict=True)
+            yield f"{self.text}: {self.measure}", name, *(self._value(word, value) for word, value in words)
+
+    def _value(self, word: str, value: Fraction | None) -> str:
+        if value is None:
+            return "–"
+        if self.above is None:
+            return f"{word} {written(value)} people"
+        return f"{word} {written(100 * value)}%" if self.percent else f"{word} {written(value)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Preview:
+    """How accurate an answer will be, in the question's own units, of `people` people: with groups, in a group; of two sides
+    that are compared, on each.
+
+    Guarantee: of every table of so many people or more, what is said to be seldom or never wrong is; of every table of so
+    many people, what is said to be a toss-up is one. Values are as they count: clipped, and on their grid. Of several
+    comparisons each is shown as if the others did not decide.
+    """
+
+    people: int
+    comparisons: tuple[ComparisonPreview, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<Preview: of {self.people:,} people>", *(" | ".join(row) for row in self.table)])
+
+    def _repr_html_(self) -> str:
+        return table(HEAD, [[cell(text) for text in row] for row in self.table], before=self.title, after=self.notes)
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return f"of {self.people:,} people, whatever else is in the table:"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about it, each a sentence."""
+        several = ("each comparison is shown as if the others did not decide",) if len(self.comparisons) > 1 else ()
+        return (*several, "with more people, answers are right from the same values on")
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """Its lines, under `HEAD`."""
+        return [row for compared in self.comparisons for row in compared.rows()]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON; a value that there is none of is null."""
+        return {"people": self.people, "comparisons": [_document(compared) for compared in self.comparisons]}
+
+
+def _document(compared: ComparisonPreview) -> dict[str, Any]:
+    sides = {"true": compared.true, "false": compared.false}
+    values = {name: {key: _number(value) for key, value in vars(side).items()} for name, side in sides.items()}
+    return {"comparison": compared.text, "measure": compared.measure, "above": compared.above, **values}
+
+
+def _number(value: Fraction | None) -> float | int | None:
+    return None if value is None else int(value) if value.denominator == 1 else float(value)
+
+
+def preview(
+    tree: Tree,
+    comparisons: Sequence[CompiledComparison],
+    errors: Callable[[int], tuple[float, float]],
+    certain: tuple[float, float],
+    people: int,
+) -> Preview:
+    """Of a question's `tree` and what became of its comparisons. `errors` are Pr[false no] and Pr[false yes] at a margin, and
+    `certain` the margins from which these are 0."""
+    if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
+        raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
+    margins = [_Margins.of(lambda m: errors(m)[0], certain[0]), _Margins.of(lambda m: errors(m)[1], certain[1])]
+    made = zip(_atoms(tree, False), comparisons, strict=True)
+    shown = (_compared(atom, one.units, margins[::-1] if negated else margins, people) for (atom, negated), one in made)
+    return Preview(people, tuple(shown))
+
+
+def _atoms(tree: Tree, negated: bool) -> Iterator[tuple[Atom, bool]]:
+    """The comparisons in order, each with whether its truth makes for a no."""
+    if isinstance(tree, BoolOp):
+        for part in tree.parts:
+            yield from _atoms(part, negated)
+    elif isinstance(tree, Negation):
+        yield from _atoms(tree.part, not negated)
+    elif not isinstance(tree, Settled):
+        yield tree, negated
+
+
+@dataclass(frozen=True)
+class _Margins:
+    """The last margin that is a toss-up, the first that is seldom wrong, and the first that never is."""
+
+    toss_up: int | None
+    seldom: int
+    never: int | None
+
+    @staticmethod
+    def of(error: Callable[[int], float], certain: float) -> _Margins:
+        never = int(certain) if math.isfinite(certain) else None
+        often = _first(lambda m: error(m) < OFTEN)
+        return _Margins(often - 1 or None, _first(lambda m: error(m) <= SELDOM), never)
+
+
+def _first(holds: Callable[[int], bool]) -> int:
+    """The first margin from which on it holds, by doubling and bisection: errors only fall."""
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _compared(atom: Atom, units: Units | None, margins: Sequence[_Margins], people: int) -> ComparisonPreview:
+    text, measure, percent = words(atom)
+    true, false = (_side(units, m, people, yes) for m, yes in zip(margins, (True, False), strict=True))
+    return ComparisonPreview(text, measure, percent, None if units is None else units.upward, true, false)
+
+
+def _side(units: Units | None, margins: _Margins, people: int, yes: bool) -> Side:
+    if units is None:
+        return Side(*(None if m is None else Fraction(m) for m in (margins.toss_up, margins.seldom, margins.never)))
+    up, limit = yes == units.upward, units.far(1, people, yes)
+
+    def far(margin: int | None) -> Fraction | None:
+        value = None if margin is None else units.far(margin, people, yes)
+        return None if value is None else rounded(value, limit, up=up)
+
+    near = None if margins.toss_up is None else units.near(margins.toss_up, people, yes)
+    return Side(None if near is None else rounded(near, limit, up=not up), far(margins.seldom), far(margins.never))
+
+
+def rounded(value: Fraction, limit: Fraction | None, *, up: bool) -> Fraction:
+    """A value with few digits, upwards or downwards, as its distance from a limit allows; whole numbers stay as they are.
+
+    >>> str(rounded(Fraction(4) + Fraction(1, 7), Fraction(4), up=True)), str(rounded(Fraction(1015), None, up=True))
+    ('4143/1000', '1015')
+    """
+    if value.denominator == 1:
+        return value
+    apart = abs(value - limit) if limit is not None else Fraction(0)
+    apart = apart or abs(value) / 10**DIGITS
+    step = Fraction(10) ** (math.floor(math.log10(apart)) - DIGITS + 1)
+    return (math.ceil(value / step) if up else math.floor(value / step)) * step
+
+
+def written(value: Fraction) -> str:
+    """A number to read, exactly: as a decimal, or if it is none, as a fraction.
+
+    >>> written(Fraction(12345)), written(Fraction(40125, 10000)), written(Fraction(1, 3))
+    ('12,345', '4.0125', '1/3')
+    """
+    places = next((places for places in range(25) if (value * 10**places).denominator == 1), None)
+    if places is None:
+        return show(value)
+    units, part = divmod(abs(int(value * 10**places)), 10**places)
+    return f"{'-' * (value < 0)}{units:,}" + (f".{part:0{places}d}" if places else "")
+
+
+def words(atom: Atom) -> tuple[str, str, bool]:
+    """A comparison as text, what is measured, and whether that is a share."""
+    match atom:
+        case LinearThreshold():
+            return _linear_words(atom)
+        case QuantileThreshold():
+            return _quantile_words(atom)
+        case MeanDifference():
+            shares = not any(isinstance(side.value, Operand) for side in (atom.first, atom.second))
+            averages = isinstance(atom.first, Mean) and isinstance(atom.second, Mean)
+            of = "shares" if shares else "averages" if averages else "quantiles"
+            measure = "the difference" if averages else "people from flipping"
+            return f"difference of {of} {'>' if atom.strict else '>='} {written(atom.limit)}", measure, shares
+        case VarianceThreshold():
+            return f"variance({atom.value.column}) {atom.sign} {written(atom.limit)}", "the variance", False
+        case DistinctThreshold():
+            return f"count(distinct {atom.value.column}) >= {atom.at_least}", "the count", False
+        case CountsComparison():
+            return f"arithmetic of counts {atom.sign} {written(atom.limit)}", "people from flipping", False
+        case ModeIs():
+            return f"mode({atom.value.column}) = {_constant(atom.winner)}", "votes ahead of the strongest other", False
+
+
+def _linear_words(atom: LinearThreshold) -> tuple[str, str, bool]:
+    first, *rest = atom.terms
+    sign = (">" if atom.strict else ">=") if first.weight > 0 else ("<" if atom.strict else "<=")
+    if any(term.weight == -CROWD for term in rest):
+        return "everybody meets a condition", "people who do not", False
+    if is_average(atom):
+        limit = -rest[0].weight / first.weight if rest else Fraction(0)
+        if first.value is None:
+            return f"share {sign} {written(100 * limit)}%", "the share", True
+        return f"avg({first.value.column}) {sign} {written(limit)}", "the average", False
+    if rest:
+        return f"one side {'>' if atom.strict else '>='} the other", "the difference", False
+    what = "count" if first.value is None else f"sum({first.value.column})"
+    return f"{what} {sign} {written(atom.limit / first.weight)}", "the count" if first.value is None else "the sum", False
+
+
+def _quantile_words(atom: QuantileThreshold) -> tuple[str, str, bool]:
+    name, limit, up = atom.value.column, _constant(atom.limit if atom.written is None else atom.written), atom.sign[0] == ">"
+    extreme = extreme_of(atom)
+    if extreme is not None:
+        text = f"{'min' if up == extreme else 'max'}({name}) {atom.sign} {limit}"
+        return text, f"people {'without' if extreme else 'with'} {name} {atom.sign} {limit}", False
+    q = atom.met if up else 1 - atom.met
+    text = f"median({name})" if q == Fraction(1, 2) else f"quantile({name}, {written(q)})"
+    return f"{text} {atom.sign} {limit}", f"people with {name} {atom.sign} {limit}", True
+
+
+def _constant(value: Any) -> str:
+    return written(value) if isinstance(value, Fraction) else f"'{value}'" if isinstance(value, str) else str(value)
