@@ -34,7 +34,7 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 
 FLAGS = {"name": "--table", "max_rows": "--max-rows", "per_unit": "--per-unit", "columns": "--columns",
-         "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched"}  # fmt: skip
+         "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched", "by": "--as"}  # fmt: skip
 """What the command calls an option of the library."""
 ADVICE = (
     "say which (name)",
@@ -53,6 +53,7 @@ ADVICE = (
     "per_unit is for averages",
     "by max_rows how many",
     "lower max_rows",
+    "say who asks (by)",
 )
 """Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""
 

@@ -17,8 +17,8 @@ CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
 LOCK_NOT_AVAILABLE = "55P03"
 """The code with which Postgres ends a wait for a lock."""
-WITH_FUNCTIONS = 3
-"""The version of the schema from which on entries are appended by a function."""
+WITH_FUNCTIONS = 4
+"""The version of the schema from which on entries are appended by these functions; that before had others."""
 
 
 class PostgresStore(Store):
