@@ -15,7 +15,7 @@ from duotone.errors import LedgerError
 from duotone.ledger.entries import BY_ASKER, Body, State, canonical, damaged, decoded, intact
 from duotone.ledger.privacy_filters import BasicComposition, Charge
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent, log_above
+from duotone.ledger.sums import Spent
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
@@ -49,7 +49,7 @@ class Share:
     @property
     def totals(self) -> tuple[float, float]:
         """(ε, δ) of what was spent, to be read."""
-        return float(self.spent.epsilon + log_above(self.spent.exp_epsilon)), float(self.spent.delta)
+        return BasicComposition(self.budget or ApproxDP(0)).spent(self.spent)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
         """The fields of a charge that this is the state after."""
