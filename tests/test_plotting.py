@@ -17,6 +17,8 @@ from matplotlib.figure import Figure
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, prepare, with_boundary
 from duotone.errors import MissingExtra
 from duotone.graphs import families
+from duotone.plotting.figures import figure_class
+from duotone.plotting.graphs import _layout
 
 PRIVACY = ApproxDP(exp_epsilon=2, delta="1/10")
 
@@ -36,11 +38,11 @@ def test_graph_names_and_probabilities(tmp_path: Path) -> None:
 
 def test_datasets_stand_in_columns_by_level() -> None:
     graph = ColouredGraph([(1, 2), (3, 4), (3, 5)], {1: "red", 2: "red", 3: "blue", 4: "blue", 5: "red"})
-    where = plotting._layout(graph)
+    where = _layout(graph)
     assert set(where) == set(graph.names)
     assert len(set(where.values())) == 5
     assert where[4][0] < where[3][0] < where[5][0] < min(where[1][0], where[2][0])
-    assert where == plotting._layout(graph)
+    assert where == _layout(graph)
 
 
 def test_boundary_ring_is_drawn_per_boundary_dataset() -> None:
@@ -94,7 +96,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plotting.save(figure, tmp_path / "a.txt")
     with pytest.raises(DuotoneError, match="cannot write"):
         plotting.save(figure, tmp_path / "missing" / "a.svg")
-    plotting._figure.cache_clear()
+    figure_class.cache_clear()
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r'pip install "duotone\[draw\]"'):
         plotting.graph(families.votes(2).graph())

@@ -27,8 +27,9 @@ STEPS = (
 
 def main() -> None:
     shutil.rmtree(DIST, ignore_errors=True)
-    if _built(DIST) != _built(Path(tempfile.mkdtemp())):
-        raise SystemExit("two builds of the same tree differ")
+    with tempfile.TemporaryDirectory() as folder:
+        if _built(DIST) != _built(Path(folder)):
+            raise SystemExit("two builds of the same tree differ")
     print("built twice, the same bytes:", ", ".join(sorted(file.name for file in DIST.iterdir())))
     run(sys.executable, "-m", "twine", "check", "--strict", *DIST.iterdir())
     (wheel,) = DIST.glob("*.whl")

@@ -99,9 +99,11 @@ def test_an_interrupt_is_one_line(folder: Path) -> None:
     assert (code, said) == (130, "duotone: interrupted\n")
 
 
+PLACES = ["text_files.header", "locked_duckdb.literal", "locked_duckdb.quietly"]
 NOT_AN_INTERRUPT = """
 import os, signal, sys
-import duotone.tables.engines.duckdb as embedded
+from duotone.errors import DuotoneError
+from duotone.tables.engines import locked_duckdb, text_files
 from duotone.cli.app import main
 
 def busy(*_, **__):
@@ -113,7 +115,7 @@ def busy(*_, **__):
         pass
     raise {error}("Query interrupted")  # as DuckDB does between two of its tasks
 
-embedded.{place} = busy
+{place} = busy
 main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-rows", "1"])
 """
 
@@ -121,7 +123,7 @@ main(["ask", "t.csv", "count(*) > 2", "--epsilon", "1", "--unit", "x", "--max-ro
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "error"),
-    thinned(itertools.product(["header", "literal", "quietly"], ["RuntimeError", "OSError", "embedded.DuotoneError"]), 4),
+    thinned(itertools.product(PLACES, ["RuntimeError", "OSError", "DuotoneError"]), 4),
 )  # each place and each error once
 def test_an_interrupt_that_a_library_makes_another_error_of_is_one(folder: Path, place: str, error: str) -> None:
     script = NOT_AN_INTERRUPT.format(place=place, error=error)
@@ -133,7 +135,7 @@ SETTING = """
 import os, signal
 import duckdb, ibis, ibis.backends.duckdb
 from duotone.cli.app import main
-from duotone.tables.engines import duckdb as embedded
+from duotone.tables.engines.locked_duckdb import connected
 
 class Busy:
     def __init__(self, con):
@@ -156,7 +158,7 @@ def busy():
     return connection
 ibis.duckdb.connect = busy
 try:
-    embedded.connected()
+    connected()
 except KeyboardInterrupt:
     os._exit(130)
 """

@@ -15,8 +15,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SMALL = "--driver-memory 768m --conf spark.executor.memory=512m --conf spark.sql.shuffle.partitions=2 pyspark-shell"
-"""Two cores and little memory are enough."""
+from thinned import EXHAUSTIVE
+
+SMALL = (
+    "--driver-memory 768m --conf spark.executor.memory=512m --conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false"
+    ' --driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"'
+)
+"""Two cores and little memory are enough, and a session of minutes never pays back what a JVM's second compiler costs."""
+INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
+"""Spark compiles each query, which takes longer than a small table: on the cluster, and in `make exhaustive`."""
 
 
 def missing() -> str | None:
@@ -28,10 +35,10 @@ def missing() -> str | None:
     return None if shutil.which("java") else "Java"
 
 
-def environment() -> dict[str, str]:
+def environment(*, compiled: bool = EXHAUSTIVE) -> dict[str, str]:
     return {
         "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_SUBMIT_ARGS": SMALL,
+        "PYSPARK_SUBMIT_ARGS": " ".join([SMALL, *([] if compiled else [INTERPRETED]), "pyspark-shell"]),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
     }
@@ -78,7 +85,7 @@ def _start(folder: Path, which: str, *arguments: str) -> subprocess.Popen[bytes]
 
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
     command = [str(program), f"org.apache.spark.deploy.{which}", *arguments]
-    environ = {**os.environ, **environment(), "SPARK_HOME": str(program.parents[1])}
+    environ = {**os.environ, **environment(compiled=True), "SPARK_HOME": str(program.parents[1])}
     with (folder / f"{which}.log").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, env=environ, start_new_session=True)
 

@@ -109,7 +109,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     started = tmp_path / "started"
     with spark_cluster.cluster() as cluster:
         path = os.pathsep.join([str(Path(on_cluster.__file__).parent), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, **spark_cluster.environment(), "PYTHONPATH": path}
+        environment = {**os.environ, **spark_cluster.environment(compiled=True), "PYTHONPATH": path}
         command = [sys.executable, on_cluster.__file__, cluster.url, str(parquet["visits"]), str(started)]
         driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
         deadline = time.monotonic() + 300
@@ -131,7 +131,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
 def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark["visits"].connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
-    monkeypatch.setattr("duotone.tables.prepared.gather", None)  # the counts never come to the driver
+    monkeypatch.setattr("duotone.tables.levels.gather", None)  # the counts never come to the driver
     privacy = ApproxDP(1, "1e-1")
     shown = select_groups(keys, ["g"], privacy, unit="u", max_groups=2, vouched=True).answers
     assert {("many0",), ("many1",), ("many2",)} <= set(shown)

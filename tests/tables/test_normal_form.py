@@ -8,7 +8,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from duotone.tables.sql.normal_form import normal_form
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_question import read_question
 
 COLUMNS = {"x": "integer", "y": "integer", "f": "boolean", "town": "text", "u": "integer"}
@@ -17,7 +17,7 @@ MIRROR = dict(zip(SIGNS, (">", ">=", "<", "<=", "=", "<>"), strict=True))
 
 
 def form(text: str) -> str:
-    return normal_form(sqlglot.parse_one(f"select {text}", dialect="duckdb"))  # type: ignore[arg-type]
+    return normal_text(sqlglot.parse_one(f"select {text}", dialect="duckdb"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sign", SIGNS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from duotone.cli.tables import (
+from duotone.cli.table_options import (
     BoundsOf,
     Columns,
     DateFormats,

@@ -24,19 +24,17 @@ from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, show
 from duotone.release.coin import Basis, Coin
 from duotone.tables.answers import Answers
+from duotone.tables.billing import billed, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
-from duotone.tables.engines.query import People, gather, kept
+from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.engines.vouching import vouched_for
+from duotone.tables.levels import Population, levels_of
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
-
-LISTED = 1000
-"""Public lists of up to so many groups are used to look only at rows that are in one of them; where people are in several
-groups, all lists are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,7 +193,7 @@ class Prepared:
         levels: Any = None
         try:
             if self.asked is None and self.coin.private and self.source.draws:
-                keys = quietly(lambda: kept(_people(self, [self]), self.coin), UNREADABLE)
+                keys = quietly(lambda: kept(self.population.people([self.asked]), self.coin), UNREADABLE)
                 return self._reply(dict.fromkeys(sorted(keys), True))
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if self.selection is not None:
@@ -227,19 +225,8 @@ class Prepared:
     @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
-        d = self.declared
         text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
-        bounds = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in d.bounds.items()}
-        declared = {
-            "bounds": bounds,
-            "max_rows": d.max_rows,
-            "per_unit": d.per_unit,
-            "max_groups": self.most,
-            "listed": self.listed,
-            **self.source.stated,
-        }
-        stated = {name: value for name, value in declared.items() if value and value != 1}
-        return f"{text} WITH {json.dumps(stated, sort_keys=True)}" if stated else text
+        return normal_form(text, self.declared, self.most, self.listed, self.source.stated)
 
     def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
         """Charge a ledger, then release; the same question asked before is answered from its record, free.
@@ -263,20 +250,13 @@ class Prepared:
         """The dataset, the question and whom it is about, as a ledger knows them."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError("a ledger is what open_ledger returns")
-        if self.declared.person == "row":
-            raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
-        if dataset is None and self.asked is not None and self.asked.beside:
-            raise DuotoneError(
-                "private tables that are joined are one dataset together, which their owner registers with a budget of its own:"
-                " say what it is called in the ledger (dataset). What is spent on each table by itself comes on top"
-            )
-        if dataset is None and not self.source.named:
-            raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
-        about = {"unit": self.declared.person or "row", "neighbours": self.declared.neighbours}
-        named = dataset is None or dataset == self.source.name or not self.source.named
-        tables = [*([] if named else [self.source.name]), *self.source.beside]
-        question = f"{self.normal} OF {' AND '.join(tables)}" if tables else self.normal
-        return dataset or self.source.name, question, about
+        together = self.asked is not None and bool(self.asked.beside)
+        return billed(self.normal, self.declared, self.source, dataset, together=together)
+
+    @property
+    def population(self) -> Population:
+        """Whom the question looks at."""
+        return Population(self.source, self.rows, self.declared.unit, self.by, self.most, self.listed)
 
     def _levels(self) -> tuple[tuple[Key, ...], Array, NDArray[np.int64]]:
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
@@ -315,9 +295,9 @@ def quote_all(questions: Sequence[Prepared], ledger: Ledger, dataset: str | None
     """What questions about one table would cost, asked in turn: nothing is charged, and no row is read."""
     if not questions:
         return []
-    billed = [question._billed(ledger, dataset) for question in questions]
-    known, _, about = billed[0]
-    asked = [(text, question.cost) for (_, text, _), question in zip(billed, questions, strict=True)]
+    bills = [question._billed(ledger, dataset) for question in questions]
+    known, _, about = bills[0]
+    asked = [(text, question.cost) for (_, text, _), question in zip(bills, questions, strict=True)]
     return ledger.quote(known, asked, again=again, **about)
 
 
@@ -328,43 +308,10 @@ def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array
     Of a public list, groups come in the list's order, those that nobody is in among them. A question which groups there
     are has the level that a group of so many people has.
     """
-    first = questions[0]
-    if any(_seen(other) != _seen(first) for other in questions):
+    first = questions[0].population
+    if any(other.population.seen != first.seen for other in questions):
         raise DuotoneError("questions that are asked in one plan must be about the same people")
-    gathered = gather(_people(first, questions), [(c.columns, c.requests) for q in questions for c in q.comparisons])
-    results = iter(gathered.results)
-    keys, people, levels = gathered.keys, gathered.people, []
-    for question in questions:
-        own = [next(results) for _ in question.comparisons]
-        levels.append(people - 1 if question.compiled is None else question.compiled.levels(own, people))
-    if first.listed is None:
-        return keys, people, levels
-    place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
-    order = [place.get(tuple(map(str, key)), -1) for key in first.listed]
-    nobody = [q.compiled.level_of_nobody() if q.compiled is not None else -1 for q in questions]
-    levels = [np.append(own, empty)[order] for own, empty in zip(levels, nobody, strict=True)]
-    return first.listed, np.append(people, 0)[order], levels
-
-
-def _people(prepared: Prepared, questions: Sequence[Prepared]) -> People:
-    """Who counts: only the columns, and of a public list of groups only the rows, that are looked at.
-
-    A person's groups are bounded among those that are listed, however long the list; without a unit nothing is bounded, and
-    of a long list, rows that are in no listed group are left out when the groups have come back.
-    """
-    unit = prepared.declared.unit
-    named = prepared.by if unit is None else (*prepared.by, unit)
-    source = prepared.source.asked_about((question.asked for question in questions), named)
-    if prepared.listed and (len(prepared.listed) <= LISTED or unit is not None):
-        source = source.within(prepared.by, prepared.listed)
-    return People(source, prepared.rows, unit, prepared.by, prepared.most)
-
-
-def _seen(prepared: Prepared) -> tuple[Any, ...]:
-    """What decides whom a question looks at."""
-    source, declared = prepared.source, prepared.declared
-    table = id(source.table), id(source.reading), id(source.connection)
-    return table, prepared.rows, declared.unit, prepared.by, prepared.most, prepared.listed
+    return levels_of(first, [(question.asked, question.compiled) for question in questions])
 
 
 def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:

@@ -1,98 +1,24 @@
-"""DuckDB inside the process, locked down: for files and data frames, and for tables of DuckDB databases."""
+"""Tables of DuckDB: of database files, of connections and relations that are handed over, and of data frames."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import secrets
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.resources import keep_in_child, literal_path
-from duotone.tables.engines.csv import fields_of, header
+from duotone.resources import keep_in_child
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.date_formats import by_format
-from duotone.tables.engines.file_layout import FileLayout
-from duotone.tables.engines.json_lines import declared_columns, objects_of
+from duotone.tables.engines.duckdb_views import forget, fresh, selected
+from duotone.tables.engines.locked_duckdb import UNPREPARED, Connect, attached_name, connected
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, of_type, quoted, text
 from duotone.tables.engines.vouching import require_vouched
-from duotone.tables.sql.table_names import column_list
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
-UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
 UNNAMED = "a DuckDB file may hold many tables: say which (name)"
-BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
-         "partial_aggregate_pushdown", "scalar_fn_pushdown", "type_pushdown", "late_materialization")  # fmt: skip
-"""The optimisers that use what a file says about its other rows: the least and the largest value, which leave out NaN."""
-LOCKED = {
-    "python_enable_replacements": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "allow_persistent_secrets": "false",
-    "enable_external_file_cache": "false",
-    "disabled_optimizers": literal(",".join(BLIND)),
-}
-"""What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
-_NUMBERS = itertools.count()
-Connect = Callable[..., tuple[Any, Callable[[], None]]]
-"""As `connected`: what gives a connection that may read some files, and what closes it."""
-
-
-def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable[[], None]]:
-    """A connection of Ibis to DuckDB, and what closes it.
-
-    Guarantee: it reads the files that are named and no other, writes nothing but temporary files in a folder of its own, which
-    is removed when it is closed, loads no extension, and none of this can be changed any more.
-    """
-    import ibis
-
-    connection = quietly(ibis.duckdb.connect, UNPREPARED)
-    keep_in_child(connection)
-    folder = tempfile.mkdtemp(prefix="duotone-")
-
-    def close() -> None:
-        connection.disconnect()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    allowed = [form for file in files for form in (str(file.resolve()), literal_path(file.resolve()))]
-    settings = LOCKED | {
-        "temp_directory": literal(folder),
-        "allowed_paths": f"[{', '.join(map(literal, allowed))}]",
-        "enable_external_access": "false",
-        "lock_configuration": "true",
-    }
-    with closed_on_error(close):
-        if database is not None:  # attached, so that the same file may be opened twice, each time locked
-            quietly(lambda: _attach(connection, database), f"{database} is not a DuckDB file, or is in use")
-        quietly(lambda: _without_progress(connection), UNPREPARED)
-        for setting, value in settings.items():
-            quietly(partial(connection.con.execute, f"set {setting} = {value}"), UNPREPARED)
-    return connection, close
-
-
-def _without_progress(connection: Any) -> None:
-    """No progress bar, which would show how long a query takes; where it is off, changing it fails in a notebook without
-    widgets."""
-    if connection.con.execute("select current_setting('enable_progress_bar')").fetchone() != (False,):
-        connection.con.execute("set enable_progress_bar = false")
-
-
-def _attach(connection: Any, path: Path) -> None:
-    connection.con.execute(f"attach {literal(str(path.resolve()))} as {quoted(_attached(path))} (type duckdb, read_only)")
-
-
-def _attached(path: Path) -> str:
-    """A database's name. It is not used as the place to look for names: its macros could stand for functions of ours."""
-    return "file" if path.stem.lower() in ("memory", "system", "temp") else path.stem
 
 
 def of_frame(
@@ -110,62 +36,11 @@ def of_frame(
         rows = fresh()
         connection.con.register(rows, quietly(lambda: some(columns), UNREADABLE))
         made = selected(connection, {name: readings[name] for name in columns}, rows)
-        weakref.finalize(made.op(), _forget, connection, made.op().name, rows)
+        weakref.finalize(made.op(), forget, connection, made.op().name, rows)
         return made
 
     kinds = {name: how.kind for name, how in readings.items()}
     return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
-
-
-def of_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
-    """A CSV file, or one like it with another separator; it may be compressed by gzip."""
-    names, separator = header(path, layout.separator)
-    return _of_text(path, names, lambda columns: fields_of(path, names, columns, separator), layout, "CSV file", connect)
-
-
-def of_json_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
-    """A file with a JSON object in each line, whose columns are declared; it may be compressed by gzip."""
-    names = declared_columns(path, layout.columns)
-    return _of_text(path, names, lambda columns: objects_of(path, columns), layout, "file of JSON lines", connect)
-
-
-def _of_text(
-    path: Path,
-    names: Sequence[str],
-    texts: Callable[[Sequence[str]], tuple[str, list[str]]],
-    layout: FileLayout,
-    what: str,
-    connect: Connect,
-) -> Source:
-    """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
-    is untyped, or has dates where their format was declared."""
-    formats = _formats(layout.formats, names)
-
-    def reading(name: str, text: str) -> Reading:
-        return by_format(name, formats[name], text) if name in formats else Reading("untyped", "string", text)
-
-    kinds = {name: reading(name, "text").kind for name in names}
-    connection, close = connect(path)
-
-    def table(columns: Sequence[str]) -> Any:
-        rows, found = texts(columns)
-        return selected(connection, {name: reading(name, text) for name, text in zip(columns, found, strict=True)}, rows)
-
-    with closed_on_error(close):
-        quietly(lambda: table(names[:1]), f"{path} cannot be read as a {what}")
-    reads = Columns(kinds, table)
-    return Source(None, connection, path.name, untyped=True, reading=reads, release=close, stated=layout.stated)
-
-
-def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:
-    if formats is None:
-        return {}
-    if not isinstance(formats, Mapping):
-        raise DuotoneError('formats are {column: format}, as {"day": "%d/%m/%Y"}')
-    for name in formats:
-        if name not in names:
-            raise DuotoneError(f"there is a format for {name}, and no such column; there are {column_list(names)}")
-    return formats
 
 
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
@@ -174,7 +49,7 @@ def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
         raise DuotoneError(UNNAMED)
     connection, close = connected(database=path)
     with closed_on_error(close):
-        source = of_duckdb(connection, name, str(path), database=_attached(path), vouched=vouched)
+        source = of_duckdb(connection, name, str(path), database=attached_name(path), vouched=vouched)
         return replace(source, release=close)
 
 
@@ -205,21 +80,6 @@ def of_relation(relation: Any, vouched: bool = False) -> Source:
     empty = quietly(lambda: some(known).limit(0).to_arrow_table(), UNREADABLE)
     readings = dict.fromkeys(names, OTHER) | dict(columns_of(empty)[0])
     return replace(of_frame(readings, lambda cs: columns_of(some(cs).to_arrow_table())[1](cs)), vouched=what)
-
-
-def _forget(connection: Any, view: str, rows: str) -> None:
-    """Give the rows of a frame back once nothing asks about them any more."""
-    with contextlib.suppress(Exception):  # it is closed
-        connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
-        connection.con.unregister(rows)
-
-
-def table_of(connection: Any, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
-    """An Arrow table as one of the connection, and what forgets it."""
-    name = fresh()
-    connection.con.register(name, rows)
-    made = view(connection, f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
-    return made, partial(_forget, connection, made.op().name, name)
 
 
 def _described(connection: Any, query: str) -> dict[str, Reading]:
@@ -322,26 +182,3 @@ def _require_plain_settings(connection: Any) -> None:
     ((collation, integer_division),) = quietly(lambda: connection.con.execute(query).fetchall(), UNREADABLE)
     if collation or integer_division:
         raise DuotoneError("the DuckDB connection has a default_collation or integer_division set: reset them")
-
-
-def selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
-    """A table of columns as they are read. A constant column is there even where none is asked about."""
-    columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
-    types = {name: how.type for name, how in readings.items()}
-    return view(connection, f"select {', '.join(columns) or 'true as one'} from {rows}", types or {"one": "boolean"})
-
-
-def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
-    """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
-    import ibis
-    import ibis.expr.operations as ops
-
-    name = fresh()
-    connection.con.execute(f"create temp view {quoted(name)} as {query}")
-    place = ops.Namespace(catalog="temp", database="main")
-    return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
-
-
-def fresh() -> str:
-    """A name that no other table has."""
-    return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"

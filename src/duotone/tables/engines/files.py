@@ -9,10 +9,12 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.duckdb import Connect, connected, of_database, of_frame, of_json_lines, of_lines
+from duotone.tables.engines.duckdb import of_database, of_frame
 from duotone.tables.engines.file_layout import FileLayout
+from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.parquet import of_parquet
 from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.text_files import of_json_lines, of_lines
 
 LINES = (".csv", ".tsv", ".txt")
 DATABASES = (".duckdb", ".db")
@@ -36,12 +38,12 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
     path = Path(table)
     if path.is_dir():
         _refuse_name(name)
-        found = files_of(path)
-        if not found:
+        files = files_of(path)
+        if not files:
             raise DuotoneError(
                 f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
             )
-        return _several(found, path.resolve().name, layout, connect)
+        return _several(files, path.resolve().name, layout, connect)
     if not path.is_file() and any(mark in str(path) for mark in "*?["):
         _refuse_name(name)
         matches = files_of(path)
@@ -137,6 +139,6 @@ def _arrow_reader(path: Path, places: Sequence[int] = ()) -> Any:
 
     options = pa.ipc.IpcReadOptions(included_fields=list(places))
     with path.open("rb") as file:
-        whole = file.read(6) == b"ARROW1"
-    opened = pa.ipc.open_file if whole else pa.ipc.open_stream
+        seekable = file.read(6) == b"ARROW1"
+    opened = pa.ipc.open_file if seekable else pa.ipc.open_stream
     return opened(pa.memory_map(str(path)), options=options)

@@ -9,7 +9,9 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
-from duotone.tables.engines.duckdb import TWINS, Connect, connected, fresh, selected
+from duotone.tables.engines.duckdb import TWINS
+from duotone.tables.engines.duckdb_views import fresh, selected
+from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.duckdb import fresh
+from duotone.tables.engines.duckdb_views import fresh
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source

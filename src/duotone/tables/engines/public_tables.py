@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines import duckdb
+from duotone.tables.engines.duckdb_views import fresh, table_of
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import Columns
@@ -107,7 +107,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Sour
 
 def _given(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
     if source.engine == "DuckDB":
-        return duckdb.table_of(source.connection, part.rows, part.types)
+        return table_of(source.connection, part.rows, part.types)
     made: tuple[Any, Callable[[], None]] = source.connection.table_of(part.rows, part.types)
     return made
 
@@ -126,7 +126,7 @@ def _joined(source: Source, join: PublicJoin, public: Source, used: set[str]) ->
         raise DuotoneError(f"the public table {join.table} has more than {most:,} rows, the most that are joined{where}")
     keys = [_keys(source.columns[own], public.columns[key], rows[key].to_pylist(), join, key) for own, key in join.keys]
     _require_unique(list(zip(*keys, strict=True)), join)
-    places = tuple(duckdb.fresh() for _ in join.keys)
+    places = tuple(fresh() for _ in join.keys)
     columns: dict[str, Any] = {}
     types: dict[str, str] = {}
     for place, values, (own, _) in zip(places, keys, join.keys, strict=True):

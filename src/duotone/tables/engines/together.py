@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.files import DATABASES, files_of, open_local
+from duotone.tables.engines.locked_duckdb import connected
 from duotone.tables.engines.open import is_local, without_twins
 from duotone.tables.engines.source import Source, closed_on_error
 from duotone.tables.sql.condition import Kind

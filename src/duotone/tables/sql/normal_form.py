@@ -15,14 +15,14 @@ SIDES = (
 `1 = not x` would become `not x = 1`."""
 
 
-def normal_form(select: exp.Select) -> str:
+def normal_text(select: exp.Select) -> str:
     """A select as text, with what a value is compared with after the value.
 
     Guarantee: two questions with one normal form are the same question. A comparison is mirrored only as a whole, sign and
     both sides, so that it means the same; a question that has its constants on the right is written as it stands.
 
     >>> import sqlglot
-    >>> print(normal_form(sqlglot.parse_one("select 1000 < count(*)", dialect="duckdb")))
+    >>> print(normal_text(sqlglot.parse_one("select 1000 < count(*)", dialect="duckdb")))
     SELECT COUNT(*) > 1000
     """
     mirrored = select.copy()

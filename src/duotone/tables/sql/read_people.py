@@ -11,7 +11,7 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.group_keys import group_keys
-from duotone.tables.sql.normal_form import normal_form
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_condition import (
     NUMERIC,
     column_name,
@@ -91,7 +91,7 @@ def read_people(
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: call this column of the inner select something else")
         made[expression.alias] = reader.column(expression.this)
     kept = reader.condition(having.this) if having is not None else ALWAYS
-    normal = normal_form(select)
+    normal = normal_text(select)
     return PeopleTable(person, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal, joins)
 
 

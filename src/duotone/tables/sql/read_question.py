@@ -17,7 +17,7 @@ from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negat
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.formula import as_whole
 from duotone.tables.sql.group_keys import group_keys
-from duotone.tables.sql.normal_form import normal_form
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import (
     MIRRORED,
@@ -135,7 +135,7 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     tree = reader.tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
-    normal = normal_form(select)
+    normal = normal_text(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
     return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
 

@@ -1,0 +1,97 @@
+"""A question and its answers as the command shows them: text for a terminal, or a JSON object."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from duotone.cli.terminal import print_table, printable
+
+if TYPE_CHECKING:
+    from duotone.tables.answers import Answers
+    from duotone.tables.prepared import Prepared
+
+
+def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
+    """The answer, if there is one, under which budget, about whom, and how accurate it is."""
+    if title is not None:
+        print(printable(" ".join(title.split())))
+    if reply is not None:
+        _print_answers(reply, prepared.labels)
+    print(f"{prepared.privacy}; {printable(prepared.person)}; {prepared.basis}")
+    for note in (prepared.clipping, *prepared.notes):
+        if note is not None:
+            print(printable(note))
+    _print_accuracy(prepared)
+
+
+def _print_answers(reply: Answers, labels: tuple[str, ...]) -> None:
+    if not reply.by:
+        print(reply)
+        return
+    words = ["yes" if answer else "no" for answer in reply.answers.values()]
+    print_table((*labels, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, words, strict=True)])
+
+
+def _certain(prepared: Prepared) -> float:
+    return max(prepared.mechanism.certain) + 1
+
+
+def _print_accuracy(prepared: Prepared) -> None:
+    from duotone.line.mechanism import MARGINS
+
+    certain = _certain(prepared)
+    if prepared.parts > 1:
+        print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
+    shown = [m for m in MARGINS if m < certain and prepared.error(m) > 1e-12]
+    if shown:
+        _print_errors(prepared, shown)
+    print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
+
+
+def _print_errors(prepared: Prepared, margins: Sequence[int]) -> None:
+    if prepared.boundary == "balanced":
+        print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in margins])
+    else:
+        head = ("people from flipping", "Pr[false no]", "Pr[false yes]")
+        print_table(head, [(str(m), *(f"{wrong:.3g}" for wrong in prepared.errors(m))) for m in margins])
+
+
+def budget_document(prepared: Prepared) -> dict[str, Any]:
+    """The budget as JSON, and among how many answers about one person it is divided."""
+    from duotone.privacy.numbers import show
+
+    return {
+        "ratio": show(prepared.privacy.exp_epsilon),
+        "epsilon": prepared.privacy.epsilon,
+        "delta": show(prepared.privacy.delta),
+        "parts": prepared.parts,
+    }
+
+
+def question_document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:
+    """What `print_question` shows, as JSON."""
+    from duotone.line.mechanism import MARGINS
+    from duotone.privacy.numbers import show
+
+    certain = _certain(prepared)
+    document: dict[str, Any] = {"privacy": budget_document(prepared), "person": prepared.person, "basis": prepared.basis}
+    if reply is not None and reply.receipt is not None:
+        document["ledger"] = {"free": reply.receipt.free, "charge": reply.receipt.charge, "left": reply.receipt.left}
+    document["grids"] = {c: str(g.step) for compared in prepared.comparisons for c, g in compared.grids.items()}
+    document["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
+    document["certain_from"] = int(certain) if math.isfinite(certain) else None
+    document["share"] = {"epsilon": prepared.share.epsilon, "delta": show(prepared.share.delta)}
+    if prepared.boundary != "balanced":
+        document["boundary"] = str(prepared.boundary)
+        document["false_no_by_margin"] = {str(m): prepared.errors(m)[0] for m in MARGINS}
+        document["false_yes_by_margin"] = {str(m): prepared.errors(m)[1] for m in MARGINS}
+    document["clipping"] = prepared.clipping
+    document["notes"] = list(prepared.notes)
+    if reply is None:
+        return document
+    if not reply.by:
+        return {"answer": "yes" if reply else "no", "private": reply.private, **document}
+    rows = [dict(zip((*prepared.labels, "answer"), (*k, "yes" if a else "no"), strict=True)) for k, a in reply.answers.items()]
+    return {"answers": rows, "private": reply.private, **document}

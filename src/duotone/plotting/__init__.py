@@ -1,0 +1,34 @@
+"""Pictures. Each function draws on `ax`, or on a new figure, and returns the figure; `save` writes it.
+
+A new figure shows itself in a notebook. It is made without pyplot, so that no backend is chosen and nothing stays open.
+Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
+
+Imports everything but `cli` and `paper`. A file for what is drawn: `graphs`, `curves` (of mechanisms), `questions` (and their
+answers), `budgets` (audits and ledgers); `figures` is what they share.
+"""
+
+from duotone.plotting.budgets import audit_bound, spending
+from duotone.plotting.curves import error_by_distance, line_phases, tradeoff_curve
+from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, as_svg, save
+from duotone.plotting.graphs import boundary_graph, graph
+from duotone.plotting.questions import GROUPS, answers, question
+
+__all__ = [
+    "BLUE",
+    "FAINT",
+    "GROUPS",
+    "INK",
+    "RED",
+    "SEQUENCE",
+    "answers",
+    "as_svg",
+    "audit_bound",
+    "boundary_graph",
+    "error_by_distance",
+    "graph",
+    "line_phases",
+    "question",
+    "save",
+    "spending",
+    "tradeoff_curve",
+]

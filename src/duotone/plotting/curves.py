@@ -1,0 +1,110 @@
+"""Pictures of mechanisms: a line with its phases, errors by distance, and the trade-off between both sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from duotone.errors import DuotoneError
+from duotone.line.mechanism import LineMechanism, balanced, tradeoff
+from duotone.plotting.figures import COLOUR, INK, LINES, MARKER, SEQUENCE, budget_label, framed, new_axes, titled
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.definition import PrivacyDefinition
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKED = 45
+"""The points of a curve up to which each is marked."""
+
+
+def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | None = None) -> Figure:
+    """Fig. 3. The line with its initial and terminal phase, and Pr[yes] above it."""
+    privacy = mechanism.privacy
+    if not isinstance(privacy, ApproxDP):
+        raise DuotoneError("phases are a property of (epsilon, delta)-privacy")
+    first = min(privacy.transition(mechanism.blue) + 1, blue - 1)
+    figure, ax = new_axes(ax, (8.4, 4.2))
+    nodes = np.arange(1, blue + red + 1)
+    yes = [float(mechanism.yes(blue - int(i))) for i in nodes]
+    for colour, chosen in (("blue", nodes <= blue), ("red", nodes > blue)):
+        ax.vlines(nodes[chosen], 0, np.array(yes)[chosen], color=COLOUR[colour], lw=2, zorder=2)
+        ax.scatter(nodes[chosen], np.array(yes)[chosen], s=46, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
+    ax.axvline(blue + 0.5, color=INK, lw=1, ls=":")
+    ax.text(blue + 0.5, 1.02, "boundary", ha="center", fontsize=8, color=INK)
+    # their names stand left of the boundary, one below the other
+    spans = [("initial", blue - first, blue, -0.16), ("terminal", 1, blue - first - 1, -0.26)]
+    for name, start, end, height in spans:
+        if start < end or (start == end and name == "terminal"):
+            ax.plot([start - 0.25, end + 0.25], [-0.10, -0.10], color=INK, lw=3, solid_capstyle="butt", clip_on=False)
+            ax.text(
+                end + 0.25, height, f"{name} recurrence", ha="right", va="top", fontsize=9, color=INK
+            )  # left of the boundary
+    ax.set(ylim=(-0.36, 1.1), ylabel="Pr[yes]", xlabel="dataset on the line", yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set_xticks(nodes if len(nodes) <= 24 else nodes[:: math.ceil(len(nodes) / 24)])
+    framed(ax)
+    return figure
+
+
+def error_by_distance(
+    budgets: Sequence[ApproxDP | LineMechanism],
+    longest: int | None = None,
+    *,
+    log: bool = True,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; of a mechanism
+    that is not balanced, a line for each mistake.
+
+    Each line ends where the error becomes exactly 0, and says where that is.
+    """
+    mechanisms = [budget if isinstance(budget, LineMechanism) else balanced(budget) for budget in budgets]
+    sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
+    ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
+    reach = longest or int(max((e for e in ends if math.isfinite(e)), default=20))
+    figure, ax = new_axes(ax, (7.2, 4.4))
+    for i, ((mechanism, red, name), end) in enumerate(zip(sides, ends, strict=True)):
+        margins = np.arange(1, int(min(end, reach + 1)))
+        errors = np.array([float(mechanism.error(-int(m) if red else int(m) - 1)) for m in margins])
+        style: dict[str, Any] = {"color": SEQUENCE[i % len(SEQUENCE)], "ls": LINES[i % len(LINES)], "lw": 1.6}
+        marker = "o" if len(margins) <= MARKED else None
+        until = f"; never wrong from {end:g} on" if math.isfinite(end) else "; never certain"
+        ax.plot(margins, errors, marker=marker, ms=3.5, label=budget_label(mechanism.privacy) + name + until, **style)
+        if end <= reach and len(margins):
+            ax.plot(margins[-1], errors[-1], marker="|", ms=12, color=style["color"])
+    if log:
+        ax.set_yscale("log")
+    ax.set(xlabel="people from flipping (1: one person flips the answer)", ylabel="Pr[wrong answer]", xlim=(0.5, reach + 0.5))
+    titled(ax, title)
+    ax.legend(frameon=False, fontsize=8, loc="upper right")
+    framed(ax)
+    return figure
+
+
+def _sides(mechanism: LineMechanism) -> list[tuple[LineMechanism, bool, str]]:
+    """What of a mechanism is drawn: whether it is the red side, and its name; one side where both are alike."""
+    if mechanism.boundary == "balanced":
+        return [(mechanism, False, "")]
+    return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
+
+
+def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = None) -> Figure:
+    """Truth at the blue boundary against the most truth then possible at the red one; the balanced point marked."""
+    figure, ax = new_axes(ax, (5.2, 5.0))
+    for i, privacy in enumerate(budgets):
+        colour = SEQUENCE[i % len(SEQUENCE)]
+        curve = np.array(tradeoff(privacy, 401), dtype=float).T
+        ax.plot(*curve, color=colour, ls=LINES[i % len(LINES)], lw=1.6, label=budget_label(privacy))
+        m = float(balanced(privacy).blue)
+        ax.plot(m, m, marker="D", ms=6, color=colour)
+    ax.plot([], [], marker="D", ls="", ms=6, color=INK, label="balanced")
+    ax.set(xlabel="Pr[truth] at the blue boundary", ylabel="Pr[truth] at the red boundary", xlim=(0, 1.02), ylim=(0, 1.02))
+    ax.set_aspect("equal")
+    ax.legend(frameon=False, fontsize=9, loc="lower left")
+    framed(ax)
+    return figure

@@ -1,0 +1,132 @@
+"""Pictures of graphs: datasets in columns by level, and the boundary graph beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from duotone.errors import DuotoneError
+from duotone.graphs.graph import ColouredGraph, label
+from duotone.graphs.mechanism import Mechanism
+from duotone.graphs.morphism import boundary_morphism
+from duotone.line.mechanism import NEVER
+from duotone.plotting.figures import COLOUR, INK, MARKER, figure_class, new_axes
+from duotone.privacy.numbers import Number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LARGEST = 400
+"""The number of datasets up to which a graph is drawn node by node."""
+
+Positions = Mapping[Hashable, tuple[float, float]]
+
+
+def graph(
+    of: ColouredGraph | Mechanism, positions: Positions | None = None, *, labels: bool = True, ax: Axes | None = None
+) -> Figure:
+    """A coloured graph, its boundary ringed; for a mechanism, each dataset's Pr[truth] as opacity and label."""
+    coloured = of.graph if isinstance(of, Mechanism) else of
+    if len(coloured) > LARGEST:
+        raise DuotoneError(f"a picture of {len(coloured)} datasets would not be legible: at most {LARGEST} are drawn")
+    truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
+    where = positions or _layout(coloured)
+    extent = np.ptp(np.array(list(where.values())), axis=0)
+    figure, ax = new_axes(ax, (float(np.clip(1.25 * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1], 5, 14))))
+    _edges(ax, coloured, where)
+    ringed = set(coloured.boundary("blue")) | set(coloured.boundary("red"))
+    size = 200 if len(coloured) <= 40 else 60
+    for name in coloured.names:
+        x, y = where[name]
+        colour = coloured.colour(name)
+        alpha = 1.0 if truth is None else 0.15 + 0.85 * float(truth[name])
+        ax.scatter(x, y, s=size, marker=MARKER[colour], color="white", zorder=2)
+        ax.scatter(x, y, s=size, marker=MARKER[colour], color=COLOUR[colour], alpha=alpha, linewidths=0, zorder=3)
+        if name in ringed:
+            ax.scatter(x, y, s=size * 2.4, marker=MARKER[colour], facecolors="none", edgecolors=INK, linewidths=1.1, zorder=4)
+    if labels and len(coloured) <= 60:
+        for name in coloured.names:
+            text = label(name) if truth is None else f"{label(name)}: {_short(truth[name])}"
+            _label(ax, text, where[name])
+    _legend(ax, ringed=bool(ringed), mechanism=truth is not None)
+    ax.margins(0.12)
+    ax.set_axis_off()
+    return figure
+
+
+def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Figure:
+    """Fig. 2. A coloured graph on the left, its boundary graph on the right with the datasets that each node stands for."""
+    g = boundary_morphism(of)
+    figure: Figure = figure_class()(figsize=(11, 4.6))
+    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.15, 1]})
+    graph(of, positions, ax=left)
+    columns: dict[Any, list[str]] = {node: [] for node in g.target.names}
+    for d in of.names:
+        columns[g.map[d]].append(label(d))
+    right.plot([1, len(columns)], [0, 0], color=INK, lw=1, zorder=1)
+    for node, names in columns.items():
+        colour = g.target.colour(node)
+        right.scatter(node, 0, s=110, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
+        shown = sorted(names) if len(names) <= 12 else [*sorted(names)[:11], f"+ {len(names) - 11}"]
+        right.text(node, -0.09, "\n".join(shown), ha="center", va="top", fontsize=9, color=INK, parse_math=False)
+    right.set(xlim=(0.4, len(columns) + 0.6), ylim=(-1, 0.6))
+    right.set_axis_off()
+    figure.text(0.545, 0.60, r"$\longrightarrow$", fontsize=22, ha="center")
+    figure.text(0.545, 0.68, r"$g_\partial$", fontsize=13, ha="center")
+    return figure
+
+
+def _edges(ax: Axes, coloured: ColouredGraph, where: Positions) -> None:
+    from matplotlib.collections import LineCollection
+
+    inside: list[Any] = []
+    cut: list[Any] = []
+    for a, b in coloured.edges():
+        (inside if coloured.colour(a) == coloured.colour(b) else cut).append((where[a], where[b]))
+    ax.add_collection(LineCollection(inside, colors="#888888", linewidths=0.9, zorder=1))
+    ax.add_collection(LineCollection(cut, colors=INK, linewidths=1.3, linestyles="dashed", zorder=1))
+
+
+def _label(ax: Axes, text: str, at: tuple[float, float]) -> None:
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=3, foreground="white")]
+    style: dict[str, Any] = {"parse_math": False, "fontsize": 8, "color": INK, "path_effects": halo, "zorder": 5}
+    ax.annotate(text, at, (0, -17), textcoords="offset points", ha="center", va="top", **style)
+
+
+def _legend(ax: Axes, *, ringed: bool, mechanism: bool) -> None:
+    for colour, answer in (("blue", "yes"), ("red", "no")):
+        ax.scatter([], [], s=60, marker=MARKER[colour], color=COLOUR[colour], label=f"{colour}: {answer}")
+    if ringed:
+        ax.scatter([], [], s=110, marker="o", facecolors="none", edgecolors=INK, label="boundary")
+    title = "label and opacity: Pr[truth]" if mechanism else None
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, title=title, title_fontsize=8)
+
+
+def _layout(coloured: ColouredGraph) -> Positions:
+    """Datasets in columns by level, the deepest blue ones first, each near its neighbours in the next column."""
+    # networkx.multipartite_layout does not order a column: of votes(6), 2,076 pairs of edges cross instead of 936.
+    levels = coloured.levels
+    never = (levels == NEVER) | (levels == -1 - NEVER)
+    deepest = int(np.abs(levels[~never]).max(initial=0)) + 1
+    column = np.where(never, np.where(coloured.blue, deepest, -1 - deepest), levels)
+    columns = [np.flatnonzero(column == level).tolist() for level in sorted(set(column.tolist()), reverse=True)]
+    height = np.zeros(len(coloured))
+    for sweep in range(8):
+        for nodes in columns if sweep % 2 == 0 else reversed(columns):
+            near = {i: coloured.indices[coloured.indptr[i] : coloured.indptr[i + 1]] for i in nodes}
+            nodes.sort(key=lambda i: float(height[near[i]].mean()) if len(near[i]) else 0.0)
+            height[nodes] = np.arange(len(nodes)) - (len(nodes) - 1) / 2
+    return {
+        coloured.names[i]: (1.4 * x + (0.2 * (-1) ** k if len(nodes) > 1 else 0), float(height[i]))
+        for x, nodes in enumerate(columns)
+        for k, i in enumerate(nodes)
+    }
+
+
+def _short(x: Number) -> str:
+    return f"{float(x):.4g}"

@@ -1,0 +1,53 @@
+"""Pictures of questions about tables: how accurate an answer is, and the answers by group."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from duotone.errors import DuotoneError
+from duotone.plotting.curves import error_by_distance
+from duotone.plotting.figures import COLOUR, MARKER, figure_class, framed, new_axes, titled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from duotone.tables.answers import Answers
+    from duotone.tables.prepared import Prepared
+
+GROUPS = 80
+"""The groups up to which each has a line in a picture."""
+
+
+def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) -> Figure:
+    """Released answers by group: a disc for yes, a square for no. At most 80 groups are drawn."""
+    if not of.by:
+        raise DuotoneError("a picture of answers has a line for each group: ask with group by")
+    if len(of.answers) > GROUPS:
+        raise DuotoneError(f"a picture of {len(of.answers)} groups would not be legible: at most {GROUPS} are drawn")
+    names = [", ".join(map(str, key)) for key in of.answers]
+    figure, ax = new_axes(ax, (5.6, 1.6 + 0.24 * len(names)))
+    for colour, said, place in (("red", False, 0), ("blue", True, 1)):
+        heights = [i for i, answer in enumerate(of.answers.values()) if answer is said]
+        ax.scatter([place] * len(heights), heights, s=50, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
+    ax.set_xticks([0, 1], ["no", "yes"])
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(of.by))
+    ax.xaxis.tick_top()
+    titled(ax, title)
+    framed(ax)
+    return figure
+
+
+def question(of: Prepared, title: str | None = None, released: Answers | None = None) -> Figure:
+    """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it."""
+    if released is None or not released.by:
+        return error_by_distance([of.mechanism], title=title)
+    figure: Figure = figure_class()(figsize=(11, max(4.4, 1.6 + 0.24 * len(released.answers))))
+    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4], "wspace": 0.3})
+    answers(released, ax=left)
+    error_by_distance([of.mechanism], title="each answer, with its share of the budget", ax=right)
+    if title is not None:
+        figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.02, y=1.02, ha="left", parse_math=False)
+    return figure

@@ -1,0 +1,46 @@
+"""What a question is called in a ledger: in a form in which the same looks the same, of which dataset, and about whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.tables.declared import Declared, Key
+from duotone.tables.engines import Source
+
+
+def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
+    """A question's text with everything declared that can change its answer."""
+    bounds = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in declared.bounds.items()}
+    everything = {
+        "bounds": bounds,
+        "max_rows": declared.max_rows,
+        "per_unit": declared.per_unit,
+        "max_groups": most,
+        "listed": listed,
+        **stated,
+    }
+    stands = {name: value for name, value in everything.items() if value and value != 1}
+    return f"{text} WITH {json.dumps(stands, sort_keys=True)}" if stands else text
+
+
+def billed(
+    normal: str, declared: Declared, source: Source, dataset: str | None, *, together: bool
+) -> tuple[str, str, dict[str, str]]:
+    """The dataset, the question and whom it is about; `together` where it joins private tables."""
+    if declared.person == "row":
+        raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
+    if dataset is None and together:
+        raise DuotoneError(
+            "private tables that are joined are one dataset together, which their owner registers with a budget of its own:"
+            " say what it is called in the ledger (dataset). What is spent on each table by itself comes on top"
+        )
+    if dataset is None and not source.named:
+        raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
+    about = {"unit": declared.person or "row", "neighbours": declared.neighbours}
+    named = dataset is None or dataset == source.name or not source.named
+    tables = [*([] if named else [source.name]), *source.beside]
+    question = f"{normal} OF {' AND '.join(tables)}" if tables else normal
+    return dataset or source.name, question, about

@@ -1,0 +1,52 @@
+"""Rows of DuckDB as tables of Ibis: temporary views, under names that no other table has."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from duotone.tables.engines.stored_values import Reading, quoted
+
+_NUMBERS = itertools.count()
+
+
+def selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
+    """A table of columns as they are read. A constant column is there even where none is asked about."""
+    columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
+    types = {name: how.type for name, how in readings.items()}
+    return view(connection, f"select {', '.join(columns) or 'true as one'} from {rows}", types or {"one": "boolean"})
+
+
+def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
+    """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
+    import ibis
+    import ibis.expr.operations as ops
+
+    name = fresh()
+    connection.con.execute(f"create temp view {quoted(name)} as {query}")
+    place = ops.Namespace(catalog="temp", database="main")
+    return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
+
+
+def fresh() -> str:
+    """A name that no other table has."""
+    return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"
+
+
+def forget(connection: Any, view: str, rows: str) -> None:
+    """Give the rows of a frame back once nothing asks about them any more."""
+    with contextlib.suppress(Exception):  # it is closed
+        connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
+        connection.con.unregister(rows)
+
+
+def table_of(connection: Any, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+    """An Arrow table as one of the connection, and what forgets it."""
+    name = fresh()
+    connection.con.register(name, rows)
+    made = view(connection, f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
+    return made, partial(forget, connection, made.op().name, name)
