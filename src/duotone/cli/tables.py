@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from duotone.cli.charging import answered, quote_text, quotes_of
+from duotone.cli.charging import answered, charging, quote_document, quote_text, quotes_of
 from duotone.cli.question_text import budget_document, print_question, question_document
 from duotone.cli.table_options import (
     Again,
@@ -20,6 +20,7 @@ from duotone.cli.table_options import (
     LedgerPlace,
     MaxGroups,
     Name,
+    NoLedger,
     PerUnit,
     Separator,
     Table,
@@ -92,6 +93,7 @@ def ask(
         ),
     ] = None,
     ledger: LedgerPlace = None,
+    no_ledger: NoLedger = False,
     dataset: Dataset = None,
     again: Again = False,
     asker: By = None,
@@ -115,8 +117,9 @@ def ask(
         raise DuotoneError("--each is for several questions: name a FILE.sql that has them, with ; between")
     if len(questions) > 1 and not (draw is None and certificate is None):
         raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
+    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker, together=bool(also))
     asked = prepare_all(
-        without_password(table),
+        table,
         questions,
         budget(epsilon, ratio, delta),
         each=each,
@@ -136,23 +139,23 @@ def ask(
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
-        quotes = quotes_of(every, ledger, dataset, again) if preview and ledger is not None else [None] * len(every)
+        quotes = quotes_of(every, how) if preview else [None] * len(every)
         try:
             for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     _draw(prepared, text, draw)
-                reply = None if preview else answered(prepared, ledger, dataset, again, asker)
+                reply = None if preview else answered(prepared, how)
                 if draw is not None and reply is not None and reply.by:
                     _draw(prepared, text, draw, reply)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                quoted = {} if quote is None else {"ledger": vars(quote)}
+                quoted = {} if quote is None else {"ledger": quote_document(quote, prepared)}
                 documents.append({**title, **question_document(prepared, reply), **quoted})
                 if not as_json:
                     print_question(prepared, reply, title.get("question"))
                     if quote is not None:
-                        print(quote_text(quote))
+                        print(quote_text(quote, prepared))
         finally:  # what was answered before one failed is shown
             if as_json and documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
@@ -172,6 +175,7 @@ def groups(
     columns: Columns = None,
     date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
+    no_ledger: NoLedger = False,
     dataset: Dataset = None,
     again: Again = False,
     asker: By = None,
@@ -183,11 +187,10 @@ def groups(
 
     privacy = budget(epsilon, ratio, delta)
     file = file_options(separator, columns, date_formats)
-    asked = prepare_groups(
-        without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched, **file
-    )
+    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker)
+    asked = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched, **file)
     with asked as prepared:
-        reply = answered(prepared, ledger, dataset, again, asker)
+        reply = answered(prepared, how)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:
