@@ -213,6 +213,10 @@ def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     clash = ZONES.append_column("zones.rate", pa.array([1] * 4))
     with pytest.raises(DuotoneError, match="cannot be told apart"):
         prepare(TRIPS, question, P, public={"zones": clash})
+    lists = ZONES.append_column("list", pa.array([[1]] * 4))
+    by_list = "select list, count(*) > 5 from trips join zones using (zone) group by list"
+    with pytest.raises(DuotoneError, match="list cannot be grouped by"):
+        prepare(TRIPS, by_list, P, public={"zones": lists})
     monkeypatch.setattr(public_tables, "MOST", 3)
     with pytest.raises(DuotoneError, match="has more than 3 rows"):
         prepare(TRIPS, question, P, public={"zones": ZONES})

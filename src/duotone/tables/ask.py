@@ -32,9 +32,8 @@ from duotone.tables.engines.together import (
 )
 from duotone.tables.prepared import Prepared, prepared_question, prepared_selection
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.read_people import PRESENT
+from duotone.tables.sql.question_tables import PRESENT, PeopleJoin
 from duotone.tables.sql.read_question import read_question
-from duotone.tables.sql.read_together import PeopleJoin
 from duotone.tables.sql.scoring import Bounds
 from duotone.tables.taking import taking
 

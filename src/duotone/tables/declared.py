@@ -16,7 +16,7 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.engines import Source
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.sql.condition import Kind
-from duotone.tables.sql.read_question import value_name
+from duotone.tables.sql.read_value import value_name
 from duotone.tables.sql.scoring import Bounds
 
 Key = tuple[Any, ...]

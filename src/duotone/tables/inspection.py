@@ -27,8 +27,8 @@ from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import Operand
-from duotone.tables.sql.formula import FROM_TEXT
-from duotone.tables.sql.read_question import read_value
+from duotone.tables.sql.formulas.casts import FROM_TEXT
+from duotone.tables.sql.read_value import read_value
 from duotone.tables.sql.scoring import Bounds, Grid
 
 LIMITS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

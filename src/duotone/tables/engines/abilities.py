@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -11,8 +10,9 @@ import ibis
 from duotone.errors import DuotoneError
 from duotone.tables.engines.expressions import read
 from duotone.tables.engines.source import Source, quietly
-from duotone.tables.sql.condition import Formula, Kind, Like, Operand, parts_of
-from duotone.tables.sql.formula import FROM_TEXT
+from duotone.tables.engines.stored_values import TYPES
+from duotone.tables.sql.condition import Formula, Like, Operand, parts_of
+from duotone.tables.sql.formulas.casts import FROM_TEXT
 
 TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
 """The functions that an engine which is tried on made-up rows is tried with."""
@@ -22,10 +22,6 @@ TRIMMED = ("ltrim", "rtrim")
 LARGEST = 3000
 """Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
 what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
-TYPES: Mapping[Kind, str] = {
-    "integer": "int64", "float": "float64", "decimal": "decimal(38, 10)", "text": "string", "boolean": "boolean",
-    "date": "date", "time": "timestamp(6)", "untyped": "string", "other": "string",
-}  # fmt: skip
 
 
 def require_able(source: Source, question: Any) -> None:

@@ -6,7 +6,6 @@ are converted, and no conversion here looks at what a value means, so none can f
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,13 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.stored_values import OTHER, Reading, date, day, moment, number, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Reading, date, day, fresh, moment, number, quoted, text
 
 NO_FRAME = "that is not a table: give a file, or a data frame of pandas or Polars or an Arrow table, whose columns have types"
-ROWS = "duotone_rows"
-"""How a column begins that is always there, so that rows are counted where no column is asked about."""
-
-
 NULLABLE = ("BooleanDtype", *(f"{kind}{bits}Dtype" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)), "Float32Dtype",
             "Float64Dtype")  # fmt: skip
 """Numbers of pandas that may be missing."""
@@ -42,7 +37,7 @@ def columns_of(frame: Any) -> tuple[Mapping[str, Reading], Callable[[Sequence[st
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
         raise DuotoneError("every column of a data frame needs a name of its own, which is text: rename them")
 
-    rows = next(name for name in (f"{ROWS}{i}" for i in itertools.count()) if name not in names)
+    rows = fresh()  # a column that is always there, so that rows are counted where no column is asked about
 
     def some(columns: Sequence[str]) -> pa.Table:
         arrays = {name: _plain(array(frame, name)) for name in columns}

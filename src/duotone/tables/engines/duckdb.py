@@ -11,10 +11,10 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import keep_in_child
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.duckdb_views import forget, fresh, selected
+from duotone.tables.engines.duckdb_views import forget, selected
 from duotone.tables.engines.locked_duckdb import UNPREPARED, Connect, attached_name, connected
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, of_type, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, of_type, quoted, text
 from duotone.tables.engines.vouching import require_vouched
 
 TWINS = "two columns of the table have the same name but for upper and lower case: rename one"

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from duotone.tables.engines.stored_values import Reading, quoted
-
-_NUMBERS = itertools.count()
+from duotone.tables.engines.stored_values import Reading, fresh, quoted
 
 
 def selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
@@ -30,11 +26,6 @@ def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
     connection.con.execute(f"create temp view {quoted(name)} as {query}")
     place = ops.Namespace(catalog="temp", database="main")
     return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
-
-
-def fresh() -> str:
-    """A name that no other table has."""
-    return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"
 
 
 def forget(connection: Any, view: str, rows: str) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.formulas import computed, day_from, number_from, real
+from duotone.tables.engines.formulas.compute import computed
+from duotone.tables.engines.formulas.from_text import day_from, number_from, real
 from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.scoring import Grid

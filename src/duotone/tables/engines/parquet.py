@@ -10,10 +10,10 @@ from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
 from duotone.tables.engines.duckdb import TWINS
-from duotone.tables.engines.duckdb_views import fresh, selected
+from duotone.tables.engines.duckdb_views import selected
 from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted
 
 PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
 

@@ -12,15 +12,13 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.duckdb_views import fresh
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.stored_values import Columns
+from duotone.tables.engines.stored_values import Columns, fresh
 from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand
-from duotone.tables.sql.read_people import PRESENT, PeopleTable, PersonAggregate
-from duotone.tables.sql.read_together import PeopleJoin
+from duotone.tables.sql.question_tables import PRESENT, PeopleJoin, PeopleTable, PersonAggregate
 
 STEPS, LARGEST = 10**6, 10.0**12
 """Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""

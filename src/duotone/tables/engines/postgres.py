@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
 from duotone.resources import keep_in_child
 from duotone.tables.engines.source import Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, quoted
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
 from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
@@ -157,7 +156,7 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
 def of_query(backend: Any, query: str) -> Source:
     """A query, for which its owner vouches, of a database that Ibis is connected to: as a temporary view, which means the same
     tables wherever names are looked for."""
-    name = f"duotone_{secrets.token_hex(8)}"
+    name = fresh()
     failure = "the database does not take the query as a temporary view (what it says is not shown)"
     quietly(lambda: backend.con.execute(f"create temporary view {quoted(name)} as {query}"), failure)
 

@@ -18,23 +18,19 @@ from typing import Any
 import pyarrow as pa
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.duckdb_views import fresh, table_of
+from duotone.tables.engines.duckdb_views import table_of
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import Columns
+from duotone.tables.engines.stored_values import TYPES, Columns, fresh
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, columns_read
-from duotone.tables.sql.read_joins import PublicJoin
+from duotone.tables.sql.question_tables import PublicJoin
 
 MOST, MOST_BEYOND = 10**6, 10**4
 """Rows of a public table, at most: inside the process, and where they travel with every query."""
 ARROW: Mapping[Kind, pa.DataType] = {
     "integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "untyped": pa.string(), "boolean": pa.bool_(),
     "date": pa.date32(), "time": pa.timestamp("us"),
-}  # fmt: skip
-TYPES: Mapping[Kind, str] = {
-    "integer": "int64", "float": "float64", "text": "string", "untyped": "string", "boolean": "boolean", "date": "date",
-    "time": "timestamp(6)",
 }  # fmt: skip
 
 
@@ -89,7 +85,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Sour
 
     with closed_on_error(forget):
         for part in parts:
-            tables.append(quietly(partial(_given, source, part), UNREADABLE))
+            tables.append(quietly(partial(_stored, source, part), UNREADABLE))
 
     def table(columns: Sequence[str]) -> Any:
         import ibis
@@ -105,7 +101,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Sour
     return replace(source, table=None, reading=Columns(kinds, table), release=release), digest
 
 
-def _given(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
+def _stored(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
     if source.engine == "DuckDB":
         return table_of(source.connection, part.rows, part.types)
     made: tuple[Any, Callable[[], None]] = source.connection.table_of(part.rows, part.types)

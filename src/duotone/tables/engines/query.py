@@ -265,11 +265,11 @@ def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
     window = ibis.window(group_by=keys or None, order_by=["holders", name])
     ordered = counted.mutate(rank_=ibis.row_number().over(window))
     few = ordered.rank_ <= reach
-    found = {
+    columns = {
         f"{name}_different": ordered.count(),
         f"{name}_rarest": ordered.holders.cast("string").group_concat(",", where=few),
     }
-    return ordered.group_by(keys).agg(**found) if keys else ordered.agg(**found)
+    return ordered.group_by(keys).agg(**columns) if keys else ordered.agg(**columns)
 
 
 def _middle(people: Any, keys: list[str], name: str, request: Middle) -> Any:

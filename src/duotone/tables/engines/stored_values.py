@@ -6,7 +6,9 @@ can be simplified from what is known about other rows: `try` hides a number from
 
 from __future__ import annotations
 
+import itertools
 import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +19,13 @@ DAYS = -719_162, 2_932_896
 """The first and the last day of the years 1 to 9999, counted from 1970."""
 FINER = {"s": 1_000_000, "ms": 1000, "us": 1}
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
+TYPES: Mapping[Kind, str] = {
+    "integer": "int64", "float": "float64", "decimal": "decimal(38, 10)", "text": "string", "boolean": "boolean",
+    "date": "date", "time": "timestamp(6)", "untyped": "string", "other": "string",
+}  # fmt: skip
+"""Ibis's type for each kind of value."""
+_NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,11 @@ class Columns:
 def quoted(name: str) -> str:
     """A name in SQL, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def fresh() -> str:
+    """A name that no other table or column has."""
+    return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"
 
 
 def literal(text: str) -> str:

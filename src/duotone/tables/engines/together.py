@@ -18,7 +18,7 @@ from duotone.tables.engines.locked_duckdb import connected
 from duotone.tables.engines.open import is_local, without_twins
 from duotone.tables.engines.source import Source, closed_on_error
 from duotone.tables.sql.condition import Kind
-from duotone.tables.sql.read_people import PRESENT
+from duotone.tables.sql.question_tables import PRESENT
 
 Others = Mapping[str, Source]
 

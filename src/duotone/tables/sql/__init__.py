@@ -1,11 +1,14 @@
 """SQL: a yes/no question as text becomes a few kinds of comparisons, or an error that says why not. No data is touched here.
 
 Start with `read_question`, where a new form of question begins: from text to a tree of comparisons, whose kinds stand in
-`comparison`. `syntax` parses the text, and lists all of SQL that is understood; `table_names` checks the names of the
-table, and `text_notes` says what is read from text.
-Of a row: `read_condition` reads where and filter, `condition` says what a condition is, `formula` reads computed values
-(`interval` spans of time). Of many: `read_aggregate`, `arithmetic` of aggregates, and `build_comparison`, which makes
-comparisons of them; `read_people` reads an inner select, one row per person, and `read_joins` joins with public tables.
+`comparison`, and the tables that they are about in `question_tables`. `syntax` parses the text, and lists all of SQL that is
+understood; `table_names` and `column_names` say what names mean, and `text_notes` what is read from text.
+Of a row: `read_condition` reads where and filter (`is_condition`, `not_understood`), `condition` says what a condition is,
+`constants` and `compare_constant` read what a value is compared with, `formulas` computed values (`interval` spans of time).
+Of many: `read_comparison`, with `read_aggregate` and `arithmetic` of aggregates, and `build_comparison`, which makes
+comparisons of them, by kind (`build_thresholds`, `build_differences`, `build_quotients`, `build_counts`). `read_groups` reads
+group by, `read_people` an inner select, one row per person, `read_joins` joins with public tables, `read_together` those of
+several private ones, and `read_value` what bounds are declared for.
 `scoring` turns comparisons into whole numbers per row, and `satisfiable` finds which conditions can hold together. A new
-function: `syntax`, `formula`, and `engines/formulas`.
+function: `syntax`, `formulas`, and `engines/formulas`.
 """

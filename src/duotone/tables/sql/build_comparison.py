@@ -4,42 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
-from duotone.privacy.numbers import show
-from duotone.questions.threshold import CROWD
-from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, aggregates, linear
-from duotone.tables.sql.comparison import (
-    BoolOp,
-    CountsComparison,
-    DistinctThreshold,
-    LinearThreshold,
-    Mean,
-    MeanDifference,
-    Measure,
-    Negation,
-    Quantile,
-    QuantileThreshold,
-    Settled,
-    Term,
-    Tree,
-    VarianceThreshold,
-)
-from duotone.tables.sql.condition import Condition, IsNull, Joined, Known, Not, Operand, Value, both
-from duotone.tables.sql.read_condition import MIRRORED, NUMERIC, compare
-from duotone.tables.sql.satisfiable import combinations
-
-ONE = Fraction(1)
-NONE = Fraction(0)
-UPWARD = (">", ">=")
-MEASURES = ("mean", "quantile", "min", "max")
+from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, linear
+from duotone.tables.sql.build_counts import of_counts
+from duotone.tables.sql.build_differences import MEASURES, difference
+from duotone.tables.sql.build_quotients import quotient, with_shares
+from duotone.tables.sql.build_thresholds import NONE, UPWARD, counts_and_sums, mean, ranked, total
+from duotone.tables.sql.comparison import BoolOp, DistinctThreshold, Negation, Settled, Tree, VarianceThreshold
+from duotone.tables.sql.condition import MIRRORED
 
 
 def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:
     """One expression of aggregates against another; `alone` where each row is a person."""
-    weights, rest = _shares(*linear(Arithmetic("-", left, right)))
+    weights, rest = with_shares(*linear(Arithmetic("-", left, right)))
     if any(not w and not _never_null(part) for part, w in weights.items()):
         raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
     weights, limit = {part: w for part, w in weights.items() if w}, -rest
@@ -68,24 +47,17 @@ def _equal(weights: Mapping[Part, Fraction], limit: Fraction, text: str) -> Tree
 
 def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
     """Σ weights · parts, compared with a limit by <, <=, > or >=."""
-    if (sums := _counts_and_sums(weights)) is not None:
+    if (sums := counts_and_sums(weights)) is not None:
         return total(sums, sign, limit)
     if len(weights) == 1:
         ((part, weight),) = weights.items()
         sign, limit = sign if weight > 0 else MIRRORED[sign], limit / weight
         if isinstance(part, Aggregate):
             return _single(part, sign, limit, text)
-        return _quotient(part, sign, limit, text, alone)
+        return quotient(part, sign, limit, text, alone)
     if len(weights) == 2 and all(isinstance(part, Aggregate) and part.kind in MEASURES for part in weights):
-        return _apart(weights, sign, limit, alone)
-    return _of_counts(weights, sign, limit, text)
-
-
-def _counts_and_sums(weights: Mapping[Part, Fraction]) -> dict[Aggregate, Fraction] | None:
-    """The weights, if they are of counts and sums of rows, or of people, alone."""
-    sums = {part: w for part, w in weights.items() if isinstance(part, Aggregate)}
-    kinds = {part.kind for part in sums}
-    return sums if len(sums) == len(weights) and (kinds <= {"count", "sum"} or kinds == {"people"}) else None
+        return difference(weights, sign, limit, alone)
+    return of_counts(weights, sign, limit, text)
 
 
 def _single(aggregate: Aggregate, sign: str, limit: Fraction, text: str) -> Tree:
@@ -117,243 +89,3 @@ def _different(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
         return Settled(sign in UPWARD, "there are never fewer than 0 different values")
     enough = DistinctThreshold(aggregate.ordered, aggregate.where, least)
     return enough if sign in UPWARD else Negation(enough)
-
-
-def _shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
-    """One count by another is a share, a mean, where no row is in the first without being in the second."""
-    merged: dict[Part, Fraction] = {}
-    for part, weight in weights.items():
-        if (counts := _one_by_one(part)) is not None and {a.kind for a, _ in counts} == {"count"}:
-            (upper, by), (lower, over) = counts
-            if (True, False) not in combinations([upper.where, lower.where])[0]:
-                text = f"{upper.text} / {lower.text}"
-                part, weight = Aggregate(text, "mean", lower.where, upper.where), weight * by / over
-        merged[part] = merged.get(part, NONE) + weight
-    return merged, rest
-
-
-def _one_by_one(part: Part) -> tuple[tuple[Aggregate, Fraction], tuple[Aggregate, Fraction]] | None:
-    """One aggregate by another, each with its factor; None for anything else."""
-    if not isinstance(part, Arithmetic) or part.rule != "/":
-        return None
-    sides = []
-    for weights, rest in map(linear, (part.left, part.right)):
-        ((only, weight), *others) = weights.items() if weights else [(None, NONE)]
-        if rest or others or not weight or not isinstance(only, Aggregate):
-            return None
-        sides.append((only, weight))
-    return sides[0], sides[1]
-
-
-def _quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
-    """A quotient of aggregates against a number: with nothing to divide by, no."""
-    if (pair := _one_by_one(part)) is not None:
-        (upper, by), (lower, over) = pair
-        factor = by / over
-        scaled = sign if factor > 0 else MIRRORED[sign], limit / factor
-        match upper.kind, lower.kind:
-            case "count", "count":
-                return ratio(upper.where, lower.where, *scaled)
-            case "sum", "count" if isinstance(upper.value, Operand):
-                there = both(upper.where, Not(IsNull(upper.value)))
-                if lower.where == there:
-                    return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled)
-                _require_numbers_counted(upper.where, upper.value, lower)
-                if alone and lower.where == upper.where:  # who has no value counts as one with 0
-                    return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=lower.where)
-            case "mean", "mean" if not (upper.is_share and lower.is_share):
-                return _by_mean(upper, lower, *scaled, alone)
-            case one, other if one in MEASURES and other in MEASURES and limit and not (upper.is_share and lower.is_share):
-                raise DuotoneError(
-                    f"{text} mixes aggregates: multiply instead of dividing, as in {upper.text} {scaled[0]} "
-                    f"{show(scaled[1])} * {lower.text}, which is the same where that is above 0"
-                )
-    if part.rule == "/":
-        (upper_weights, a), (lower_weights, b) = linear(part.left), linear(part.right)
-        first, second = _counts_and_sums(upper_weights), _counts_and_sums(lower_weights)
-        if first and second and "sum" in (kinds := {x.kind for x in (*first, *second)}):
-            if "people" in kinds:
-                raise DuotoneError(
-                    f"{text}: for a sum per person, make one row of each first: (select …, sum(…) as s … group by …)"
-                )
-            return _by_sum(first, a, second, b, sign, limit)
-    return _of_counts({part: ONE}, sign, limit, text)
-
-
-def _require_numbers_counted(where: Condition, value: Operand, lower: Aggregate) -> None:
-    """A sum of a text file's numbers by a count of its texts looks like an average, and is none."""
-    name = value.column
-    if value.reading == "try" and lower.where == both(where, Not(IsNull(Operand(name, "untyped")))):
-        raise DuotoneError(
-            f"{lower.text} counts the texts of {name}, also those that are no numbers: write avg({name}), which is the sum by "
-            f"count({name}::double), or count({name}::text) if they are meant"
-        )
-
-
-def _by_sum(
-    upper: Mapping[Aggregate, Fraction],
-    a: Fraction,
-    lower: Mapping[Aggregate, Fraction],
-    b: Fraction,
-    sign: str,
-    limit: Fraction,
-) -> Tree:
-    """(upper + a) / (lower + b) > t is upper − t·lower > t·b − a where lower + b > 0, and the opposite where it is < 0."""
-    apart = {x: upper.get(x, NONE) - limit * lower.get(x, NONE) for x in dict.fromkeys((*upper, *lower))}
-    apart = {x: w for x, w in apart.items() if w}
-    rest = limit * b - a
-    if not apart:
-        raise DuotoneError("the two sides of a quotient are the same but for a factor: compare the numbers instead")
-    above = BoolOp("and", (total(apart, sign, rest), total(lower, ">", -b)))
-    return BoolOp("or", (above, BoolOp("and", (total(apart, MIRRORED[sign], rest), total(lower, "<", -b)))))
-
-
-def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alone: bool) -> Tree:
-    """One average by another: as above."""
-
-    def apart(sign: str) -> Tree:
-        return _apart({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
-
-    return BoolOp(
-        "or",
-        (
-            BoolOp("and", (apart(sign), mean(lower, ">", NONE))),
-            BoolOp("and", (apart(MIRRORED[sign]), mean(lower, "<", NONE))),
-        ),
-    )
-
-
-def _apart(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
-    """Two averages, shares or quantiles, each with a weight."""
-    way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
-    (first, weight), (second, other) = [(_measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
-    even = limit == 0 and weight == -other and first.value == second.value
-    if alone and even and isinstance(first, Mean) and isinstance(second, Mean):
-        for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):
-            if _within(part.where, every.where):
-                return _against_everybody(part, every, ways, strict)
-    return MeanDifference(first, second, (weight, other), way * limit, strict)
-
-
-def _measure(aggregate: Aggregate) -> Measure:
-    if aggregate.kind == "mean":
-        return Mean(aggregate.averaged, aggregate.where)
-    value = aggregate.ordered
-    if value.kind not in NUMERIC:
-        raise DuotoneError(f"{aggregate.text}: {value.column} does not hold numbers: compare it with a constant")
-    if value.kind == "untyped":
-        value = replace(value, kind="float", reading="try")
-    return Quantile(value, aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
-
-
-def _within(part: Condition, every: Condition) -> bool:
-    """Whether a condition is another one and more."""
-    parts = [set(c.parts) if isinstance(c, Joined) and c.rule == "and" else {c} for c in (part, every)]
-    return parts[1] < parts[0]
-
-
-def _against_everybody(part: Mean, every: Mean, weights: tuple[Fraction, Fraction], strict: bool) -> Tree:
-    """A group against everybody, the group included, is the group against all others; where there are no others, they are
-    equal."""
-    others = Mean(every.value, both(every.where, Joined("or", (Not(part.where), Not(Known(part.where))))))
-    apart = MeanDifference(part, others, weights, NONE, strict)
-    if strict:
-        return apart
-    alone = Term(ONE, None, _there(part)), Term(Fraction(-CROWD), None, _there(others))
-    return BoolOp("or", (apart, LinearThreshold(alone, NONE, strict=True)))
-
-
-def _there(mean: Mean) -> Condition:
-    return both(mean.where, Not(IsNull(mean.value)) if isinstance(mean.value, Operand) else Known(mean.value))
-
-
-def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
-    """Any arithmetic of counts and shares."""
-    used = [aggregate for part in weights for aggregate in aggregates(part)]
-    kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
-    if any(a.kind in ("stddev", "variance") for a in used):
-        raise DuotoneError(
-            f"{text} mixes aggregates: a standard deviation or a variance is compared with a number alone, since how many "
-            "people would flip any other comparison of it is not known"
-        )
-    if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
-        raise DuotoneError(
-            f"{text} mixes aggregates: compare counts and sums with each other, one average or quantile with another or with "
-            "a number, or any arithmetic of counts and shares"
-        )
-    terms = [Arithmetic("*", weight, part) for part, weight in weights.items()]
-    whole: Expression = terms[0]
-    for term in terms[1:]:
-        whole = Arithmetic("+", whole, term)
-    expression = _counted(whole)
-    counts = tuple(dict.fromkeys(aggregate.where for aggregate in aggregates(expression)))
-    if not isinstance(expression, Arithmetic):
-        raise DuotoneError(f"{text} has no arithmetic in it")
-    return CountsComparison(counts, expression, sign, limit, people=kinds == {"people"})
-
-
-def _counted(expression: Expression) -> Expression:
-    """Shares as one count by another."""
-    if isinstance(expression, Arithmetic):
-        return Arithmetic(expression.rule, _counted(expression.left), _counted(expression.right))
-    if isinstance(expression, Aggregate) and expression.is_share and not isinstance(expression.averaged, Operand):
-        upper = Aggregate(expression.text, "count", both(expression.where, expression.averaged))
-        return Arithmetic("/", upper, Aggregate(expression.text, "count", expression.where))
-    return expression
-
-
-def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction) -> LinearThreshold:
-    """Counts and sums with weights."""
-    way, people = (1 if sign in UPWARD else -1), any(aggregate.kind == "people" for aggregate in weights)
-    terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
-    return LinearThreshold(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
-
-
-def mean(aggregate: Aggregate, sign: str, limit: Fraction, over: Condition | None = None) -> LinearThreshold:
-    """An average against a limit is a sum against 0: each row counts by how far it is above the limit. It is of those who
-    have a value, or of all that satisfy `over`, where one without a value counts as one with 0."""
-    way, where, value = (1 if sign in UPWARD else -1), aggregate.where, aggregate.averaged
-    if isinstance(value, Operand):
-        there = both(where, Not(IsNull(value))) if over is None else over
-        terms = (Term(Fraction(way), value, where), Term(-way * limit, None, there))
-    else:
-        there = where
-        terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
-    return LinearThreshold(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
-
-
-def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree:
-    """count(A) / count(B) against a limit, divided as real numbers: with nobody in B, no.
-
-    It is above t where count(A) − t·count(B) > 0 and somebody is in B. Where it is to be below, the second part follows from
-    the first, except that nobody in A or B at all must be a no.
-    """
-    of_some, of_every = Term(ONE, None, some), Term(ONE, None, every)
-    somebody = LinearThreshold((of_every,), Fraction(0), strict=True)
-    if sign in (">", ">="):
-        if limit < 0 or (limit == 0 and sign == ">="):
-            return somebody
-        terms = (of_some, Term(-limit, None, every)) if limit else (of_some,)
-        return BoolOp("and", (LinearThreshold(terms, Fraction(0), strict=sign == ">"), somebody))
-    if limit < 0 or (limit == 0 and sign == "<"):
-        return Settled(False, "a ratio of two counts is never below 0")
-    if limit == 0:  # nobody in A, who outweighs all in B
-        return LinearThreshold((of_every, Term(Fraction(-CROWD), None, some)), Fraction(0), strict=True)
-    terms = (Term(limit, None, every), Term(-ONE, None, some))
-    there = None if sign == "<" else Joined("or", (some, every))
-    return LinearThreshold(terms, Fraction(0), strict=sign == "<", present=there)
-
-
-def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> QuantileThreshold:
-    """A quantile, min or max against a limit."""
-    test = compare(aggregate.ordered, sign, limit, text)
-    upward, outweighed, none = sign in (">", ">="), Fraction(-CROWD), Fraction(0)
-    match aggregate.kind:
-        case "min":
-            met, missed, strict = ONE, outweighed if upward else none, True
-        case "max":
-            met, missed, strict = ONE, none if upward else outweighed, True
-        case _:
-            met, missed, strict = (aggregate.q, aggregate.q - 1, True) if upward else (1 - aggregate.q, -aggregate.q, False)
-    written = limit if isinstance(limit, Fraction) else None
-    return QuantileThreshold(test.operand, aggregate.where, sign, test.constant, met, missed, strict, written)

@@ -8,9 +8,7 @@ from typing import Literal
 
 from duotone.tables.sql.arithmetic import Arithmetic
 from duotone.tables.sql.condition import Condition, Operand, Value
-from duotone.tables.sql.read_joins import PublicJoin
-from duotone.tables.sql.read_people import PeopleTable
-from duotone.tables.sql.read_together import PeopleJoin
+from duotone.tables.sql.question_tables import PeopleJoin, PeopleTable, PublicJoin
 
 
 @dataclass(frozen=True)

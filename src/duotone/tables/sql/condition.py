@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -12,6 +12,12 @@ from duotone.errors import DuotoneError
 
 Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time", "untyped", "other"]
 """What a column holds; `untyped` is text that may be read as something else, as in a CSV file."""
+Columns = Mapping[str, Kind]
+"""What each column of a table holds."""
+NUMERIC: tuple[Kind, ...] = ("integer", "float", "decimal", "untyped")
+"""What holds numbers, or may."""
+MIRRORED = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
+"""The sign of a comparison whose sides change places."""
 Pattern = Literal["like", "starts", "ends", "contains", "matches"]
 Value = Fraction | str | bool | datetime.date
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.tables.sql.column_names import find_column
+from duotone.tables.sql.condition import Columns
 
 
-def group_keys(select: exp.Select, columns: Iterable[str]) -> list[exp.Expression]:
+def group_keys(select: exp.Select, columns: Columns) -> list[exp.Expression]:
     """The keys of a select, none without group by. They are written out in the select too, so that its normal form is the
     same."""
     group = select.args.get("group")
@@ -19,19 +19,14 @@ def group_keys(select: exp.Select, columns: Iterable[str]) -> list[exp.Expressio
         raise DuotoneError("group by all: name the columns that it is grouped by")
     if any(value for name, value in group.args.items() if name != "expressions"):
         raise DuotoneError("group by takes columns and values computed from them, not rollup or cube")
-    names = list(columns)
     for key in list(group.expressions):
         if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
             raise DuotoneError(f"group by {key.sql()}: group by columns and values computed from them")
         if isinstance(key, exp.Literal) and not key.is_string:
             key.replace(_selected(select, key.name))
-        elif isinstance(key, exp.Column) and not _is_column(key, names):
+        elif isinstance(key, exp.Column) and find_column(key.this, columns) is None:
             key.replace(_named(select, key))
     return [key.unnest() for key in group.expressions]
-
-
-def _is_column(node: exp.Column, columns: Iterable[str]) -> bool:
-    return any(name == node.name or (name.lower() == node.name.lower() and not node.this.quoted) for name in columns)
 
 
 def _named(select: exp.Select, key: exp.Column) -> exp.Expression:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,9 +9,13 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression, aggregates
-from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Not, Operand, both
-from duotone.tables.sql.formula import CASTS
-from duotone.tables.sql.read_condition import NUMERIC, column_name, constant, is_condition, read_condition, read_operand
+from duotone.tables.sql.column_names import column_name
+from duotone.tables.sql.condition import NUMERIC, Columns, Condition, IsNull, Joined, Not, Operand, both
+from duotone.tables.sql.constants import constant
+from duotone.tables.sql.formulas.casts import CASTS
+from duotone.tables.sql.formulas.parts import as_floats
+from duotone.tables.sql.is_condition import is_condition
+from duotone.tables.sql.read_condition import read_condition, read_operand
 
 KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
@@ -29,7 +31,7 @@ RULES: dict[type[exp.Expression], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "
 class Aggregates:
     """Reads aggregates and arithmetic of them, all within the same rows."""
 
-    def __init__(self, columns: Mapping[str, Kind], rows: Condition, unit: str | None) -> None:
+    def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
         self.columns, self.rows, self.unit = columns, rows, unit
 
     def expression(self, node: exp.Expression) -> Expression:
@@ -142,7 +144,7 @@ class Aggregates:
         value = read_operand(node.this, self.columns)
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-        return replace(value, kind="float", reading="try") if value.kind == "untyped" else value
+        return as_floats(value)
 
     def different(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
         """People, or values that are different."""

@@ -1,4 +1,4 @@
-"""Row conditions from SQL.
+"""Row conditions from SQL, and the values that they compare.
 
 What could end in an error on one row (division by zero, an overflow, a cast) is null there instead; what looks beyond the row
 (windows, subqueries, chance, the clock) is refused before anything is read.
@@ -6,48 +6,41 @@ What could end in an error on one row (division by zero, an overflow, a cast) is
 
 from __future__ import annotations
 
-import datetime
-import re
-import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.privacy.numbers import number
+from duotone.tables.sql.column_names import column_name, written
+from duotone.tables.sql.compare_constant import compare
 from duotone.tables.sql.condition import (
+    MIRRORED,
+    NUMERIC,
+    Columns,
     Compare,
     Condition,
     IsNull,
     Joined,
-    Kind,
     Known,
     Like,
     Not,
     OneOf,
     Operand,
     Part,
-    Pattern,
-    Value,
     holds,
 )
-from duotone.tables.sql.formula import CASTS, cast, choice, decimal, folded, read_formula, whole_days, without_clock
-from duotone.tables.sql.interval import span
-from duotone.tables.sql.table_names import column_list
-
-NUMERIC = ("integer", "float", "decimal", "untyped")
-SIGNS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
-MIRRORED = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
-OF_TEXT: dict[type[exp.Expression], Pattern] = {
-    exp.Like: "like", exp.ILike: "like", exp.StartsWith: "starts", exp.EndsWith: "ends", exp.Contains: "contains",
-    exp.RegexpLike: "matches", exp.RegexpFullMatch: "matches",
-}  # fmt: skip
+from duotone.tables.sql.constants import constant
+from duotone.tables.sql.formulas.casts import CASTS, cast, decimal
+from duotone.tables.sql.formulas.choices import choice
+from duotone.tables.sql.formulas.parts import as_kind
+from duotone.tables.sql.formulas.read_formula import read_formula
+from duotone.tables.sql.is_condition import OF_TEXT, SIGNS, falls_back, is_condition, is_written_condition
+from duotone.tables.sql.not_understood import refusal
 
 
-def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Condition:
+def read_condition(node: exp.Expression, columns: Columns) -> Condition:
     """A parsed SQL condition, checked against the columns that there are."""
     match node:
         case exp.Paren():
@@ -57,7 +50,7 @@ def read_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> Conditi
             return Joined(rule, tuple(read_condition(part, columns) for part in joined_parts(node)))
         case exp.Not():
             return Not(read_condition(node.this, columns))
-        case exp.Coalesce() if _falls_back(node, columns):
+        case exp.Coalesce() if falls_back(node, columns):
             part, otherwise = read_condition(node.this, columns), bool(node.expressions[0].this)
             return Joined("or", (part, Not(Known(part)))) if otherwise else Joined("and", (part, Known(part)))
         case exp.Boolean():
@@ -113,37 +106,7 @@ def _settled(node: exp.Expression) -> Condition:
     return Joined("and" if holds(left, SIGNS[type(node)], right) else "or", ())
 
 
-def _falls_back(node: exp.Coalesce, columns: Mapping[str, Kind]) -> bool:
-    """Whether it is a condition that is true, or false, where it would be unknown."""
-    one = len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Boolean)
-    return one and is_condition(node.this, columns)
-
-
-def is_written_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> bool:
-    """Whether an expression is a condition, and neither a column of Booleans nor a constant."""
-    inner: Any = node.unnest()
-    return not isinstance(inner, exp.Column | exp.Boolean) and is_condition(inner, columns)
-
-
-def is_condition(node: exp.Expression, columns: Mapping[str, Kind]) -> bool:
-    """Whether an expression is yes or no for each row, and not another value."""
-    match node:
-        case exp.Paren():
-            return is_condition(node.this, columns)
-        case exp.Column():
-            return columns[column_name(node, columns)] == "boolean"
-        case exp.Coalesce():
-            return _falls_back(node, columns)
-        case exp.Is():
-            return isinstance(node.expression, exp.Null | exp.Boolean)
-        case exp.In():
-            return bool(node.expressions) and not node.args.get("query")
-        case exp.And() | exp.Or() | exp.Not() | exp.Boolean() | exp.Between():
-            return True
-    return type(node) in SIGNS or type(node) in OF_TEXT or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)
-
-
-def _like(node: exp.Expression, columns: Mapping[str, Kind]) -> Condition:
+def _like(node: exp.Expression, columns: Columns) -> Condition:
     """A text against a pattern: with % and _, its beginning, its end, a part, or a regular expression."""
     text, how = node.sql(dialect="duckdb"), OF_TEXT[type(node)]
     pattern = constant(node.expression)
@@ -159,11 +122,11 @@ def _like(node: exp.Expression, columns: Mapping[str, Kind]) -> Condition:
         pattern = pattern.lower()
     if isinstance(node, exp.RegexpFullMatch):
         pattern = f"^(?:{pattern})$"
-    like = Like(_as(operand, "text"), pattern, how)
+    like = Like(as_kind(operand, "text"), pattern, how)
     return Not(like) if node.args.get("negate") else like
 
 
-def _same(node: exp.Expression, columns: Mapping[str, Kind]) -> Condition:
+def _same(node: exp.Expression, columns: Columns) -> Condition:
     """Equal, or both null; never unknown."""
     if isinstance(node.expression, exp.Null):
         return IsNull(read_operand(node.this, columns))
@@ -180,33 +143,7 @@ def joined_parts(node: exp.Connector) -> Iterator[exp.Expression]:
             yield part
 
 
-def _refusal(node: exp.Expression) -> str:
-    text = node.sql(dialect="duckdb")
-    for kinds, why in (
-        ((exp.Window,), "looks at other rows: a condition is about one row"),
-        ((exp.Subquery, exp.Select, exp.Exists), "asks a query of its own: a condition is about one row"),
-        ((exp.In,), "asks a query of its own, or no constants: a condition is about one row"),
-        ((exp.Rand, exp.Randn), "is random: a condition must say the same each time"),
-        ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "depends on the clock: write the date itself"),
-        ((exp.AggFunc,), "is an aggregate, and stands inside a condition: compare it outside"),
-    ):
-        if isinstance(node, kinds):
-            return f"{text} {why}"
-    if isinstance(node, exp.Anonymous) and node.name.lower() in (
-        "now",
-        "today",
-        "current_timestamp",
-        "uuid",
-        "gen_random_uuid",
-    ):
-        return f"{text} changes from call to call: write the value itself"
-    return (
-        f"{text} is not understood here: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, and, or, "
-        "not, and the functions of docs/forms.md"
-    )
-
-
-def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
+def _one_of(node: exp.In, columns: Columns) -> Condition:
     text = node.sql(dialect="duckdb")
     if constant(node.this) is not None or None in map(constant, node.expressions):
         return Joined("or", tuple(_compared(node.this, "=", part, columns, node) for part in node.expressions))
@@ -218,7 +155,7 @@ def _one_of(node: exp.In, columns: Mapping[str, Kind]) -> Condition:
     return OneOf(tests[0].operand, tuple(dict.fromkeys(test.constant for test in tests)))
 
 
-def read_operand(node: exp.Expression, columns: Mapping[str, Kind]) -> Operand:
+def read_operand(node: exp.Expression, columns: Columns) -> Operand:
     """A column, or a value computed from a row's columns, which never fails."""
     part = read_part(node, columns)
     if not isinstance(part, Operand):
@@ -226,7 +163,7 @@ def read_operand(node: exp.Expression, columns: Mapping[str, Kind]) -> Operand:
     return part
 
 
-def read_part(node: exp.Expression, columns: Mapping[str, Kind]) -> Part:
+def read_part(node: exp.Expression, columns: Columns) -> Part:
     """A value of each row, or a constant."""
     fixed = constant(node)
     if fixed is not None:
@@ -245,11 +182,11 @@ def read_part(node: exp.Expression, columns: Mapping[str, Kind]) -> Part:
         return choice(written(node, columns), [condition, Not(condition)], [True, False, None])
     made = read_formula(node, written(node, columns), lambda part: read_part(part, columns))
     if made is None:
-        raise DuotoneError(_refusal(node))
+        raise DuotoneError(refusal(node))
     return made
 
 
-def _column(node: exp.Column, columns: Mapping[str, Kind]) -> Operand:
+def _column(node: exp.Column, columns: Columns) -> Operand:
     name = column_name(node, columns)
     if columns[name] == "other":
         raise DuotoneError(
@@ -258,16 +195,7 @@ def _column(node: exp.Column, columns: Mapping[str, Kind]) -> Operand:
     return Operand(name, columns[name])
 
 
-def written(node: exp.Expression, columns: Mapping[str, Kind]) -> str:
-    """An expression as text, in which two ways to write it look the same: what its bounds are declared for."""
-
-    def named(part: exp.Expression) -> exp.Expression:
-        return exp.column(column_name(part, columns)) if isinstance(part, exp.Column) else part
-
-    return node.transform(named).sql(dialect="duckdb")
-
-
-def _chosen(node: exp.Case | exp.If, columns: Mapping[str, Kind]) -> Operand:
+def _chosen(node: exp.Case | exp.If, columns: Columns) -> Operand:
     """case when … then … else … end, case x when … then … end, and if(…, …, …)."""
     text = written(node, columns)
     branches = [node] if isinstance(node, exp.If) else node.args["ifs"]
@@ -281,11 +209,11 @@ def _chosen(node: exp.Case | exp.If, columns: Mapping[str, Kind]) -> Operand:
     return choice(text, conditions, [*values, _branch(default, columns)])
 
 
-def _branch(node: exp.Expression | None, columns: Mapping[str, Kind]) -> Part | None:
+def _branch(node: exp.Expression | None, columns: Columns) -> Part | None:
     return None if node is None or isinstance(node, exp.Null) else read_part(node, columns)
 
 
-def _cast(node: exp.Cast, columns: Mapping[str, Kind]) -> Part:
+def _cast(node: exp.Cast, columns: Columns) -> Part:
     """A cast that is null where it would fail."""
     target, text = CASTS.get(node.to.this.name), written(node, columns)
     if target is None:
@@ -304,20 +232,7 @@ def _cast(node: exp.Cast, columns: Mapping[str, Kind]) -> Part:
     return cast(operand, target, text)
 
 
-def column_name(node: exp.Column, columns: Mapping[str, Kind]) -> str:
-    """The column that a name means: itself, or the one that differs in case alone."""
-    name = node.name
-    if name in columns:
-        return name
-    matches = [c for c in columns if c.lower() == name.lower() and not node.this.quoted]
-    if len(matches) != 1:
-        raise DuotoneError(f"the table has no column {name}; it has {column_list(columns)}")
-    return matches[0]
-
-
-def _compared(
-    left: exp.Expression, sign: str, right: exp.Expression, columns: Mapping[str, Kind], comparison: exp.Expression
-) -> Compare:
+def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: Columns, comparison: exp.Expression) -> Compare:
     fixed, other = constant(right), constant(left)
     if fixed is None and other is not None:
         return _compared(right, MIRRORED[sign], left, columns, comparison)
@@ -336,115 +251,3 @@ def _compared(
             raise DuotoneError(f"{comparison.sql()}: {operand.column} and {second.column} hold different kinds of values")
         return Compare(operand, sign, second)
     return compare(operand, sign, fixed, comparison.sql(dialect="duckdb"))
-
-
-def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
-    """An operand against a constant of its own kind."""
-    kind: Kind
-    if isinstance(value, bool):
-        kind, fits = "boolean", operand.kind in ("boolean", "untyped")
-    elif isinstance(value, Fraction):
-        kind, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
-        value = value if operand.kind == "integer" else _double(value, text)
-    elif isinstance(value, str) and operand.kind in ("date", "time"):
-        return compare(operand, sign, _instant(value, text), text)
-    elif isinstance(value, str):
-        kind, fits = "text", operand.kind in ("text", "untyped")
-    else:
-        fits = operand.kind in ("date", "time", "untyped")
-        kind = "date" if operand.kind == "untyped" else operand.kind
-        if operand.kind == "time" and not isinstance(value, datetime.datetime):
-            value = datetime.datetime.combine(value, datetime.time())
-        elif operand.kind == "untyped" and isinstance(value, datetime.datetime):
-            raise DuotoneError(f"{text}: {without_clock(operand)}")
-        elif operand.kind != "time" and isinstance(value, datetime.datetime):
-            raise DuotoneError(f"{text}: column {operand.column} holds dates: compare it with a date")
-    if not fits:
-        held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
-        raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant")
-    return Compare(_as(operand, kind), sign, value)
-
-
-def _double(value: Fraction, text: str) -> Fraction:
-    """The float that the engine compares with."""
-    if not abs(value) <= Fraction(sys.float_info.max):
-        raise DuotoneError(f"{text}: the number is too large")
-    return Fraction(float(value))
-
-
-def _as(operand: Operand, kind: Kind) -> Operand:
-    reading = operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None)
-    return replace(operand, kind=kind, reading=reading)
-
-
-def constant(node: exp.Expression) -> Value | None:
-    """A constant's value; numbers are exact. None where it is not a constant."""
-    match node:
-        case exp.Paren():
-            return constant(node.this)
-        case exp.Literal():
-            return node.this if node.is_string else Fraction(number(node.this))
-        case exp.Boolean():
-            return bool(node.this)
-        case exp.Neg():
-            inner = constant(node.this)
-            return -inner if isinstance(inner, Fraction) and not isinstance(inner, bool) else None
-        case exp.Div() | exp.Mul() | exp.Add() | exp.Sub():
-            return _moved(node) if span(node.expression) is not None else _arithmetic(node)
-        case exp.DateFromParts():
-            return _made_date(node)
-        case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
-            if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME"):
-                return _instant(node.this.this, node.sql(dialect="duckdb"), zone=node.to.this.name == "TIMESTAMPTZ")
-    return None
-
-
-def _moved(node: exp.Expression) -> datetime.date | None:
-    """A date that is written out, and a span of time after or before it."""
-    start, by, text = constant(node.this), span(node.expression), node.sql(dialect="duckdb")
-    if start is None or by is None:
-        return None
-    if not isinstance(node, exp.Add | exp.Sub):
-        raise DuotoneError(f"{text}: a span of time is added or subtracted")
-    return folded(start, by if isinstance(node, exp.Add) else -by, text)
-
-
-def _made_date(node: exp.DateFromParts) -> datetime.date:
-    text, parts = node.sql(dialect="duckdb"), [constant(node.args[name]) for name in ("year", "month", "day")]
-    numbers = [int(part) for part in parts if type(part) is Fraction and part.denominator == 1]
-    try:
-        return datetime.date(*numbers)
-    except (TypeError, ValueError, OverflowError):
-        raise DuotoneError(f"{text}: make_date is of three whole numbers that are written out, and that are a date") from None
-
-
-def _arithmetic(node: exp.Binary) -> Fraction | datetime.date | None:
-    left, right = constant(node.this), constant(node.expression)
-    if type(left) is datetime.date and type(right) is Fraction and isinstance(node, exp.Add | exp.Sub):
-        text = node.sql(dialect="duckdb")
-        return folded(left, whole_days(right if isinstance(node, exp.Add) else -right, text), text)
-    if not (type(left) is Fraction and type(right) is Fraction):
-        return None
-    match node:
-        case exp.Div():
-            if right == 0:
-                raise DuotoneError(f"{node.sql()} divides by zero")
-            return left / right
-        case exp.Mul():
-            return left * right
-        case exp.Add():
-            return left + right
-    return left - right
-
-
-def _instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
-    """A date or a time; one with a zone, where that is meant, in UTC."""
-    try:
-        moment = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if zone and isinstance(moment, datetime.datetime) and moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    if moment is None or re.search(r"[.,][0-9]{7}", text) or getattr(moment, "tzinfo", None) is not None:
-        raise DuotoneError(f"{expression}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59, with at most 6 decimals")
-    return moment

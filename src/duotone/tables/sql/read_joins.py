@@ -12,28 +12,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import ALWAYS, Compare, Condition, Kind, Operand, both
+from duotone.tables.sql.column_names import find_column
+from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
+from duotone.tables.sql.question_tables import PublicJoin
 from duotone.tables.sql.table_names import allowed_names, among, column_list, drop_names, same
 
-Columns = Mapping[str, Kind]
 Names = Sequence[Sequence[exp.Identifier]]
 ONLY = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
 
 UNDECLARED = "declare one (public), if all may know its rows"
-
-
-@dataclass(frozen=True)
-class PublicJoin:
-    """A join with the public table `table`, which the question calls `label`: `keys` are pairs of a column of the row and one
-    of the public table; `columns` the public ones, each under the name that it has in the row and under its own. The row's
-    column `matched` is true where there is a public row, else null; `left` keeps the others."""
-
-    table: str
-    label: str
-    keys: tuple[tuple[str, str], ...]
-    columns: tuple[tuple[str, str], ...]
-    matched: str
-    left: bool
 
 
 def join_tables(
@@ -132,9 +119,9 @@ class _Tables:
             if among(before, self.own):
                 return False, self._required(column.this, self.columns, "the table")
             raise DuotoneError(f"{column.sql(dialect='duckdb')}: it must be joined to the table that is asked about")
-        own, key = _find(column.this, self.columns), _find(column.this, self.public[table])
+        own, key = find_column(column.this, self.columns), find_column(column.this, self.public[table])
         others = [self.public[link.table] for link in self.joined.values()]
-        if any(_find(column.this, columns) is not None for columns in others):
+        if any(find_column(column.this, columns) is not None for columns in others):
             raise DuotoneError(f"{column.name} is a column of several tables: write its table before it")
         if (own is None) == (key is None):
             why = "is in neither table" if own is None else "is in both tables: write its table before it"
@@ -142,7 +129,7 @@ class _Tables:
         return (True, key) if key is not None else (False, str(own))
 
     def _required(self, column: exp.Expression, columns: Columns, what: str) -> str:
-        name = _find(column, columns)
+        name = find_column(column, columns)
         if name is None:
             raise DuotoneError(f"{what} has no column {column.name}; it has {column_list(columns)}")
         return name
@@ -161,13 +148,13 @@ class _Tables:
         before = _qualifier(column)
         if before and among(before, self.own):
             return self._required(column.this, self.columns, "the table")
-        names = {label: _find(column.this, self.public[link.table]) for label, link in self.joined.items()}
+        names = {label: find_column(column.this, self.public[link.table]) for label, link in self.joined.items()}
         if before:
             label = next((known for known in self.joined if among(before, [_plain(known)])), None)
             if label is None or names[label] is None:
                 raise DuotoneError(f"{column.sql(dialect='duckdb')} is not a column of the tables that are joined")
             return self._name(label, str(names[label]))
-        own = _find(column.this, self.columns)
+        own = find_column(column.this, self.columns)
         there = [label for label, name in names.items() if name is not None]
         if own is not None:
             there = [label for label in there if not self._equal(label, own, str(names[label]))]
@@ -211,12 +198,3 @@ def _qualifier(column: exp.Column) -> list[exp.Identifier]:
 
 def _plain(name: str) -> tuple[exp.Identifier]:
     return (exp.to_identifier(name),)
-
-
-def _find(column: exp.Expression, columns: Columns) -> str | None:
-    """The column that a name means: itself, or the one that differs in case alone."""
-    if column.name in columns:
-        return column.name
-    if not isinstance(column, exp.Identifier) or column.args.get("quoted"):
-        return None
-    return next((name for name in columns if name.lower() == column.name.lower()), None)

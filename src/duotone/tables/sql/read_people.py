@@ -3,67 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.column_names import column_name
+from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Condition, IsNull, Not, Operand, both
+from duotone.tables.sql.constants import constant
+from duotone.tables.sql.formulas.parts import as_floats
 from duotone.tables.sql.group_keys import group_keys
+from duotone.tables.sql.is_condition import is_condition
 from duotone.tables.sql.normal_form import normal_text
-from duotone.tables.sql.read_condition import (
-    NUMERIC,
-    column_name,
-    constant,
-    is_condition,
-    read_condition,
-    read_operand,
-    read_part,
-)
-from duotone.tables.sql.read_joins import Columns, PublicJoin, join_tables
-
-PRESENT = "present rows"
-"""The column that tells how many rows of a person take part at all."""
-
-
-@dataclass(frozen=True)
-class PersonAggregate:
-    """What is made of one person's rows: how many, how many different values, their sum, average, least or largest; or the
-    value of the row that is first or last in the order of `by`, and of several such rows the largest value."""
-
-    function: Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last"]
-    where: Condition
-    value: Operand | None = None
-    by: Operand | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """What it holds."""
-        if self.value is not None and self.function in ("min", "max", "first", "last"):
-            return self.value.kind
-        return "integer" if self.function in ("count", "distinct") else "float"
-
-
-@dataclass(frozen=True)
-class PeopleTable:
-    """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
-    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. In `normal`, its text, two ways to write
-    it look the same."""
-
-    unit: str
-    where: Condition
-    aggregates: tuple[PersonAggregate, ...]
-    columns: tuple[tuple[str, Operand | Condition], ...]
-    kept: Condition
-    normal: str
-    joins: tuple[PublicJoin, ...] = ()
-    """The public tables whose columns each row gets before."""
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """What the columns of a person hold."""
-        return {name: made.kind if isinstance(made, Operand) else "boolean" for name, made in self.columns}
+from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PersonAggregate
+from duotone.tables.sql.read_condition import read_condition, read_operand, read_part
+from duotone.tables.sql.read_joins import join_tables
 
 
 def read_people(
@@ -115,7 +69,7 @@ def _grouped_by(keys: Sequence[exp.Expression], columns: Columns, unit: str | No
 class _Reader:
     """Reads columns of the inner select: aggregates of a person's rows, and what is computed from them."""
 
-    def __init__(self, columns: Mapping[str, Kind], rows: Condition) -> None:
+    def __init__(self, columns: Columns, rows: Condition) -> None:
         self.columns, self.rows = columns, rows
         self.aggregates: list[PersonAggregate] = []
 
@@ -186,7 +140,7 @@ class _Reader:
         value = read_operand(node, self.columns)
         if value.kind not in NUMERIC:
             raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-        return Operand(value.column, "float", "try") if value.kind == "untyped" else value
+        return as_floats(value)
 
 
 TAKEN = "count, count(distinct …), sum, avg, min or max, bool_or or bool_and, arg_min or arg_max"
@@ -199,8 +153,8 @@ def _as_numbers(node: exp.Expression) -> None:
         number = largest(this=exp.cast(exp.Paren(this=part.this.copy()), "int"))
         filtered = part.parent if isinstance(part.parent, exp.Filter) else None
         part.replace(number)
-        whole: Any = filtered or number
-        whole.replace(exp.Paren(this=exp.EQ(this=whole.copy(), expression=exp.Literal.number(1))))
+        aggregate: Any = filtered or number
+        aggregate.replace(exp.Paren(this=exp.EQ(this=aggregate.copy(), expression=exp.Literal.number(1))))
 
 
 def _aggregates(node: exp.Expression) -> Iterator[Any]:

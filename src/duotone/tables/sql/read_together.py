@@ -7,28 +7,20 @@ row of a person, and it depends on that person's rows, in all of the tables, alo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import Condition
-from duotone.tables.sql.read_condition import column_name
-from duotone.tables.sql.read_joins import Columns, PublicJoin, join_tables
-from duotone.tables.sql.read_people import PeopleTable, read_people
+from duotone.tables.sql.column_names import column_name
+from duotone.tables.sql.condition import Columns, Condition
+from duotone.tables.sql.question_tables import PeopleJoin, PeopleTable, PublicJoin
+from duotone.tables.sql.read_joins import join_tables
+from duotone.tables.sql.read_people import read_people
 from duotone.tables.sql.table_names import same
 
 HOW = "from (select u, … from t group by u) a join (select u, … from s group by u) b using (u), where u is the unit"
 TOGETHER = f"private tables are joined by inner selects, each with a row per person, as in {HOW}"
-
-
-@dataclass(frozen=True)
-class PeopleJoin:
-    """The people of the private table `table`, joined to those of the first one: `join` names their columns in the row."""
-
-    table: str
-    people: PeopleTable
-    join: PublicJoin
 
 
 def refuse_bare(select: exp.Select, also: Iterable[str], public: Iterable[str] = ()) -> None:

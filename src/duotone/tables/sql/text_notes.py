@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import IsNull, Kind, Operand, parts_of
-from duotone.tables.sql.formula import FROM_TEXT
+from duotone.tables.sql.formulas.casts import FROM_TEXT
 
 
 def text_notes(asked: ParsedQuestion) -> tuple[str, ...]:

@@ -1,0 +1,108 @@
+"""Yes/no expressions over aggregates, from SQL."""
+
+from __future__ import annotations
+
+import datetime
+from fractions import Fraction
+from typing import Literal
+
+from sqlglot import exp
+
+from duotone.errors import DuotoneError
+from duotone.questions.threshold import CROWD
+from duotone.tables.sql.build_comparison import compared
+from duotone.tables.sql.build_thresholds import ranked
+from duotone.tables.sql.compare_constant import compare
+from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, Term, Tree
+from duotone.tables.sql.condition import MIRRORED, Columns, Condition, IsNull, Not, both
+from duotone.tables.sql.constants import constant
+from duotone.tables.sql.is_condition import SIGNS
+from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
+from duotone.tables.sql.read_condition import joined_parts, read_condition, read_operand
+
+
+class Comparisons:
+    """Reads yes/no expressions over aggregates, all within the same rows."""
+
+    def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
+        self.columns, self.read = columns, Aggregates(columns, rows, unit)
+        self.equalities: list[str] = []
+
+    def tree(self, node: exp.Expression) -> Tree:
+        """Comparisons, joined by and, or and not."""
+        match node:
+            case exp.Paren():
+                return self.tree(node.this)
+            case exp.And() | exp.Or():
+                rule: Literal["and", "or"] = "and" if isinstance(node, exp.And) else "or"
+                return BoolOp(rule, tuple(self.tree(part) for part in joined_parts(node)))
+            case exp.Not():
+                return Negation(self.tree(node.this))
+            case exp.LogicalOr() | exp.LogicalAnd() | exp.Filter() if isinstance(bare(node), exp.LogicalOr | exp.LogicalAnd):
+                return self.any_or_all(node)
+            case exp.Between():
+                low, high = (
+                    exp.GTE(this=node.this, expression=node.args["low"]),
+                    exp.LTE(this=node.this, expression=node.args["high"]),
+                )
+                return BoolOp("and", (self.tree(low), self.tree(high)))
+            case exp.In() if isinstance(bare(node.this), exp.Mode) and node.expressions:
+                return BoolOp("or", tuple(self.tree(exp.EQ(this=node.this, expression=e)) for e in node.expressions))
+        if type(node) not in SIGNS:
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something")
+        return self.comparison(node)
+
+    def any_or_all(self, node: exp.Expression) -> Tree:
+        """Whether somebody has such a row; and nobody one that is otherwise."""
+        inner, where = self.read.filtered(node)
+        condition = read_condition(inner.this, self.columns)
+        terms = [Term(Fraction(1), None, both(where, condition))]
+        if isinstance(inner, exp.LogicalAnd):
+            terms.append(Term(Fraction(-CROWD), None, both(where, Not(condition))))
+        return LinearThreshold(tuple(terms), Fraction(0), strict=True, people=self.read.unit is not None)
+
+    def comparison(self, node: exp.Expression) -> Tree:
+        """One comparison of aggregates."""
+        sign, text = SIGNS[type(node)], node.sql(dialect="duckdb")
+        if isinstance(bare(node.expression), exp.Mode):
+            node, sign = type(node)(this=node.expression, expression=node.this), MIRRORED[sign]
+        if isinstance(bare(node.this), exp.Mode):
+            return self.winner(node, sign, text)
+        if isinstance(constant(node.this), str | datetime.date):
+            node, sign = type(node)(this=node.expression, expression=node.this), MIRRORED[sign]
+        fixed = constant(node.expression)
+        if isinstance(fixed, str | datetime.date) and isinstance(bare(node.this), RANKED) and sign not in ("=", "<>"):
+            return ranked(self.read.aggregate(node.this), sign, fixed, text)
+        for absolute, other, way in ((node.this, node.expression, sign), (node.expression, node.this, MIRRORED[sign])):
+            if isinstance(absolute, exp.Abs):
+                return self.apart(absolute, way, other, text)
+        left, right = self.read.expression(node.this), self.read.expression(node.expression)
+        tree = compared(left, sign, right, text, alone=self.read.unit is None)
+        equal = tree.part if isinstance(tree, Negation) else tree
+        if sign in ("=", "<>") and isinstance(equal, BoolOp) and isinstance(equal.parts[0], LinearThreshold):
+            end = "no" if sign == "=" else "yes"
+            self.equalities.append(f"{node.sql(dialect='duckdb', comments=False)} is never more than one person from {end}")
+        return tree
+
+    def apart(self, node: exp.Abs, sign: str, other: exp.Expression, text: str) -> Tree:
+        """|x| > t is x > t or x < -t; |x| < t is both x < t and x > -t."""
+        limit = constant(other)
+        if not isinstance(limit, Fraction) or sign in ("=", "<>"):
+            raise DuotoneError(f"{text}: compare an absolute value with a number, by <, <=, > or >=")
+        inside = self.read.expression(node.this)
+        alone = self.read.unit is None
+        parts = tuple(compared(inside, s, t, text, alone=alone) for s, t in ((sign, limit), (MIRRORED[sign], -limit)))
+        return BoolOp("or" if sign in (">", ">=") else "and", parts)
+
+    def winner(self, node: exp.Expression, sign: str, text: str) -> Tree:
+        """Whether a value is the most frequent one, or another is."""
+        fixed = constant(node.expression)
+        if sign not in ("=", "<>") or fixed is None:
+            raise DuotoneError(f"{text}: write mode(x) = 'a' or mode(x) <> 'a', with the value that may win")
+        inner, where = self.read.filtered(node.this)
+        test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
+        chosen = ModeIs(test.operand, where, test.constant)
+        if sign == "=":
+            return chosen
+        somebody = LinearThreshold((Term(Fraction(1), None, both(where, Not(IsNull(test.operand)))),), Fraction(0), strict=True)
+        return BoolOp("and", (Negation(chosen), somebody))  # of nobody there is no mode to differ
