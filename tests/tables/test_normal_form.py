@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from itertools import product
 
 import duckdb
 import pytest
 import sqlglot
 
+from duotone.errors import DuotoneError
+from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
 from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_question import read_question
 
@@ -18,6 +22,18 @@ MIRROR = dict(zip(SIGNS, (">", ">=", "<", "<=", "=", "<>"), strict=True))
 
 def form(text: str) -> str:
     return normal_text(sqlglot.parse_one(f"select {text}", dialect="duckdb"))  # type: ignore[arg-type]
+
+
+def parts(tree: Tree) -> object:
+    """A tree in which it does not matter which of two comparisons stands first."""
+    match tree:
+        case Negation(part):
+            return "not", parts(part)
+        case BoolOp():
+            return tree.rule, tree.exact, sorted(map(repr, map(parts, tree.parts)))
+        case Settled():
+            return "settled", tree.answer  # and why, in the words of the question
+    return tree
 
 
 @pytest.mark.parametrize("sign", SIGNS)
@@ -56,6 +72,29 @@ def test_questions_that_are_read_have_it_in_every_part() -> None:
         first, second = (read_question(text, COLUMNS, "u" if "group by u" in text else None, "t") for text in (one, other))  # type: ignore[arg-type]
         assert first.normal == second.normal
         assert (first.tree, first.where) == (second.tree, second.where)
+
+
+def test_what_is_mirrored_is_read_the_same_of_every_kind_of_column() -> None:
+    """Or one would be answered by the record of another: each kind, compared with each constant, in each place."""
+    kinds = ("boolean", "integer", "float", "decimal", "text", "untyped", "date", "time")
+    constants = ("3", "-1.5", "'3'", "'b'", "date '2020-01-02'", "true", "2 * 3", "'2020-01-02'::date", "null")
+    places = ("count(*) filter (where {}) > 2", "select count(*) > 2 where not ({})", "any_value({}) > 2", "bool_or({})")
+    ranked = ("max(c)", "median(c)", "avg(c)", "mode(c)", "count(distinct c)")
+    read = 0
+    every = list(product(kinds, constants, SIGNS))
+    for kind, constant, sign in every[:: 1 if "DUOTONE_EXHAUSTIVE" in os.environ else 5]:
+        pairs = [(place.format(f"c {sign} {constant}"), place.format(f"{constant} {MIRROR[sign]} c")) for place in places]
+        pairs += [(f"{r} {sign} {constant}", f"{constant} {MIRROR[sign]} {r}") for r in ranked]
+        for texts in pairs:
+            questions = []
+            for text in texts:
+                with suppress(DuotoneError):
+                    questions.append(read_question(text, {"c": kind}))  # type: ignore[dict-item]
+            if len(questions) == 2 and questions[0].normal == questions[1].normal:
+                assert questions[0].where == questions[1].where, texts
+                assert parts(questions[0].tree) == parts(questions[1].tree), texts
+                read += 1
+    assert read > 100
 
 
 def test_no_two_questions_with_different_answers_are_one() -> None:

@@ -167,7 +167,7 @@ def _by_default(arguments: list[str]) -> bool:
 
     try:
         return "--no-ledger" not in arguments and any(map(default_ledger, arguments[1:]))
-    except DuotoneError:
+    except (DuotoneError, OSError):
         return False
 
 

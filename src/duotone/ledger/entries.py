@@ -105,16 +105,12 @@ class State:
 
     def _sums(self, body: Body) -> Spent | Mapping[str, int]:
         charged = body["kind"] == "charge"
-        refused = DuotoneError(f"an entry of version {body['v']} does not follow one of version {self.entry_version}")
-        if body["v"] >= VERSION:
-            if body["v"] < self.entry_version:
-                raise refused
-            return self.spent.plus(read_definition(body["notion"]), body["answers"]) if charged else self.spent.bounded()
-        if isinstance(self.sums, Spent):
-            raise refused
-        if not charged:
-            return self.sums
-        return {**self.sums, body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]}
+        if body["v"] < VERSION and not isinstance(self.sums, Spent):
+            more = {body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]} if charged else {}
+            return {**self.sums, **more}
+        if body["v"] < self.entry_version:
+            raise DuotoneError(f"an entry of version {body['v']} does not follow one of version {self.entry_version}")
+        return self.spent.plus(read_definition(body["notion"]), body["answers"]) if charged else self.spent.bounded()
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""

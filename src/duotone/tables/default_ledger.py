@@ -30,7 +30,10 @@ def default_ledger(table: Any) -> DefaultLedger | None:
 
     The file counts before the variable: it belongs to the data, and the variable to whoever asks.
     """
-    files = list(dict.fromkeys(file for folder in _folders(table) if (file := folder / FILE).is_file()))
+    try:
+        files = list(dict.fromkeys(file for folder in _folders(table) if (file := folder / FILE).is_file()))
+    except OSError as error:
+        raise DuotoneError(f"cannot look for a {FILE} beside the data: {error.strerror}") from None
     if len(files) > 1:
         raise DuotoneError(f"there is more than one {FILE} beside the data: {' and '.join(map(str, files))}; keep one of them")
     if files:
