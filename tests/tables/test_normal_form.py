@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from itertools import product
 
 import duckdb
 import pytest
 import sqlglot
+from thinned import thinned
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
@@ -81,8 +81,7 @@ def test_what_is_mirrored_is_read_the_same_of_every_kind_of_column() -> None:
     places = ("count(*) filter (where {}) > 2", "select count(*) > 2 where not ({})", "any_value({}) > 2", "bool_or({})")
     ranked = ("max(c)", "median(c)", "avg(c)", "mode(c)", "count(distinct c)")
     read = 0
-    every = list(product(kinds, constants, SIGNS))
-    for kind, constant, sign in every[:: 1 if "DUOTONE_EXHAUSTIVE" in os.environ else 5]:
+    for kind, constant, sign in thinned(product(kinds, constants, SIGNS), 5):
         pairs = [(place.format(f"c {sign} {constant}"), place.format(f"{constant} {MIRROR[sign]} c")) for place in places]
         pairs += [(f"{r} {sign} {constant}", f"{constant} {MIRROR[sign]} {r}") for r in ranked]
         for texts in pairs:

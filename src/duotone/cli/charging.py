@@ -28,11 +28,6 @@ class Charging:
     said_by: str | None = None
     """What makes this ledger the default, where nobody named it."""
 
-    @property
-    def is_to_be_said(self) -> bool:
-        """Whether the ledger and the dataset are not what the command line says."""
-        return self.said_by is not None or self.dataset is None
-
 
 def charging(
     table: str, place: str | None, none: bool, dataset: str | None, again: bool, asker: str | None, *, together: bool = False
@@ -70,6 +65,7 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
     with open_ledger(how.place) as ledger:
         dataset = _dataset(prepared, how, ledger)
         reply = prepared.charge(ledger, dataset, again=how.again, by=how.asker)
+    _say_which(how, dataset, ledger)
     if (receipt := reply.receipt) is not None:
         allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
         say(f"{'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}{allowance}", line="ledger: ")
@@ -87,7 +83,9 @@ def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
 
     with open_ledger(how.place) as ledger:
         dataset = _dataset(every[0], how, ledger)
-        return quote_all(every, ledger, dataset, again=how.again, by=how.asker)
+        quotes = quote_all(every, ledger, dataset, again=how.again, by=how.asker)
+    _say_which(how, dataset, ledger)
+    return quotes
 
 
 def quote_text(quote: Quote, prepared: Prepared) -> str:
@@ -112,13 +110,16 @@ def _price(prepared: Prepared) -> str:
 
 
 def _dataset(prepared: Prepared, how: Charging, ledger: Ledger) -> str | None:
-    """The dataset that is charged, which is said where the command line does not say it; None for the library to refuse."""
+    """The dataset that is charged; None for the library to refuse."""
     from duotone.tables.dataset_name import dataset_of
 
     together = prepared.asked is not None and bool(prepared.asked.beside)
     named = how.dataset is not None or together or not prepared.source.named
-    dataset = how.dataset if named else dataset_of(prepared.source, ledger)
-    if dataset is not None and how.is_to_be_said:
+    return how.dataset if named else dataset_of(prepared.source, ledger)
+
+
+def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:
+    """Which ledger and dataset it was, where the command line does not say it."""
+    if how.said_by is not None or how.dataset is None:
         why = "" if how.said_by is None else f", by {how.said_by}"
         say(f"{dataset} in {ledger.place}{why}", line="ledger: ")
-    return dataset
