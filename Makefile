@@ -45,8 +45,9 @@ exhaustive: setup
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
 	PYTHONPATH=$(CURDIR)/tests/support $(BIN)/python -m pytest -n 2 --dist worksteal -p contrary -m "not false_alarm"
 
+# the variable silences a notice of the theme; with --quiet, warnings would be no errors
 docs: setup
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench bench-quick: setup
 	$(INSTALL) -e ".[bench]"
@@ -59,6 +60,7 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits $(QUICK)
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
 	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
+	$(BIN)/python benchmarks/lines_of_code/count.py
 
 # each benchmark once, small: whether it still works
 bench-quick: QUICK := --quick

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -118,18 +120,52 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[page for page, _ in BLOCKS])
 def test_console_blocks_print_what_they_say(page: str, block: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+    for part in re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.M)[1:]:
         command, _, expected = part.partition("\n")
         done = subprocess.run(shlex.split(command), cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
-        assert done.returncode == 0, done.stderr
         assert expected.strip()
-        assert done.stdout.strip() == expected.strip()
+        printed = {(done.stdout + done.stderr).strip()}  # as on a terminal; a refusal is shown, never passed over
+        printed |= {done.stdout.strip()} if done.returncode == 0 else set()
+        assert expected.strip() in printed
+
+
+def test_what_pages_install_is_there() -> None:
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    named = [names for page in PAGES for names in re.findall(r"duotone\[([\w,]+)\]", page.read_text())]
+    assert named
+    assert {name for names in named for name in names.split(",")} <= extras
+
+
+def test_code_that_is_no_session_is_a_script() -> None:
+    """What `benchmarks/lines_of_code/count.py` runs, where its library is installed."""
+    scripts = [script.read_text() for script in (ROOT / "benchmarks" / "lines_of_code").glob("*_*.py")]
+    blocks = [block for page in PAGES for block in re.findall(r"```python\n(?!>>>)(.*?)```", page.read_text(), re.S)]
+    assert len(blocks) == len(scripts)
+    assert {block.strip() for block in blocks} == {text.partition('"""\n\n')[2].strip() for text in scripts}
+
+
+def test_lines_of_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = ROOT / "benchmarks" / "lines_of_code"
+    count = runpy.run_path(str(folder / "count.py"))
+    page = (ROOT / "docs" / "alternatives.md").read_text()
+    for question in count["QUESTIONS"]:
+        lines = (f"{count['lines'](folder / f'{library}_{question}.py')} lines" for library in count["LIBRARIES"])
+        assert f"| {' | '.join(lines)} |" in page
+    monkeypatch.chdir(ROOT)
+    for script in folder.glob("duotone_*.py"):
+        runpy.run_path(str(script))
+        assert capsys.readouterr().out == "yes\n"
 
 
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_plain_words() -> None:
+    for file in [*PAGES, *(ROOT / "src").rglob("*.py")]:
+        assert not re.search(r"\b(?:reckon\w*|sold|nobody['’]s|mend(?:s|ed|ing)?|told)\b", file.read_text(), re.I), file.name
 
 
 def test_files_that_pages_name_are_there() -> None:
@@ -153,12 +189,17 @@ def test_the_reference_has_every_public_file_once() -> None:
 
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    if find_spec("mkdocs") is None or find_spec("mkdocstrings") is None:
+    if any(find_spec(name) is None for name in ("material", "mkdocs", "mkdocstrings")):
         (pytest.fail if os.environ.get("CI") else pytest.skip)("MkDocs is not installed, and this test needs it")
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]  # --quiet hides warnings from it
+    without_notice = {**ENVIRONMENT, "NO_MKDOCS_2_WARNING": "1"}  # which is the theme's, and not about our pages
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=without_notice)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stdout + done.stderr
     page = (tmp_path / "reference" / "privacy.html").read_text()
     assert re.search(r"<h1[^>]*>.*?duotone\.privacy", page, re.S)
     assert page.index("duotone.privacy.approx_dp.ApproxDP.step") < page.index("duotone.privacy.approx_dp.ApproxDP.iterate")
     assert "duotone.privacy.approx_dp.ApproxDP._computed" not in page
+    for html in tmp_path.rglob("*.html"):  # nothing is fetched from elsewhere
+        assert not re.search(r"(?:src|href)=\"?(?:https?:)?//", html.read_text()), html.name
+    assert "stays.csv" in (tmp_path / "search" / "search_index.json").read_text()

@@ -8,15 +8,19 @@ from typing import Any
 
 import griffe
 from mkdocs.structure.files import File
-from pygments.formatters import HtmlFormatter
 
 README = Path(__file__).parents[1] / "README.md"
 STYLE = """
-.wy-nav-content { max-width: 62rem }
-.rst-content .highlight pre, .rst-content .highlight code { border: 0; margin: 0 }
-.rst-content table.docutils td, .rst-content table.docutils th, .wy-table-responsive table td { white-space: normal }
-.doc-class > .doc-contents > .doc-children { border-left: 2px solid #e1e4e5; padding-left: 1.2rem }
-h4.doc-heading { font-size: 105% }
+.md-grid { max-width: 76rem }
+.md-typeset h1, .md-typeset h2, .md-typeset h3 { color: var(--md-default-fg-color); font-weight: 600; letter-spacing: 0 }
+.md-typeset h1 { font-size: 1.7em } .md-typeset h2 { font-size: 1.35em } .md-typeset h3 { font-size: 1.1em }
+.md-typeset pre { line-height: 1.3 }
+.md-typeset .highlight span.gp, .md-typeset .highlight span.go { user-select: none }
+[data-md-copying] .gp, [data-md-copying] .go { display: none }
+.md-typeset table:not([class]) code { word-break: normal }
+.md-typeset .doc-class > .doc-contents > .doc-children {
+  border-left: .1rem solid var(--md-default-fg-color--lightest); padding-left: 1rem }
+[data-md-color-scheme="slate"] .md-typeset img[src$=".svg"] { background: #fff; border-radius: .2rem }
 """
 EXAMPLE = re.compile(r"^( *)(>>> (?:.*\S.*(?:\n|$))+)", re.M)  # up to an empty line, as for doctest
 
@@ -26,7 +30,7 @@ def on_files(files: Any, config: Any) -> Any:
     text = README.read_text().replace("[docs/", "[").replace("](docs/", "](")
     text = re.sub(r"\[([^\]]+)\]\((?!http|figures/)(?!\S+\.md\))\S+\)", r"\1", text)
     files.append(File.generated(config, "index.md", content=text))
-    files.append(File.generated(config, "site.css", content=HtmlFormatter().get_style_defs(".highlight") + STYLE))
+    files.append(File.generated(config, "site.css", content=STYLE))
     return files
 
 

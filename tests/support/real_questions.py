@@ -1053,7 +1053,7 @@ REFUSED = [
         "flights",
         "count(*) filter (where date_diff('week', date '2013-01-01', day) = 4) > ?",
         ("357", "358"),
-        refused="times are told apart by year, quarter, month, day",
+        refused="date_diff counts by year, quarter, month, day",
     ),
     Real(
         "wages",

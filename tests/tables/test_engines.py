@@ -294,7 +294,7 @@ def test_other_engines_are_tried_first() -> None:
     engine.con.execute("create table t (x integer)")
     with pytest.raises(DuotoneError, match=r"computes other results.*it fails at: sum\(x\) > 7"):
         ask(engine, "count(*) > 1", P, name="t", vouched=True)
-    with pytest.raises(DuotoneError, match="a view cannot be told from a table, is no stored table"):
+    with pytest.raises(DuotoneError, match="a view cannot be distinguished from a table, is no stored table"):
         ask(engine, "count(*) > 1", P, name="t")
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")

@@ -97,7 +97,7 @@ def checked(indptr: Any, indices: Any, nodes: int) -> tuple[Array, Array]:
     if broken:
         raise DuotoneError(
             f"the row of node {broken[0]} is not in order: each row must be sorted, name no node twice nor itself, "
-            "and every edge must stand in both rows (from_arrays sorts and mirrors for you)"
+            "and every edge must be in both rows (from_arrays sorts and mirrors for you)"
         )
     return ends, rows
 

@@ -36,7 +36,7 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
 
     Use it where the datasets can be listed; a question about a table of people is `ask`'s. `graph` has the datasets and the
     true answers, `privacy` is what must be kept (such as `ApproxDP(1, "1e-6")`), and `boundary` is what is still to be chosen:
-    how often the truth is told on the blue boundary, the datasets that say yes and have a neighbour that says no.
+    how often the true answer is given on the blue boundary, the datasets that say yes and have a neighbour that says no.
 
     - "balanced", if nothing is said: as often as on the other side, so that neither mistake is preferred;
     - a probability for all of them, such as "0.9": yes more often right there, no as often as is then possible;

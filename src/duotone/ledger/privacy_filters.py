@@ -44,7 +44,7 @@ class Charge:
 
     def __post_init__(self) -> None:
         if any(other.privacy != self.mechanism.privacy for other in self.also):
-            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge for others apart")
+            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge others separately")
         if not isinstance(self.mechanism.privacy, ApproxDP):
             raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST):

@@ -141,7 +141,7 @@ def balanced(privacy: PrivacyDefinition) -> LineMechanism:
 
 
 def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
-    """The best private answer when one mistake is worse: you fix how often a yes that one person could flip is told as yes.
+    """The best private answer when one mistake is worse: you fix how often a yes that one person could flip is answered by yes.
 
     `privacy` is the budget of one answer. `blue` is that probability, such as "0.9": the larger it is, the fewer true yeses are
     missed, and the more often a no is taken for a yes; how often a no is then right at best follows. In the paper's words:

@@ -285,7 +285,7 @@ class ApproxDP:
         return float(steps) if steps < 2**1000 else math.inf
 
     def balance(self) -> Number:
-        """How often the truth can be told next to the boundary, when yes and no are to be treated alike.
+        """How often the true answer can be given next to the boundary, when yes and no are to be treated alike.
 
         Corollary 2: the largest m with m ≤ φ(1 − m), which is (e^ε + δ)/(1 + e^ε).
 

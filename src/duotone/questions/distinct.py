@@ -15,7 +15,7 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 
 @dataclass(frozen=True)
 class Distinct:
-    """Yes when people have at least `at_least` different values; None and NaN are nobody's.
+    """Yes when people have at least `at_least` different values; None and NaN count as no value.
 
     There must always be a value that nobody has yet.
 

@@ -35,7 +35,7 @@ class Plurality:
 
     def _votes(self, people: Sequence[Any]) -> tuple[int, list[int]]:
         chosen = map(self.choice, people)
-        votes = Counter(vote for vote in chosen if vote is not None and vote == vote)  # NaN is nobody's choice
+        votes = Counter(vote for vote in chosen if vote is not None and vote == vote)  # NaN is no choice
         own = votes.pop(self.winner, 0)
         return own, sorted(votes.values(), reverse=True)
 

@@ -237,7 +237,7 @@ def select_groups(*table: Any, **options: Any) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
     With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: of more, those with
-    the smallest MD5 of person and key, which looks at nobody else. Rows whose key or unit is null are nobody's.
+    the smallest MD5 of person and key, which looks at nobody else. Rows whose key or unit is null take no part.
 
     Guarantee: one person joining or leaving changes the number of people of at most `max_groups` keys, each by 1, and a key
     that nobody has is never shown. Keys come in their own order, not the engine's.

@@ -111,7 +111,7 @@ def inspect_clipping(
 ) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
-    Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null are nobody's. Of a file's
+    Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null take no part. Of a file's
     `formats` it counts the texts that do not match.
 
     >>> import pyarrow as pa
@@ -139,7 +139,7 @@ def inspect_clipping(
 
 
 def _there(source: Source, column: str, unit: str | None) -> int:
-    """How many values of a column are not null, on the rows that are somebody's."""
+    """How many values of a column are not null, on the rows that belong to a person."""
     own = None if unit == column else unit
     rows = source.only([column, own] if own else [column])
     people = People(rows, unit=own).table([_summed(lambda row: {"there": _one(row[column].notnull())})])

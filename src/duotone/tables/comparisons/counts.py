@@ -42,8 +42,8 @@ def counts_comparison(atom: CountsComparison, declared: Declared, reach: int) ->
     cells = [pattern for pattern in patterns if any(pattern)]
     if not 1 <= len(cells) <= MOST_CELLS:
         raise DuotoneError(
-            f"the conditions of its counts make {len(cells)} different groups of people, and at most {MOST_CELLS} can be told "
-            "apart" + (FEWER.format(unit=declared.unit) if atom.people else "")
+            f"the conditions of its counts make {len(cells)} different groups of people, and at most {MOST_CELLS} are "
+            "allowed" + (FEWER.format(unit=declared.unit) if atom.people else "")
         )
     require_few(len(cells), reach)
     within = {condition: [i for i, cell in enumerate(cells) if cell[c]] for c, condition in enumerate(atom.counts)}

@@ -81,7 +81,7 @@ def _separator(path: Path, first: str) -> str:
     if len(present) > 1:
         these = " and ".join(SEPARATORS[separator] for separator in present)
         raise DuotoneError(
-            f"the first line of {path} has {these}: say which stands between the columns "
+            f"the first line of {path} has {these}: say which one separates the columns "
             "(separator), or put the names that have the other in double quotes"
         )
     return present[0] if present else ","

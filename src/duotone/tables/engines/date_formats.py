@@ -51,7 +51,7 @@ def _parts(written: object, column: str) -> list[str]:
     depth = [len(some.intersection(stated)) for some in CLOCK]
     clock = depth == sorted(depth, reverse=True) and depth[0] <= 1 and ("%I" in stated) == ("%p" in stated)
     if not (known and dated and clock):
-        raise DuotoneError(f"the format of {column} is {written}, and cannot tell a date: {ALLOWED}, each once")
+        raise DuotoneError(f"the format of {column} is {written}, which does not make a date: {ALLOWED}, each once")
     return ["%" if part == "%%" else part for part in parts]
 
 

@@ -114,7 +114,7 @@ def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
             return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
     if name is None:
         raise DuotoneError("a database may hold many tables: say which (name)")
-    what = require_vouched(f"{name}, in a database where a view cannot be told from a table,", vouched)
+    what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
     return Source(table, backend, name, embedded=False, engine="this engine", proven=False, vouched=what)
 

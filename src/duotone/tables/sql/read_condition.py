@@ -243,7 +243,7 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
         second = read_operand(right, columns)
         if "untyped" in (operand.kind, second.kind):
             raise DuotoneError(
-                f"{comparison.sql()}: columns of a CSV file are compared with constants only, which tell what they hold"
+                f"{comparison.sql()}: columns of a CSV file are compared with constants only, which say what they hold"
             )
         if {operand.kind, second.kind} == {"date", "time"}:
             operand, second = (cast(side, "time", side.column) for side in (operand, second))

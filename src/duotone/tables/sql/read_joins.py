@@ -188,7 +188,7 @@ class _Tables:
         names = [name.lower() for name in (*columns, *(join.matched for join in joins))]
         many = len(self.columns) + sum(1 + len(self.public[join.table]) for join in joins)
         if not len(set(names)) == len(names) == many:
-            raise DuotoneError("the joined tables have columns that cannot be told apart: rename one")
+            raise DuotoneError("the joined tables have columns whose names collide: rename one")
         return columns, condition, tuple(joins)
 
 

@@ -24,7 +24,7 @@ def read_date_arithmetic(node: exp.Expression, text: str, read: Read) -> Operand
         case exp.DateDiff() if node.args.get("unit") is not None:
             unit = node.args["unit"].name.lower()
             if unit not in APART:
-                raise DuotoneError(f"{text}: times are told apart by {', '.join(APART)}")
+                raise DuotoneError(f"{text}: date_diff counts by {', '.join(APART)}")
             ends = tuple(as_time_with(unit, read(end), text) for end in (node.expression, node.this))
             if unit == "day":
                 return formula(text, "integer", "days", *ends)

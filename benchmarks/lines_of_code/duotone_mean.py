@@ -1,0 +1,6 @@
+"""Is the average stay longer than five days? Each patient counts once, with the average of their stays, cut to 0–30 days."""
+
+from duotone import ask
+
+stays = "examples/stays/stays.csv"
+print(ask(stays, "avg(days) > 5", epsilon=1, delta="1e-6", unit="patient", per_unit="avg", bounds={"days": (0, 30)}))
