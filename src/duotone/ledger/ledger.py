@@ -21,15 +21,16 @@ from duotone.ledger.account import (
     Receipt,
     Registered,
     Statement,
-    intact,
     latest_time,
     load,
     names,
     registration,
     statement,
 )
+from duotone.ledger.allowances import Share, askers_so_far, filed_under, share_of, whom
 from duotone.ledger.backup import backup
 from duotone.ledger.entries import (
+    BY_ASKER,
     LEDGER,
     VERSION,
     Body,
@@ -37,6 +38,7 @@ from duotone.ledger.entries import (
     answer_text,
     damage_as_error,
     decoded,
+    intact,
     key_of,
     label,
     loaded,
@@ -77,9 +79,25 @@ class _Request:
         """What decides whether it is the same question as another, of the dataset as it is."""
         return key_of(self.dataset, state.version, self.terms, self.about)
 
-    def body(self, state: State) -> Body:
-        """The entry of its charge."""
-        body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
+    def share(self, entries: Entries, state: State) -> Share:
+        """What who asks has spent and may spend, where there are allowances."""
+        return share_of(entries, self.dataset, self.by) if state.allowances and self.by is not None else Share()
+
+    def must_be_open(self, state: State) -> None:
+        """Refuse what no charge can be made for, whatever is left."""
+        if state.closed:
+            raise LedgerError(
+                f"{self.dataset} is closed: nothing more is charged to it, and only questions that it has answered are free; "
+                "nothing was charged or released"
+            )
+        if state.allowances and self.by is None:
+            raise LedgerError(f"{self.dataset} has allowances: say who asks (by); nothing was released")
+
+    def body(self, state: State, share: Share) -> Body:
+        """The entry of its charge, after which the asker has spent this share."""
+        body = {"kind": "charge", "v": state.entry_version, "dataset": self.dataset, "version": state.version, **self.terms}
+        if state.allowances and self.by is not None:
+            body |= share.written(self.dataset, self.by)
         return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
 
 
@@ -108,6 +126,7 @@ class _Charged:
     seq: int
     key: str
     left: str
+    allowance: str | None
 
 
 class Ledger:
@@ -172,30 +191,34 @@ class Ledger:
             registered.check(*request.about)
             privacy_filter = registered.privacy_filter
             key = request.key(state)
-            recorded = None if request.again else entries.answered(key)
+            share, recorded = request.share(entries, state), None if request.again else entries.answered(key)
             if recorded is not None:
                 paid, left = intact(entries, recorded), privacy_filter.left(state.spent)
-                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], left, state.unanswered)
+                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], left, state.unanswered, share.left)
+            request.must_be_open(state)
             privacy_filter.accepts(request.charge)
-            body = request.body(state)
+            shared = share.plus(request.charge)
+            body = request.body(state, shared)
             after = state.after(body)
             if not privacy_filter.fits(after.spent):
                 raise OverBudget(request.dataset, request.price, privacy_filter.left(state.spent))
+            if not shared.fits:
+                raise OverBudget(request.dataset, request.price, str(share.left), request.by)
             seq = self._append(entries, body, after)
-        return _Charged(seq, key, privacy_filter.left(after.spent))
+        return _Charged(seq, key, privacy_filter.left(after.spent), shared.left)
 
     def _record(self, dataset: str, charged: _Charged, text: str, process: int) -> Receipt:
         """The answer, on the disk, if this process made the charge and the charge still waits for it."""
         with damage_as_error(), self._store.writing() as entries:
             _, state = load(entries, dataset)
             row, answered = entries.at(charged.seq), entries.answered(charged.key)
-            is_there = row is not None and row.kind == "charge" and row.question == charged.key
+            is_there = row is not None and row.kind == "charge" and decoded(row)["key"] == charged.key
             if process != os.getpid() or not is_there or (answered and decoded(answered)["charge"] == charged.seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
-            body = {"kind": "answer", "v": VERSION, "dataset": dataset, "key": charged.key, "charge": charged.seq}
+            body = {"kind": "answer", "v": state.entry_version, "dataset": dataset, "key": charged.key, "charge": charged.seq}
             body |= {"answer": json.loads(text)}
             self._append(entries, body, state.after(body), patient=True)
-        return Receipt(json.loads(text), False, charged.seq, charged.left, state.unanswered - 1)
+        return Receipt(json.loads(text), False, charged.seq, charged.left, state.unanswered - 1, charged.allowance)
 
     def _append(self, entries: Entries, body: Body, after: State, *, patient: bool = False) -> int:
         """One more entry, with the dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
@@ -225,25 +248,36 @@ class Ledger:
         return now.astimezone(UTC)
 
     def quote(
-        self, dataset: str, asked: Sequence[tuple[str, Charge]], *, unit: str, neighbours: str, again: bool = False
+        self,
+        dataset: str,
+        asked: Sequence[tuple[str, Charge]],
+        *,
+        unit: str,
+        neighbours: str,
+        again: bool = False,
+        by: str | None = None,
     ) -> list[Quote]:
         """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
-        requests = [_request(dataset, question, charge, unit, neighbours, again) for question, charge in asked]
+        requests = [_request(dataset, question, charge, unit, neighbours, again, by) for question, charge in asked]
         with damage_as_error(), self._store.reading() as entries:
             registered, state = load(entries, dataset)
             registered.check(unit, neighbours)
             privacy_filter, answered, quotes = registered.privacy_filter, set[str](), list[Quote]()
+            share = requests[0].share(entries, state) if requests else Share()
             for request in requests:
                 key = request.key(state)
                 free = not again and (key in answered or entries.answered(key) is not None)
+                after, shared = state, share
                 if not free:
+                    request.must_be_open(state)
                     privacy_filter.accepts(request.charge)
-                after = state if free else state.after(request.body(state))
-                fits = free or privacy_filter.fits(after.spent)
+                    shared = share.plus(request.charge)
+                    after = state.after(request.body(state, shared))
+                fits = free or (privacy_filter.fits(after.spent) and shared.fits)
                 if fits:
-                    state = after
+                    state, share = after, shared
                     answered.add(key)
-                quotes.append(Quote(free, fits, privacy_filter.left(state.spent)))
+                quotes.append(Quote(free, fits, privacy_filter.left(state.spent), share.left))
         return quotes
 
     def register(
@@ -276,12 +310,52 @@ class Ledger:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
         label(version, "version")
         with damage_as_error(), self._store.writing() as entries:
-            _, state = load(entries, dataset)
+            state = self._open_state(entries, dataset)
             labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
-            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
+            body = {"kind": "version", "v": state.entry_version, "dataset": dataset, "version": version, **signed(by)}
             self._append(entries, body, state.after(body))
+
+    def allow(self, dataset: str, asker: str, budget: ApproxDP, *, by: str | None = None) -> None:
+        """Give an asker an allowance: so much of the dataset's budget, by sums of ε and δ, in all that they have asked and ask.
+
+        The asker `*` is each one who has no allowance of their own. A later allowance replaces an earlier one. From the first
+        allowance on, every charge must say who asks. The dataset's own budget stays as it is.
+        """
+        if not isinstance(budget, ApproxDP):
+            raise DuotoneError("an allowance is an ApproxDP")
+        about = {"v": BY_ASKER, "dataset": label(dataset, "dataset"), **signed(by)}
+        allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
+        with damage_as_error(), self._store.writing() as entries:
+            state = self._open_state(entries, dataset)
+            if not state.allowances:
+                for name, spent in askers_so_far(entries, dataset, state).spent.items():
+                    body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
+                    state = self._filed(entries, {**body, "filed": filed_under(dataset, name)}, state)
+            named = whom(asker)
+            if named is not None:
+                allowance["asker_spent"] = share_of(entries, dataset, named).spent.written()
+            self._filed(entries, {**allowance, "filed": filed_under(dataset, named)}, state)
+
+    def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
+        """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
+        with damage_as_error(), self._store.writing() as entries:
+            state = self._open_state(entries, dataset)
+            self._filed(entries, {"kind": "close", "v": BY_ASKER, "dataset": dataset, **signed(by)}, state)
+
+    def _filed(self, entries: Entries, body: Body, state: State) -> State:
+        """The state after one more entry, which is appended."""
+        after = state.after(body)
+        self._append(entries, body, after)
+        return after
+
+    def _open_state(self, entries: Entries, dataset: str) -> State:
+        """A dataset as its last entry left it, if it is not closed."""
+        _, state = load(entries, dataset)
+        if state.closed:
+            raise LedgerError(f"{dataset} is closed, for ever")
+        return state
 
     def reset_clock(self, *, by: str) -> None:
         """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
