@@ -93,4 +93,4 @@ def test_the_way_of_a_charge_is_short(tmp_path: Path) -> None:
         ledger.register("votes", ApproxDP(1, "1e-6"), version="1", **about)
         charge = Charge(balanced(ApproxDP("0.1")))
         files = walk(lambda: ledger.ask("votes", "a question", charge, lambda: True, **about), "ledger/ledger.py")
-    assert len(files) <= 7, files
+    assert len(files) <= 6, files

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from duotone.errors import DuotoneError, LedgerError, OverBudget
+from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.account import (
     Quote,
     Receipt,
@@ -27,7 +27,7 @@ from duotone.ledger.account import (
     registration,
     statement,
 )
-from duotone.ledger.allowances import Share, askers_so_far, filed_under, share_of, whom
+from duotone.ledger.allowances import askers_so_far, filed_under, share_of, whom
 from duotone.ledger.backup import backup
 from duotone.ledger.entries import (
     BY_ASKER,
@@ -39,14 +39,14 @@ from duotone.ledger.entries import (
     damage_as_error,
     decoded,
     intact,
-    key_of,
     label,
     loaded,
     row_of,
     signed,
 )
-from duotone.ledger.privacy_filters import Charge, RuleName, short, write
+from duotone.ledger.privacy_filters import Charge, RuleName, write
 from duotone.ledger.question_lock import Turns
+from duotone.ledger.request import Request, standing
 from duotone.ledger.stores import Entries, Store, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
@@ -56,67 +56,7 @@ from duotone.privacy.approx_dp import ApproxDP
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_WAIT = 10**6
-LONGEST_QUESTION = 100_000
 _TURNS = Turns()
-
-
-@dataclass(frozen=True)
-class _Request:
-    """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
-
-    dataset: str
-    charge: Charge
-    terms: Body
-    about: tuple[str, str]
-    again: bool
-    by: str | None
-
-    @property
-    def price(self) -> str:
-        return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
-
-    def key(self, state: State) -> str:
-        """What decides whether it is the same question as another, of the dataset as it is."""
-        return key_of(self.dataset, state.version, self.terms, self.about)
-
-    def share(self, entries: Entries, state: State) -> Share:
-        """What who asks has spent and may spend, where there are allowances."""
-        return share_of(entries, self.dataset, self.by) if state.allowances and self.by is not None else Share()
-
-    def must_be_open(self, state: State) -> None:
-        """Refuse what no charge can be made for, whatever is left."""
-        if state.closed:
-            raise LedgerError(
-                f"{self.dataset} is closed: nothing more is charged to it, and only questions that it has answered are free; "
-                "nothing was charged or released"
-            )
-        if state.allowances and self.by is None:
-            raise LedgerError(f"{self.dataset} has allowances: say who asks (by); nothing was released")
-
-    def body(self, state: State, share: Share) -> Body:
-        """The entry of its charge, after which the asker has spent this share."""
-        body = {"kind": "charge", "v": state.entry_version, "dataset": self.dataset, "version": state.version, **self.terms}
-        if state.allowances and self.by is not None:
-            body |= share.written(self.dataset, self.by)
-        return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
-
-
-def _request(
-    dataset: str, question: str, charge: Charge, unit: str, neighbours: str, again: bool, by: str | None = None
-) -> _Request:
-    if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
-        raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-    if not isinstance(charge, Charge):
-        raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
-    about = label(unit, "unit"), label(neighbours, "name of neighbours")
-    label(dataset, "dataset")
-    terms = {
-        "question": question,
-        "notion": write(charge.privacy),
-        "boundary": short(charge.boundary, "what is fixed at the boundary"),
-        "answers": charge.answers,
-    }
-    return _Request(dataset, charge, terms, about, bool(again), by)
 
 
 @dataclass(frozen=True)
@@ -171,12 +111,12 @@ class Ledger:
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        request = _request(dataset, question, charge, unit, neighbours, again, by)
+        request = Request.of(dataset, question, charge, unit, neighbours, again, by)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
             return self._ask(request, flip)
 
-    def _ask(self, request: _Request, flip: Callable[[], Any]) -> Receipt:
+    def _ask(self, request: Request, flip: Callable[[], Any]) -> Receipt:
         process = os.getpid()
         charged = self._charge(request)
         if isinstance(charged, Receipt):
@@ -184,28 +124,19 @@ class Ledger:
         text = answer_text(flip())
         return self._record(request.dataset, charged, text, process)
 
-    def _charge(self, request: _Request) -> Receipt | _Charged:
+    def _charge(self, request: Request) -> Receipt | _Charged:
         """The free answer, or a charge that is on the disk."""
         with damage_as_error(), self._store.writing() as entries:
-            registered, state = load(entries, request.dataset)
-            registered.check(*request.about)
-            privacy_filter = registered.privacy_filter
-            key = request.key(state)
-            share, recorded = request.share(entries, state), None if request.again else entries.answered(key)
+            before = standing(entries, request.dataset, request.about, request.by)
+            key = request.key(before.state)
+            recorded = None if request.again else entries.answered(key)
             if recorded is not None:
-                paid, left = intact(entries, recorded), privacy_filter.left(state.spent)
-                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], left, state.unanswered, share.left)
-            request.must_be_open(state)
-            privacy_filter.accepts(request.charge)
-            shared = share.plus(request.charge)
-            body = request.body(state, shared)
-            after = state.after(body)
-            if not privacy_filter.fits(after.spent):
-                raise OverBudget(request.dataset, request.price, privacy_filter.left(state.spent))
-            if not shared.fits:
-                raise OverBudget(request.dataset, request.price, str(share.left), request.by)
-            seq = self._append(entries, body, after)
-        return _Charged(seq, key, privacy_filter.left(after.spent), shared.left)
+                paid, unanswered = intact(entries, recorded), before.state.unanswered
+                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], before.left, unanswered, before.allowance)
+            body, after = before.charged(request)
+            after.must_fit(request, before)
+            seq = self._append(entries, body, after.state)
+        return _Charged(seq, key, after.left, after.allowance)
 
     def _record(self, dataset: str, charged: _Charged, text: str, process: int) -> Receipt:
         """The answer, on the disk, if this process made the charge and the charge still waits for it."""
@@ -258,26 +189,18 @@ class Ledger:
         by: str | None = None,
     ) -> list[Quote]:
         """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
-        requests = [_request(dataset, question, charge, unit, neighbours, again, by) for question, charge in asked]
+        requests = [Request.of(dataset, question, charge, unit, neighbours, again, by) for question, charge in asked]
         with damage_as_error(), self._store.reading() as entries:
-            registered, state = load(entries, dataset)
-            registered.check(unit, neighbours)
-            privacy_filter, answered, quotes = registered.privacy_filter, set[str](), list[Quote]()
-            share = requests[0].share(entries, state) if requests else Share()
+            now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
-                key = request.key(state)
+                key = request.key(now.state)
                 free = not again and (key in answered or entries.answered(key) is not None)
-                after, shared = state, share
-                if not free:
-                    request.must_be_open(state)
-                    privacy_filter.accepts(request.charge)
-                    shared = share.plus(request.charge)
-                    after = state.after(request.body(state, shared))
-                fits = free or (privacy_filter.fits(after.spent) and shared.fits)
+                after = now if free else now.charged(request)[1]
+                fits = free or after.fits
                 if fits:
-                    state, share = after, shared
+                    now = after
                     answered.add(key)
-                quotes.append(Quote(free, fits, privacy_filter.left(state.spent), share.left))
+                quotes.append(Quote(free, fits, now.left, now.allowance))
         return quotes
 
     def register(
