@@ -280,7 +280,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
         visits, "avg(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
     )
     assert "say which there are (--columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
-    assert "between the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
+    assert "separates the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
     assert "say which (--table)" in refused(tmp_path / "a.duckdb", "count(*) > 1")
     assert "declare one (--public)" in refused(visits, "select count(*) > 1 from visits join towns using (town)")
     inner = "select avg(n) > 1 from (select person, count(*) as n from visits group by 1)"

@@ -42,6 +42,7 @@ def test_a_commit_waits_for_the_disk_and_for_the_journal_to_be_gone(path: Path) 
     store.close()
 
 
+@pytest.mark.slow
 def test_a_hard_link(path: Path, tmp_path: Path) -> None:
     with Asker(path) as first:
         assert first.ask()
