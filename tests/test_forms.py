@@ -13,6 +13,7 @@ import pytest
 from duotone import ApproxDP, prepare
 from duotone.errors import DuotoneError
 
+pytestmark = pytest.mark.slow
 PAGE = (Path(__file__).parents[1] / "docs" / "forms.md").read_text()
 HEADER = "| question | declared with it | answer |"
 BUDGET = ApproxDP(1, "1e-6")

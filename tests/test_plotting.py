@@ -108,6 +108,7 @@ def test_the_mechanisms_picture_needs_no_graph_library_layout() -> None:
     assert "2: 0.5" in texts(plotting.graph(mechanism, {1: (0, 0), 2: (1, 0)}))
 
 
+@pytest.mark.slow
 def test_no_backend_is_chosen_and_nothing_stays_open() -> None:
     """In a process of its own: whoever draws with pyplot afterwards has the backend that they would have had."""
     code = (

@@ -62,6 +62,7 @@ def test_how_large_a_family_and_a_truth_table_are() -> None:
     assert held / 2**22 * 2**32 < 4.6 * 2**30
 
 
+@pytest.mark.slow
 def test_a_graph_takes_some_nine_bytes_an_edge() -> None:
     pairs = np.random.default_rng(1).integers(0, 20_000, (80_000, 2))
     graph = ColouredGraph.from_arrays(pairs[pairs[:, 0] != pairs[:, 1]], np.arange(20_000) < 100)

@@ -37,7 +37,7 @@ def test_public_names_are_exactly_the_documented_ones() -> None:
 
 def test_every_address_in_the_documents_leads_to_something_with_a_docstring() -> None:
     pages = "".join(page.read_text() for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
-    addresses = set(re.findall(r"`(duotone(?:\.\w+)+)", pages))
+    addresses = set(re.findall(r"`(duotone(?:\.\w+)+)", pages)) - {"duotone.toml"}
     assert len(addresses) >= 30
     for address in addresses:
         assert resolve_name(address).__doc__, address

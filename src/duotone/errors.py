@@ -85,11 +85,12 @@ class LedgerBusy(LedgerError):
 
 
 class OverBudget(LedgerError):
-    """A charge that does not fit into a dataset's budget; `left` says what would."""
+    """A charge that does not fit into a dataset's budget, or into the allowance of `asker`; `left` says what would."""
 
-    def __init__(self, dataset: str, asked: str, left: str) -> None:
-        self.dataset, self.asked, self.left = dataset, asked, left
-        super().__init__(f"{asked} does not fit into the budget of {dataset}; left: {left}; nothing was charged or released")
+    def __init__(self, dataset: str, asked: str, left: str, asker: str | None = None) -> None:
+        self.dataset, self.asked, self.left, self.asker = dataset, asked, left, asker
+        limit = f"the budget of {dataset}" if asker is None else f"the allowance of {asker} for {dataset}"
+        super().__init__(f"{asked} does not fit into {limit}; left: {left}; nothing was charged or released")
 
-    def __reduce__(self) -> tuple[type[OverBudget], tuple[str, str, str]]:
-        return OverBudget, (self.dataset, self.asked, self.left)
+    def __reduce__(self) -> tuple[type[OverBudget], tuple[str, str, str, str | None]]:
+        return OverBudget, (self.dataset, self.asked, self.left, self.asker)

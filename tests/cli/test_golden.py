@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from golden.record import COMMANDS, kept, record
 
 
+@pytest.mark.slow
 def test_every_command_does_what_it_did(tmp_path: Path) -> None:
     before = kept()
     assert [entry["command"] for entry in before] == COMMANDS

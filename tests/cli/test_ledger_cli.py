@@ -62,7 +62,7 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     code, out, err = run(capsys, "ledger", "show", path)
     assert (code, err) == (0, "")
-    for part in ("mean(pay) > 3 [bold]", "(again)", "ann", "2 × (ε 0.5, δ 0)", "none: wasted or", "true"):
+    for part in ("mean(pay) > 3 [bold]", "(again)", "ann", "2 × (ε 0.5, δ 0)", "none: wasted or", "yes"):
         assert part in out
     with open_ledger(path) as ledger:
         ask(ledger, "\x1b[31mred")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import run
 
-import duotone.tables
+import duotone
 from duotone import ApproxDP, DuotoneError, prepare, with_boundary
 from duotone.cli.terminal import ADVICE, with_flags
 from duotone.ledger.ledger import open_ledger
@@ -125,6 +125,7 @@ def test_files_of_questions_that_are_refused(
     assert says in err
 
 
+@pytest.mark.slow
 def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
     options = ("--unit", "person", "--bounds", "cost=10:60:20", "--per-unit", "sum")
     code, out, err = run(capsys, "inspect", visits, *options[:3], "cost=20:60:20", *options[4:])
@@ -191,6 +192,7 @@ def test_a_separator_may_be_given(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "a separator is one ASCII character" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY, "--separator", "ab")[2]
 
 
+@pytest.mark.slow
 def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table, groups = tmp_path / "t.csv", tmp_path / "groups.csv"
     table.write_text("town,arm\n" + "Rome,A\n" * 90 + "Oslo,B\n" * 90)
@@ -227,11 +229,14 @@ def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: 
     asked = ("ask", table, "select town, count(*) > 50 from stays group by town", "--ledger", ledger, *PRIVACY)
     assert "there is no ledger" in run(capsys, *asked)[2]
     with open_ledger(ledger) as own:
-        for name in ("stays", "beds"):
+        for name in ("wards", "beds"):
             own.register(name, ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")
     _, out, err = run(capsys, *asked)
     assert out == ""
-    assert "there is no dataset stays.csv in this ledger; it has stays, beds: say which one this is by --dataset NAME" in err
+    has = "it has wards, beds: say which one this is (--dataset NAME), or register it first (duotone ledger register)"
+    assert f"there is no dataset stays in this ledger; {has}; nothing was released" in err
+    with open_ledger(ledger) as own:
+        own.register("stays", ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")
     assert "leave out the table's name (stays)" in run(capsys, *asked, "--dataset", "stays", "--table", "stays")[2]
     for many in (3, 30):
         groups.write_text("".join(f"{town}\n" for town in towns[:many]))
@@ -261,7 +266,7 @@ def test_a_preview_says_whether_the_budget_suffices(capsys: pytest.CaptureFixtur
     assert [(quote["free"], quote["fits"]) for quote in quotes] == [(False, True), (False, False), (False, False)]
     with open_ledger(ledger) as own:
         assert [body["kind"] for body in own.entries()] == ["register", "charge", "answer"]
-    assert "it has visits: say which one this is by --dataset" in run(capsys, *first[:5], *PRIVACY, "--preview")[2]
+    assert "ledger: free, as recorded" in run(capsys, *first[:5], *PRIVACY, "--preview")[1]  # the file is called visits
 
 
 def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
@@ -277,7 +282,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
         visits, "avg(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
     )
     assert "say which there are (--columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
-    assert "between the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
+    assert "separates the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
     assert "say which (--table)" in refused(tmp_path / "a.duckdb", "count(*) > 1")
     assert "declare one (--public)" in refused(visits, "select count(*) > 1 from visits join towns using (town)")
     inner = "select avg(n) > 1 from (select person, count(*) as n from visits group by 1)"
@@ -294,7 +299,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
 @pytest.mark.parametrize("words", ADVICE)
 def test_advice_is_the_librarys_own(words: str) -> None:
     """Each of the phrases in which the command puts a flag still stands in a sentence of the library."""
-    files = Path(duotone.tables.__file__).parent.rglob("*.py")
+    files = [file for part in ("tables", "ledger") for file in (Path(duotone.__file__).parent / part).rglob("*.py")]
     assert any(words in re.sub(r'"\n\s*(\+ \()?f?"', "", file.read_text()) for file in files)
 
 

@@ -28,6 +28,7 @@ def explicit(answers: Any, relation: str) -> ColouredGraph:
     return ColouredGraph(pairs, {a: "blue" if answers[a] else "red" for a in sorted(box)})
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.sampled_from([0.1, 0.5]), st.integers(0, 2**32))
 @settings(max_examples=60)
 def test_boxes_against_the_explicit_graph(most: list[int], share: float, seed: int) -> None:

@@ -14,6 +14,7 @@ from ledgers import ask, register
 from duotone import ApproxDP, open_ledger
 
 
+@pytest.mark.slow
 def test_a_backup_while_others_write(tmp_path: Path) -> None:
     place = tmp_path / "l"
     with open_ledger(place) as ledger:
@@ -34,6 +35,7 @@ def test_a_backup_while_others_write(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"l", *(f"copy{i}" for i in range(12))}
 
 
+@pytest.mark.slow
 def test_a_backup_replaces_nothing_and_is_whole_or_absent(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,12 +129,14 @@ except LedgerError:
 """
 
 
+@pytest.mark.slow
 def test_a_block_that_was_entered_before_a_fork_ends_for_the_child(path: Path) -> None:
     code = IN_THE_BLOCK.replace("assert child == 0 or os.waitpid(child, 0)[1] == 0", "")
     done = run(code + "assert os.waitpid(child, 0)[1] == 0\nstore.close()\n", path)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_child_that_lives_on_does_not_keep_the_lock_of_a_dead_parent(path: Path) -> None:
     code = (
         "import os, sys, time\nfrom duotone.ledger.stores import open_store\nstore = open_store(sys.argv[1])\n"

@@ -26,6 +26,7 @@ def ledger(path: Path) -> Iterator[Ledger]:
         yield ledger
 
 
+@pytest.mark.slow
 def test_at_rest_everything_is_in_the_one_file(path: Path) -> None:
     with Asker(path) as first:
         assert first.ask()
@@ -42,6 +43,7 @@ def test_a_commit_waits_for_the_disk_and_for_the_journal_to_be_gone(path: Path) 
     store.close()
 
 
+@pytest.mark.slow
 def test_a_hard_link(path: Path, tmp_path: Path) -> None:
     with Asker(path) as first:
         assert first.ask()
@@ -59,6 +61,7 @@ def test_a_hard_link(path: Path, tmp_path: Path) -> None:
     assert charges(path) == 2
 
 
+@pytest.mark.slow
 def test_a_mount_of_the_file_alone(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere" / "mounted ledger"
     other.parent.mkdir()

@@ -33,6 +33,7 @@ except LedgerError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_read_only_file_or_folder() -> None:
     folder = Path(tempfile.mkdtemp(prefix="duotone-ro-"))  # one that others may look into
     try:

@@ -234,6 +234,7 @@ def test_covers_is_exact() -> None:
     assert not pair_of_definition(ApproxDP(exp_epsilon=2)).covers(pair)
 
 
+@pytest.mark.slow
 def test_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['dp_accounting.pld.pld_pmf'] = None\n"

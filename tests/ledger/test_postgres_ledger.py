@@ -118,8 +118,8 @@ def test_commits_wait_for_the_disk(database: str) -> None:
 def test_a_missing_ledger_or_database(database: str) -> None:
     with pytest.raises(LedgerError, match="register a dataset first"):
         ask(open_ledger(database))
-    with pytest.raises(LedgerError, match="cannot be reached or opened"):
-        ask(open_ledger(database.replace("/d", "/nothing")))
+    with pytest.raises(LedgerError, match="cannot be opened: the server has no such database"):
+        ask(open_ledger(database.replace("@/d", "@/nothing")))
 
 
 def test_a_read_only_database(database: str) -> None:
@@ -137,7 +137,7 @@ def test_no_secret_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
             main(["ledger", "show", secret])
         said = capsys.readouterr()
         assert ended.value.code == 2
-        assert "postgresql://localhost:1/x cannot be reached or opened" in said.err
+        assert "postgresql://localhost:1/x cannot be opened: no server answers there" in said.err
         assert "hunter2" not in said.out + said.err
     assert "hunter2" not in repr(open_ledger("postgresql://me:hunter2@h/x"))
     assert PostgresStore("postgresql://me:hunter2@h:port/x", 1).place == "postgresql://…"
@@ -157,6 +157,7 @@ def test_no_password_is_ever_shown(place: str) -> None:
     assert not Path(place).exists()
 
 
+@pytest.mark.slow
 def test_the_extra_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"

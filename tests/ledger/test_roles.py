@@ -13,13 +13,14 @@ from attacks import HERE, Asker
 from ledgers import ABOUT, HALF, ask, execute, register
 from postgres_server import Server
 
-from duotone import open_ledger
+from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import row_of
 from duotone.ledger.stores.postgres import PostgresStore
 from duotone.ledger.stores.postgres_schema import APPEND, LOCK
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
+TENTH = Charge(balanced(ApproxDP("0.1")))
 SQL = re.findall(r"```sql\n(.*?)```", (HERE.parents[1] / "docs" / "ledger.md").read_text(), re.S)
 
 
@@ -179,6 +180,7 @@ def test_only_the_next_entry_is_appended(shared: str) -> None:
         assert "does not make sense" in ledger.verify().problems[0]  # an asker may write nonsense, for all to see
 
 
+@pytest.mark.slow
 def test_a_reader_reads_and_does_nothing_else(shared: str, tmp_path: Path) -> None:
     reader = by(shared, "reader")
     with open_ledger(reader) as ledger:
@@ -232,6 +234,45 @@ def test_an_older_ledger_is_brought_up_to_date_by_its_owner_only(shared: str) ->
         assert not ask(asker, "r").free
     owners = execute(shared, "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc WHERE proname LIKE 'duotone%'")
     assert owners == [("ledger_owner",)]
+
+
+def test_functions_of_the_last_version_are_replaced_and_rights_stay(shared: str) -> None:
+    arguments = "entry_seq integer, entry_dataset text, entry_kind text, entry_question text, entry_body text, entry_hash text"
+    older = f"duotone_append({arguments}) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $$old$$; END'"
+    execute(by(shared, "ledger_owner"), f"CREATE OR REPLACE FUNCTION {older}")
+    execute(shared, "UPDATE duotone_ledger SET value = '3' WHERE name = 'schema'")
+    with open_ledger(by(shared, "asker")) as asker, open_ledger(by(shared, "ledger_owner")) as owner:
+        with pytest.raises(LedgerError, match="its owner has to bring it up to date"):
+            ask(asker, "r")
+        owner.relabel("census", "2")
+        assert not ask(asker, "r").free
+
+
+def test_allowances_and_closings_are_the_owners(shared: str) -> None:
+    asker = by(shared, "asker")
+    call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
+    with open_ledger(asker) as ledger, open_ledger(by(shared, "ledger_owner")) as owner:
+        with pytest.raises(LedgerError, match="this user may not do it"):
+            ledger.allow("census", "eve", ApproxDP(1))
+        with pytest.raises(LedgerError, match="this user may not do it"):
+            ledger.close_dataset("census")
+        owner.allow("census", "ann", ApproxDP("0.5"))
+        assert not ask(ledger, "r", TENTH, by="ann").free
+        last = ledger.entries()[-1]
+        of_asker = {"by": "ann", "filed": "f", "asker_spent": {}, "allowance": 0}
+        odd = [{**CHARGE, **of_asker, "v": 3, name: 1.5} for name in of_asker]
+        for body in (CHARGE, {**CHARGE, "v": 3}, {**CHARGE, **of_asker}, *odd, ANSWER, {**ANSWER, "v": 3, "filed": "f"}):
+            row = row_of(last["hash"], last["seq"] + 1, body)
+            with pytest.raises(psycopg.Error) as refused:
+                execute(asker, call, row.seq, row.dataset, row.kind, str(row.question), row.body, row.hash)
+            assert refused.value.sqlstate == "DU001"
+        owner.close_dataset("census")
+        last = ledger.entries()[-1]
+        row = row_of(last["hash"], last["seq"] + 1, {**CHARGE, **of_asker, "v": 3})
+        with pytest.raises(psycopg.Error) as refused:
+            execute(asker, call, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+        assert refused.value.sqlstate == "DU001"
+        assert ledger.verify().holds
 
 
 def test_a_table_of_the_same_name_does_not_stand_in(shared: str) -> None:

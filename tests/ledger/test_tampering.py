@@ -145,6 +145,7 @@ def test_entries_with_right_hashes_and_wrong_sums_are_found(v: int) -> None:
     assert len(verify([row_of("", 10**6, begun)], lambda: (1, "")).problems) == 102
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

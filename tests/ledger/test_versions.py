@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from accountant import audit
 from ledgers import ask, ending, execute, register
-from recorded_entries import FIRST_VERSION, SECOND_VERSION, first_version, rows_of, stored
+from recorded_entries import FIRST_VERSION, SECOND_VERSION, THIRD_VERSION, first_version, rows_of, stored
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.errors import LedgerError
@@ -22,14 +22,15 @@ from duotone.ledger.verify import Verdict, verify
 
 
 @pytest.mark.parametrize(
-    ("texts", "head"),
+    ("texts", "head", "sums"),
     [
-        (FIRST_VERSION, "0f4e83c59ecd18cb19dfddd87b211b6f7fcfaa2731c7f23dfc7940ddc122d955"),
-        (SECOND_VERSION, "b8964f79a53b497b8b03edac5247f8ff51460d808dfdeb39838a99c2dceb86d7"),
+        (FIRST_VERSION, "0f4e83c59ecd18cb19dfddd87b211b6f7fcfaa2731c7f23dfc7940ddc122d955", (Fraction(1), 2, 1)),
+        (SECOND_VERSION, "b8964f79a53b497b8b03edac5247f8ff51460d808dfdeb39838a99c2dceb86d7", (Fraction(1), 2, 1)),
+        (THIRD_VERSION, "89ddf340f107e2a1d1abee4763a97ad84523fb440ac7e5a9ce55ed2acd90a6de", (Fraction(3, 2), 3, 2)),
     ],
-    ids=["first", "second"],
+    ids=["first", "second", "third"],
 )
-def test_recorded_entries_keep_their_meaning(texts: list[str], head: str) -> None:
+def test_recorded_entries_keep_their_meaning(texts: list[str], head: str, sums: tuple[Fraction, int, int]) -> None:
     """Entries of every version, verbatim: they must verify and add up for ever."""
     rows = rows_of(texts)
     assert [canonical(json.loads(text)) for text in texts] == texts
@@ -37,7 +38,7 @@ def test_recorded_entries_keep_their_meaning(texts: list[str], head: str) -> Non
     assert digest(rows[-2].hash, len(rows), texts[-1]) == head
     assert verify(rows, ending(rows)) == Verdict(len(rows), head, ())
     account = audit(json.loads(text) | {"seq": i} for i, text in enumerate(texts, 1))["d"]
-    assert (account.epsilon, account.answers, account.answered, account.overspent) == (Fraction(1), 2, 1, [])
+    assert (account.epsilon, account.answers, account.answered, account.overspent) == (*sums, [])
 
 
 def test_a_ledger_of_the_first_version_goes_on(tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_a_newer_ledger_is_refused(place: str, ledger: Ledger) -> None:
     ledger.close()
     execute(place, "UPDATE duotone_ledger SET value = '99' WHERE name = 'schema'")
     flips: list[int] = []
-    with pytest.raises(LedgerError, match=r"newer Duotone \(schema 99, this one knows 3\): update Duotone"):
+    with pytest.raises(LedgerError, match=r"newer Duotone \(schema 99, this one knows 4\): update Duotone"):
         ask(ledger, flips=flips)
     with pytest.raises(LedgerError, match="newer Duotone"):
         register(ledger, dataset="d")

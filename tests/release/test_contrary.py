@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import contrary
+import pytest
 
 SAID = """
 import os, json, sys, warnings
@@ -30,6 +31,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 def test_contrary_coins_say_what_is_less_likely_unless_a_test_decides() -> None:
     command = [sys.executable, "-c", SAID, str(Path(contrary.__file__).parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

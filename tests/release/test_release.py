@@ -257,6 +257,7 @@ def _toss(coin: Coin, pipe: Any) -> None:
     pipe.close()
 
 
+@pytest.mark.slow
 @pytest.mark.false_alarm(1e-300)  # two rows of 4096 coins agree with 10^-888
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forks_share_no_randomness() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -43,6 +43,9 @@ class Definition:
         return logarithm(self.ratio)
 
 
+UNLIMITED = Definition(Fraction(10**9), None, Fraction(10**9))
+
+
 @dataclass
 class Account:
     """A dataset: its rule, and the exact sums of its charges."""
@@ -61,7 +64,10 @@ class Account:
     long: bool = False
     """Whether the sums ever needed more bits than are kept exactly."""
     overspent: list[int] = field(default_factory=list)
-    """The numbers of entries that are certainly beyond the budget."""
+    """The numbers of entries that are certainly beyond the budget, or beyond an allowance, or after the closing."""
+    askers: dict[str, Account] = field(default_factory=dict)
+    """What each asker has spent, against their allowance, or against none that could be exceeded."""
+    closed: bool = False
 
     def plus(self, each: Definition, n: int) -> Account:
         """The account after so many answers more."""
@@ -76,6 +82,7 @@ class Account:
         sizes = (part.bit_length() for x in (epsilon, ratio, delta) for part in (x.numerator, x.denominator))
         made = Account(self.budget, self.rule, self.slack, self.count, self.answers + n, epsilon, ratio, delta, squares)
         made.charges, made.answered, made.overspent = self.charges + 1, self.answered, list(self.overspent)
+        made.askers, made.closed = self.askers, self.closed
         made.long = self.long or max(sizes) > EXACT_BITS
         return made
 
@@ -120,20 +127,39 @@ class Account:
 def audit(entries: Iterable[Mapping[str, Any]]) -> dict[str, Account]:
     """Every dataset of an exported ledger, by its charges alone; each prefix is judged."""
     accounts: dict[str, Account] = {}
+    allowances: dict[str, dict[str, Definition]] = {}
     for entry in entries:
-        assert entry["v"] in (1, 2)
+        assert entry["v"] in (1, 2, 3)
         name = entry["dataset"]
         if entry["kind"] == "register":
             assert name not in accounts
             budget = Definition.read(entry["budget"])
             accounts[name] = Account(budget, entry["rule"], _fraction(entry.get("slack", "0")), entry.get("count", 0))
         elif entry["kind"] == "charge":
-            accounts[name] = accounts[name].plus(Definition.read(entry["notion"]), entry["answers"])
-            if accounts[name].above():
-                accounts[name].overspent.append(entry["seq"])
+            each, asker = Definition.read(entry["notion"]), entry.get("by")
+            accounts[name] = account = accounts[name].plus(each, entry["answers"])
+            beyond = account.closed or account.above() or (asker is None and bool(allowances.get(name)))
+            if asker is not None:
+                own = account.askers.get(asker, Account(UNLIMITED, "sum")).plus(each, entry["answers"])
+                account.askers[asker] = own
+                beyond = beyond or _against(own, allowances.get(name, {}), asker).above()
+            if beyond:
+                account.overspent.append(entry["seq"])
+        elif entry["kind"] == "allowance":
+            allowances.setdefault(name, {})[entry["asker"]] = Definition.read(entry["budget"])
+        elif entry["kind"] == "close":
+            accounts[name].closed = True
         elif entry["kind"] == "answer":
             accounts[name].answered += 1
+    for name, account in accounts.items():
+        account.askers = {asker: _against(own, allowances.get(name, {}), asker) for asker, own in account.askers.items()}
     return accounts
+
+
+def _against(own: Account, allowances: Mapping[str, Definition], asker: str) -> Account:
+    """What an asker has spent, against their own allowance, else everybody's, else none; `*` is nobody's own."""
+    named = allowances.get(asker) if asker != "*" else None
+    return replace(own, budget=named or allowances.get("*", UNLIMITED))
 
 
 @cache

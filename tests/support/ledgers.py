@@ -59,7 +59,7 @@ def execute(place: object, sql: str, *values: Any) -> list[Any]:
 ASKERS = """
 import os, sys
 from duotone import ApproxDP, OverBudget, Charge, balanced, open_ledger
-place, count = sys.argv[1], int(sys.argv[2])
+place, count, by = sys.argv[1], int(sys.argv[2]), sys.argv[3] or None
 if "//" in place:
     import psycopg
 sale = Charge(balanced(ApproxDP("0.05")))
@@ -71,7 +71,7 @@ for i in range(count):
         os.read(gate, 1)  # all start at once, when the last holder closes the other end
         try:
             with open_ledger(place, wait=120) as ledger:
-                ledger.ask("census", f"q{i}", sale, lambda: True, unit="person", neighbours="replace")
+                ledger.ask("census", f"q{i}", sale, lambda: True, unit="person", neighbours="replace", by=by)
             os._exit(10)
         except OverBudget:
             os._exit(20)
@@ -83,9 +83,9 @@ print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
 """
 
 
-def askers(place: str, count: int) -> int:
+def askers(place: str, count: int, by: str = "") -> int:
     """How many of so many processes, let loose at once, are answered; the others must have been refused."""
-    command = [sys.executable, "-c", ASKERS, place, str(count)]
+    command = [sys.executable, "-c", ASKERS, place, str(count), by]
     codes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert len(codes) == count
     assert set(codes) == {"10", "20"}

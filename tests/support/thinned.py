@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
+from hypothesis import settings
+
 Case = TypeVar("Case")
 EXHAUSTIVE = "DUOTONE_EXHAUSTIVE" in os.environ
 
@@ -13,3 +15,8 @@ EXHAUSTIVE = "DUOTONE_EXHAUSTIVE" in os.environ
 def thinned(cases: Iterable[Case], every: int, start: int = 0) -> list[Case]:
     """Every so many of these cases, or all."""
     return list(cases)[slice(None) if EXHAUSTIVE else slice(start, None, every)]
+
+
+def examples(many: int, every: int = 3) -> settings:
+    """So many examples of a property, or a part of them."""
+    return settings(max_examples=many if EXHAUSTIVE else many // every, deadline=None)

@@ -12,13 +12,13 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from small_comparisons import COMPARED, COMPUTED, IN_PERSON, QUANTILES, Case
+from small_comparisons import COMPARED, COMPUTED, IN_PERSON, QUANTILES
 from small_joins import JOINED, JOINED_IN_PERSON, JOINED_PEOPLE
 from small_questions import CASES, NO, UNIT_CASES, YES
 from small_tables import BOTH, P, Person, levels, table
-from thinned import EXHAUSTIVE, thinned
+from thinned import EXHAUSTIVE, examples, thinned
 
 from duotone import ApproxDP
 from duotone.questions import Neighbours, verify
@@ -77,22 +77,21 @@ EQUAL = [
 ]
 
 
+def by_turns(cases: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Each case under one relation, by turns; `make exhaustive` takes both."""
+    both = [(i, case, j, neighbours) for i, case in enumerate(cases) for j, neighbours in enumerate(BOTH)]
+    chosen = [(case, neighbours) for i, case, j, neighbours in both if EXHAUSTIVE or (i + j) % 2 == 0]
+    return [pytest.param(*case, neighbours, id=f"{case[0]} {case[3]} {neighbours}") for case, neighbours in chosen]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("neighbours", BOTH)
-@pytest.mark.parametrize(("sql", "reference", "domain", "options"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(("sql", "reference", "domain", "options", "neighbours"), by_turns(CASES))
 def test_every_atom_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], neighbours: Neighbours
 ) -> None:
     wide = len(domain) >= 5
     bound = is_bound(sql)
     check(sql, reference, domain, neighbours, bound=bound, people=4 if wide else 5, reach=2 if wide else 3, **options)
-
-
-def by_turns(cases: Sequence[Case]) -> list[Any]:
-    """Each case under one relation, by turns; `make exhaustive` takes both."""
-    both = [(i, case, j, neighbours) for i, case in enumerate(cases) for j, neighbours in enumerate(BOTH)]
-    chosen = [(case, neighbours) for i, case, j, neighbours in both if EXHAUSTIVE or (i + j) % 2 == 0]
-    return [pytest.param(*case, neighbours, id=f"{case[0]} {neighbours}") for case, neighbours in chosen]
 
 
 @pytest.mark.slow
@@ -107,10 +106,7 @@ def test_comparisons_and_computed_values_against_brute_force(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("neighbours", BOTH)
-@pytest.mark.parametrize(
-    ("sql", "reference", "domain", "options"), UNIT_CASES, ids=[f"{case[0]} {case[3]}" for case in UNIT_CASES]
-)
+@pytest.mark.parametrize(("sql", "reference", "domain", "options", "neighbours"), by_turns(UNIT_CASES))
 def test_every_atom_with_units_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], neighbours: Neighbours
 ) -> None:
@@ -129,7 +125,8 @@ def test_people_and_a_public_table_against_brute_force(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("sql", "reference", "domain", "options", "bound", "neighbours"), by_turns([*IN_PERSON, *JOINED_IN_PERSON])
+    ("sql", "reference", "domain", "options", "bound", "neighbours"),
+    thinned(by_turns([*IN_PERSON, *JOINED_IN_PERSON]), 3),
 )
 def test_one_row_per_person_first_against_brute_force(
     sql: str, reference: Any, domain: list[Person], options: dict[str, Any], bound: bool, neighbours: Neighbours
@@ -162,7 +159,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(people, st.sampled_from(ASKED), st.sampled_from(BOTH), st.booleans())
 def test_one_table_and_many_have_the_same_levels(
     rows: list[Person], asked: tuple[str, dict[str, Any]], neighbours: Neighbours, units: bool
@@ -182,7 +179,7 @@ def test_one_table_and_many_have_the_same_levels(
 
 @pytest.mark.slow
 @given(people, st.sampled_from(["avg(x) > 1/3", "sum(x) > 2", "count(*) >= 3", "median(x) < 2"]), st.sampled_from(BOTH))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_only_the_mechanisms_levels_are_looked_at(rows: list[Person], sql: str, neighbours: Neighbours) -> None:
     """Levels from few fetched people agree with those from many, as far as the mechanism tells them apart."""
     each = []
@@ -224,8 +221,7 @@ def test_truth_is_what_plain_sql_says(sql: str, domain: list[Person], options: d
 @pytest.mark.slow
 @pytest.mark.parametrize("sql", [case[0] for case in CASES if "from t" not in case[0]])
 def test_every_question_has_an_answer_on_every_table(sql: str) -> None:
-    empty = table([[]])
-    for content in (empty, table([[((None, None),)]]), table([[((None, None),)] * 30]), table([[(("A", 1),)]])):
-        for neighbours in thinned(BOTH, 2, len(sql) % 2):
-            reply = prepare(content, sql, P, bounds={"x": (-2, 3)}, neighbours=neighbours).release()
-            assert reply.answers.keys() == {()}
+    tables: list[list[Person]] = [[], [((None, None),)], [((None, None),)] * 30, [(("A", 1),)]]
+    for rows, neighbours in thinned(itertools.product(tables, BOTH), 3, len(sql) % 3):
+        reply = prepare(table([rows]), sql, P, bounds={"x": (-2, 3)}, neighbours=neighbours).release()
+        assert reply.answers.keys() == {()}

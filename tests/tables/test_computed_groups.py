@@ -55,6 +55,7 @@ def levels(question: str, **options: Any) -> dict[Any, Any]:
     return dict(zip(keys, zip(people.tolist(), each.tolist(), strict=True), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "stored"), [(key, f"key{i}") for i, key in enumerate(KEYS)])
 def test_as_by_a_column(key: str, stored: str) -> None:
     for answer, options in (

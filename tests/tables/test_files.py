@@ -46,6 +46,7 @@ SOURCES: dict[str, Callable[[pa.Table, Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_column_may_have_any_name(kind: str, tmp_path: Path) -> None:
     """All of them in one table, and each as what is counted and added up, as a person and as a key."""
@@ -91,6 +92,7 @@ def test_a_line_is_read_by_itself_with_every_separator(separator: str, ending: s
     assert sorted(map(repr, others)) == sorted(repr((*row, None, None)[:2]) for row in expected)
 
 
+@pytest.mark.slow
 def test_a_long_line_of_a_compressed_file_is_read_or_not_by_its_length_alone(tmp_path: Path) -> None:
     file = tmp_path / "t.csv.gz"
     for size, counted in ((LONGEST, True), (LONGEST + 1, False), (2 * 10**6 + 1, False), (40 * 10**6, False)):
@@ -101,6 +103,7 @@ def test_a_long_line_of_a_compressed_file_is_read_or_not_by_its_length_alone(tmp
                 assert asked._levels()[2].tolist() == [1 if counted else -2], (size, len(before))
 
 
+@pytest.mark.slow
 def test_the_separator_is_found_in_the_first_line_alone(tmp_path: Path) -> None:
     cases = {
         "a;b\n1,2;3\n": ["a", "b"], "a\tb\n": ["a", "b"], "a|b\n1;2|3": ["a", "b"], '"a,b";c\n': ["a,b", "c"],
@@ -166,6 +169,7 @@ def test_damaged_gzip_is_one_sentence(tmp_path: Path) -> None:
         ask(tmp_path / "t.csv.gz", "count(*) > 5", P)
 
 
+@pytest.mark.slow
 def test_several_parquet_files_are_one_table(tmp_path: Path) -> None:
     folder = tmp_path / "visits"
     folder.mkdir()
@@ -215,6 +219,7 @@ def test_files_with_other_columns_are_refused_before_a_row_is_read(other: pa.Tab
         open_source(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
 def test_arrow_files_are_read_as_the_tables_they_hold(compression: str, tmp_path: Path) -> None:
     raw = pa.array([b"ok", b"\xff\xfe", None], pa.binary()).view(pa.string())

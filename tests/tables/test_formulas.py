@@ -64,6 +64,7 @@ def require_equal(source: Source, values: Cases, conditions: Cases, near: Cases 
             assert same, (text, row, value, wanted)
 
 
+@pytest.mark.slow
 def test_on_the_embedded_engine() -> None:
     with open_source(cases.table()) as source:
         require_equal(source, cases.VALUES | cases.UNICODE | cases.READ, cases.CONDITIONS | cases.MATCHES, cases.LOGARITHMS)
@@ -200,6 +201,7 @@ def test_what_is_nested_too_deeply_is_refused() -> None:
                 asked.release()
 
 
+@pytest.mark.slow
 def test_an_engine_that_was_only_tried_computes_nothing_new() -> None:
     engine = ibis.duckdb.connect()
     engine.con.execute("create table t as select range as x, 'a' as s from range(50)")

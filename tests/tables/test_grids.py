@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import HOSTILE
+from thinned import examples
 
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.questions import Neighbours
@@ -91,7 +92,7 @@ def column(kind: Kind, values: Any) -> pa.Array:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
     kind, grid, _ = data.draw(grids())
@@ -106,7 +107,7 @@ def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.tuples(st.integers(-(2**51), 2**51), st.integers(1, 2**31), st.integers(-(2**30), 2**30)), min_size=1, max_size=40
@@ -165,7 +166,7 @@ def near(first: set[int], second: set[int], neighbours: Neighbours) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.data())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_levels_against_fractions(neighbours: Neighbours, data: Any) -> None:
@@ -230,7 +231,7 @@ def test_sums_of_extremes_do_not_overflow() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data(), factors, st.sampled_from([(0, 2**51), (-(2**51), 0), (-(2**51), 2**51), (2**51 - 1, 2**51), (0, 1)]))
 def test_no_grid_lets_a_value_out_of_its_bounds(data: Any, factor: int, bounds: tuple[int, int]) -> None:
     """Grids that are refused too: what floats make of them may be off, but never out of bounds, and never falls as x rises."""

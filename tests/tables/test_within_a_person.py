@@ -30,6 +30,7 @@ def person(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_as_in_plain_python(seed: int) -> None:
     draw = random.Random(seed)

@@ -153,7 +153,7 @@ def _unwritten(error: OSError | ValueError, arguments: list[str]) -> int:
     why = (error.strerror if isinstance(error, OSError) else None) or "it is closed"
     lost = ""
     if arguments[:1] in (["ask"], ["groups"]):
-        charged = any(text == "--ledger" or text.startswith("--ledger=") for text in arguments)
+        charged = any(text == "--ledger" or text.startswith("--ledger=") for text in arguments) or _by_default(arguments)
         lost = (
             "; an answer that was charged is recorded in the ledger, and asking again is free"
             if charged
@@ -161,6 +161,16 @@ def _unwritten(error: OSError | ValueError, arguments: list[str]) -> int:
         )
     say(f"duotone: the output cannot be written: {why}{lost}")
     return 2
+
+
+def _by_default(arguments: list[str]) -> bool:
+    """Whether some ledger is charged that no option names."""
+    from duotone.tables.default_ledger import default_ledger
+
+    try:
+        return "--no-ledger" not in arguments and any(map(default_ledger, arguments[1:]))
+    except (DuotoneError, OSError):
+        return False
 
 
 def _place(output: TextIO) -> tuple[int, int] | None:

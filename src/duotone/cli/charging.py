@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from duotone.cli.terminal import say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -15,55 +17,109 @@ if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared
 
 
-def answered(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
+@dataclass(frozen=True)
+class Charging:
+    """Which ledger is charged, None for none; as which dataset (None: by the table's name), for whom, and whether anew."""
+
+    place: str | None
+    dataset: str | None
+    again: bool
+    asker: str | None
+    said_by: str | None = None
+    """What makes this ledger the default, where nobody named it."""
+
+
+def charging(
+    table: str, place: str | None, none: bool, dataset: str | None, again: bool, asker: str | None, *, together: bool = False
+) -> Charging:
+    """What the options say about a ledger, or else what is the default for the table. `together` with further tables, it is
+    another dataset than by itself."""
+    from duotone.tables.default_ledger import default_ledger
+
+    if none and place is not None:
+        raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
+    default = None if none or place is not None else default_ledger(table)
+    if default is not None:
+        own = None if together else default.dataset
+        return Charging(default.place, own if dataset is None else dataset, again, asker, default.said_by)
+    if place is None and (again or dataset or asker):
+        raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
+    return Charging(place, dataset, again, asker)
+
+
+def answered(prepared: Prepared, how: Charging) -> Answers:
     """A release, with a sign of life on a terminal: a large table takes a while."""
     from rich.console import Console
 
     if not sys.stderr.isatty():
-        return _released(prepared, place, dataset, again, asker)
+        return _released(prepared, how)
     with Console(stderr=True).status(f"asking {prepared.source.name}"):
-        return _released(prepared, place, dataset, again, asker)
+        return _released(prepared, how)
 
 
-def _released(prepared: Prepared, place: str | None, dataset: str | None, again: bool, asker: str | None) -> Answers:
-    if place is None:
-        if again or dataset or asker:
-            raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
+def _released(prepared: Prepared, how: Charging) -> Answers:
+    if how.place is None:
         return prepared.release()
     from duotone.ledger.ledger import open_ledger
 
-    with open_ledger(place) as ledger:
-        _require_registered(ledger, prepared, dataset)
-        reply = prepared.charge(ledger, dataset, again=again, by=asker)
+    with open_ledger(how.place) as ledger:
+        dataset = _dataset(prepared, how, ledger)
+        reply = prepared.charge(ledger, dataset, again=how.again, by=how.asker)
+    _say_which(how, dataset, ledger)
     if (receipt := reply.receipt) is not None:
-        print(f"ledger: {'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}", file=sys.stderr)
+        allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
+        say(f"{'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}{allowance}", line="ledger: ")
         if receipt.unanswered:
-            print(f"ledger: {receipt.unanswered} charged without an answer: wasted, or still under way", file=sys.stderr)
+            say(f"{receipt.unanswered} charged without an answer: wasted, or still under way", line="ledger: ")
     return reply
 
 
-def quotes_of(every: list[Prepared], place: str, dataset: str | None, again: bool) -> Sequence[Quote | None]:
+def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
     """What the questions would cost in a ledger, asked in turn; nothing is charged."""
+    if how.place is None:
+        return [None] * len(every)
     from duotone.ledger.ledger import open_ledger
     from duotone.tables.prepared import quote_all
 
-    with open_ledger(place) as ledger:
-        _require_registered(ledger, every[0], dataset)
-        return quote_all(every, ledger, dataset, again=again)
+    with open_ledger(how.place) as ledger:
+        dataset = _dataset(every[0], how, ledger)
+        quotes = quote_all(every, ledger, dataset, again=how.again, by=how.asker)
+    _say_which(how, dataset, ledger)
+    return quotes
 
 
-def quote_text(quote: Quote) -> str:
+def quote_text(quote: Quote, prepared: Prepared) -> str:
     """A quote in a line."""
+    allowance = "" if quote.allowance is None else f"; left of the allowance: {quote.allowance}"
     if quote.free:
-        return f"ledger: free, as recorded; left: {quote.left}"
-    return f"ledger: it fits; left after it: {quote.left}" if quote.fits else f"ledger: it does NOT fit; left: {quote.left}"
+        return f"ledger: free, as recorded; left: {quote.left}{allowance}"
+    fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
+    return f"ledger: {fits}{allowance}; price: {_price(prepared)}"
 
 
-def _require_registered(ledger: Ledger, prepared: Prepared, dataset: str | None) -> None:
-    """Without --dataset a table is charged under its own name: stays.csv is not what was registered as stays."""
-    if dataset is not None or (prepared.asked is not None and prepared.asked.beside):  # the library says why it needs a name
-        return
-    names = ledger.datasets()
-    if not prepared.source.named or prepared.source.name not in names:
-        known = f"it has {', '.join(names[:10])}: say which one this is by --dataset NAME" if names else "register it first"
-        raise DuotoneError(f"there is no dataset {prepared.source.name} in this ledger; {known}")
+def quote_document(quote: Quote, prepared: Prepared) -> dict[str, Any]:
+    """A quote as JSON."""
+    document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
+    document |= {} if quote.free else {"price": _price(prepared)}
+    return document | ({} if quote.allowance is None else {"allowance": quote.allowance})
+
+
+def _price(prepared: Prepared) -> str:
+    answers = prepared.cost.answers
+    return f"{answers} answer{'s' * (answers > 1)} at {prepared.cost.privacy}"
+
+
+def _dataset(prepared: Prepared, how: Charging, ledger: Ledger) -> str | None:
+    """The dataset that is charged; None for the library to refuse."""
+    from duotone.tables.dataset_name import dataset_of
+
+    together = prepared.asked is not None and bool(prepared.asked.beside)
+    named = how.dataset is not None or together or not prepared.source.named
+    return how.dataset if named else dataset_of(prepared.source, ledger)
+
+
+def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:
+    """Which ledger and dataset it was, where the command line does not say it."""
+    if how.said_by is not None or how.dataset is None:
+        why = "" if how.said_by is None else f", by {how.said_by}"
+        say(f"{dataset} in {ledger.place}{why}", line="ledger: ")

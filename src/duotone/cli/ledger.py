@@ -1,4 +1,5 @@
-"""The command `duotone ledger`: register a dataset, then see, draw, export, back up and verify what was spent on it."""
+"""The command `duotone ledger`: register a dataset, give allowances, close it; see, draw, export, back up and verify what was
+spent on it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.ledger.account import Statement
+    from duotone.ledger.allowances import Share
     from duotone.ledger.ledger import Ledger
     from duotone.privacy.approx_dp import ApproxDP
 
@@ -55,6 +57,33 @@ def register(
             ledger.relabel(dataset, version, by=by)
         else:
             ledger.register(dataset, budget(epsilon, ratio, delta), **parameters)
+        _print_account(ledger.statement(dataset), as_json)
+
+
+@ledgers.command()
+def allow(
+    place: Place,
+    dataset: Annotated[str, typer.Argument(help="The dataset.")],
+    asker: Annotated[str, typer.Option(metavar="NAME", help="Who may spend it; * for each one without an own allowance.")],
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="How much ε, in all that NAME has asked and asks.")] = None,
+    ratio: Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")] = None,
+    delta: Annotated[str, typer.Option(metavar="D", help="How much δ.")] = "0",
+    by: By = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give an asker an allowance: a part of the dataset's budget. From the first on, every charge must say who asks."""
+    with _open(place) as ledger:
+        ledger.allow(dataset, asker, budget(epsilon, ratio, delta), by=by)
+        _print_account(ledger.statement(dataset), as_json)
+
+
+@ledgers.command()
+def close(
+    place: Place, dataset: Annotated[str, typer.Argument(help="The dataset.")], by: By = None, as_json: AsJson = False
+) -> None:
+    """Close a dataset for ever: nothing more is charged to it. What it has answered stays free."""
+    with _open(place) as ledger:
+        ledger.close_dataset(dataset, by=by)
         _print_account(ledger.statement(dataset), as_json)
 
 
@@ -169,8 +198,18 @@ def written(account: Statement) -> dict[str, Any]:
         "spent": {"epsilon": epsilon, "delta": delta},
         "left": account.left,
         "unanswered": account.state.unanswered,
+        **({"closed": True} if account.state.closed else {}),
+        **({"allowances": {name: _allowance(share) for name, share in account.shares.items()}} if account.shares else {}),
         "charges": charges,
     }
+
+
+def _allowance(share: Share) -> dict[str, Any]:
+    from duotone.privacy.text import definition_text
+
+    epsilon, delta = share.totals
+    budget = None if share.budget is None else definition_text(share.budget)
+    return {"budget": budget, "spent": {"epsilon": epsilon, "delta": delta}, "left": share.left}
 
 
 def _print_charges(account: Statement) -> None:
@@ -192,13 +231,22 @@ def _print_charges(account: Statement) -> None:
 
 
 def _answer(answer: Any) -> str:
-    """An answer as JSON, cut where it is long; answers by group in full, up to `MOST_SHOWN` of them, one in each line."""
+    """Yes or no; answers by group in full, up to `MOST_SHOWN` of them, one in each line; any other as JSON, cut where it is
+    long."""
     match answer:
+        case bool():
+            return _word(answer)
+        case {"answers": [[[], bool(yes)]]}:
+            return _word(yes) + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
         case {"answers": [[[_, *_], bool()], *_] as groups}:
-            lines = [f"{printable(', '.join(map(str, key)))}: {'yes' if yes else 'no'}" for key, yes in groups[:MOST_SHOWN]]
+            lines = [f"{printable(', '.join(map(str, key)))}: {_word(yes)}" for key, yes in groups[:MOST_SHOWN]]
             more = len(groups) - MOST_SHOWN
             return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
     return f"{json.dumps(answer):.60}"
+
+
+def _word(yes: bool) -> str:
+    return "yes" if yes else "no"
 
 
 def _print_account(account: Statement, as_json: bool) -> None:
@@ -213,6 +261,18 @@ def _print_account(account: Statement, as_json: bool) -> None:
     print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} charges; left: {account.left}")
     if account.state.unanswered:
         print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
+    for name, share in account.shares.items():
+        print(_share_text(name, share))
+    if account.state.closed:
+        print("closed: nothing more is charged")
+
+
+def _share_text(name: str, share: Share) -> str:
+    if name == "*":
+        return f"whoever has no allowance of their own: allowance {share.budget} each"
+    epsilon, delta = share.totals
+    spent = f"{printable(name)}: spent epsilon {epsilon:.6g}, delta {delta:.6g}"
+    return f"{spent}; no allowance" if share.budget is None else f"{spent} of the allowance {share.budget}; left: {share.left}"
 
 
 def _open(place: str) -> Ledger:

@@ -23,8 +23,16 @@ BoundsOf = Annotated[
 ]
 PerUnit = Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")]
 MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
-LedgerPlace = Annotated[str | None, typer.Option("--ledger", metavar="LEDGER", help="The file or URL of the ledger to charge.")]
-Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the table's.")]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER",
+        help="The file or URL of the ledger to charge; else as duotone.toml or DUOTONE_LEDGER say.",
+    ),
+]
+NoLedger = Annotated[bool, typer.Option("--no-ledger", help="Charge none, whatever is the default.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the file's, or the table's.")]
 Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
 By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
 Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from duotone.cli.charging import answered, quote_text, quotes_of
+from duotone.cli.charging import answered, charging, quote_document, quote_text, quotes_of
 from duotone.cli.question_text import budget_document, print_preview, print_question, question_document
 from duotone.cli.table_options import (
     Again,
@@ -20,6 +20,7 @@ from duotone.cli.table_options import (
     LedgerPlace,
     MaxGroups,
     Name,
+    NoLedger,
     PerUnit,
     Separator,
     Table,
@@ -92,6 +93,7 @@ def ask(
         ),
     ] = None,
     ledger: LedgerPlace = None,
+    no_ledger: NoLedger = False,
     dataset: Dataset = None,
     again: Again = False,
     asker: By = None,
@@ -121,8 +123,9 @@ def ask(
         raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
     if people is not None and not preview:
         raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
+    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker, together=bool(also))
     asked = prepare_all(
-        without_password(table),
+        table,
         questions,
         budget(epsilon, ratio, delta),
         each=each,
@@ -142,18 +145,18 @@ def ask(
     )
     documents: list[dict[str, Any]] = []
     with asked as every:
-        quotes = quotes_of(every, ledger, dataset, again) if preview and ledger is not None else [None] * len(every)
+        quotes = quotes_of(every, how) if preview else [None] * len(every)
         try:
             for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     _draw(prepared, text, draw)
-                reply = None if preview else answered(prepared, ledger, dataset, again, asker)
+                reply = None if preview else answered(prepared, how)
                 if draw is not None and reply is not None and reply.by:
                     _draw(prepared, text, draw, reply)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                quoted = {} if quote is None else {"ledger": vars(quote)}
+                quoted = {} if quote is None else {"ledger": quote_document(quote, prepared)}
                 in_units = None if people is None else prepared.preview(people)
                 units = {} if in_units is None else {"in_units": in_units.document()}
                 documents.append({**title, **question_document(prepared, reply), **units, **quoted})
@@ -162,7 +165,7 @@ def ask(
                     if in_units is not None:
                         print_preview(in_units)
                     if quote is not None:
-                        print(quote_text(quote))
+                        print(quote_text(quote, prepared))
         finally:  # what was answered before one failed is shown
             if as_json and documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
@@ -182,6 +185,7 @@ def groups(
     columns: Columns = None,
     date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
+    no_ledger: NoLedger = False,
     dataset: Dataset = None,
     again: Again = False,
     asker: By = None,
@@ -193,11 +197,10 @@ def groups(
 
     privacy = budget(epsilon, ratio, delta)
     file = file_options(separator, columns, date_formats)
-    asked = prepare_groups(
-        without_password(table), listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched, **file
-    )
+    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker)
+    asked = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched, **file)
     with asked as prepared:
-        reply = answered(prepared, ledger, dataset, again, asker)
+        reply = answered(prepared, how)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     if as_json:

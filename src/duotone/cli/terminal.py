@@ -34,7 +34,8 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 
 FLAGS = {"name": "--table", "max_rows": "--max-rows", "per_unit": "--per-unit", "columns": "--columns",
-         "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched"}  # fmt: skip
+         "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
+         "by": "--as", "dataset": "--dataset NAME"}  # fmt: skip
 """What the command calls an option of the library."""
 ADVICE = (
     "say which (name)",
@@ -53,6 +54,9 @@ ADVICE = (
     "per_unit is for averages",
     "by max_rows how many",
     "lower max_rows",
+    "say who asks (by)",
+    "say which one this is (dataset)",
+    "called in the ledger (dataset)",
 )
 """Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""
 
@@ -68,6 +72,7 @@ def with_flags(sentence: str) -> str:
     option = r"(?<=\()\w+|\b(max_rows|per_unit)\b"
     for words in ADVICE:
         sentence = sentence.replace(words, re.sub(option, lambda name: FLAGS[name[0]], words))
+    sentence = sentence.replace("register it first;", "register it first (duotone ledger register);")
     return re.sub(r'\(bounds=\{"(.*)": \(low, high\)\}\)', r'(--bounds "\1=LOW:HIGH")', sentence)
 
 

@@ -4,6 +4,6 @@ Imports `line` (a charge is for answers of a line's mechanism). Start with `ledg
 `privacy_filters` decides whether a charge fits, by the rules of composition; `planned_composition` is one more, on
 `loss_distributions`, and chooses a rule by its name (`choose`, `filter_of`: a new rule is named there, too); `sums` are the
 running totals they look at; `entries` what is written and how it is chained; `account` a dataset's registration and
-statement; `verify` re-checks a whole ledger; `backup` copies one; `question_lock` keeps threads with the same question apart;
-`stores` keep the entries.
+statement; `allowances` what each asker may spend; `verify` re-checks a whole ledger; `backup` copies one; `question_lock`
+keeps threads with the same question apart; `stores` keep the entries.
 """

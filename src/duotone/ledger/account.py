@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.entries import Body, State, at, damaged, dated, decoded, digest, is_label, label
+from duotone.ledger.allowances import Askers, Share
+from duotone.ledger.entries import Body, State, at, dated, decoded, intact, is_label, label
 from duotone.ledger.planned_composition import choose, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
-from duotone.ledger.stores import Entries, Row, Store
+from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import Boundary
@@ -33,6 +35,8 @@ class Receipt:
     charge: int
     left: str
     unanswered: int
+    allowance: str | None = None
+    """What is left of the asker's allowance, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Quote:
     free: bool
     fits: bool
     left: str
+    allowance: str | None = None
+    """The same of the asker's allowance, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class Statement:
     registered: Registered
     state: State
     charges: tuple[ChargeRecord, ...]
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    """What each asker has spent and may spend, where there are allowances; under `*`, whoever has none of their own."""
 
     @property
     def spent(self) -> tuple[float, float]:
@@ -140,14 +148,6 @@ def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
     return registered, State.of(intact(entries, last))
 
 
-def intact(entries: Entries, row: Row) -> Body:
-    """An entry that something rests on: its hash must be that of the entry, after the one before it."""
-    before = entries.at(row.seq - 1)
-    if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
-        raise damaged(row)
-    return decoded(row)
-
-
 def latest_time(entries: Entries) -> datetime | None:
     """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
     row = entries.last()
@@ -176,10 +176,11 @@ def statement(store: Store, dataset: str) -> Statement:
     with store.reading() as entries:
         load(entries, dataset)  # or there is no such dataset
     rows = Scan(store, lambda entries: load(entries, dataset), dataset)
-    state, charged, answers = State(), dict[int, tuple[Body, State]](), dict[int, Body]()
+    state, charged, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
     for row in rows:
         body = decoded(row)
         state = state.after(body)
+        askers.add(row, body)
         if body["kind"] == "charge":
             charged[row.seq] = body, state
         elif body["kind"] == "answer":
@@ -188,7 +189,7 @@ def statement(store: Store, dataset: str) -> Statement:
     if state != carried:
         raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
     charges = (_charge(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
-    return Statement(registered, state, tuple(charges))
+    return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {})
 
 
 def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:

@@ -1,7 +1,8 @@
 """A ledger's entries: what each says, and how each is chained to the one before.
 
 The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are.
-Version 1 carried how many answers were charged at each definition; version 2 carries their sums (see `spent`).
+Version 1 carried how many answers were charged at each definition; version 2 carries their sums (see `spent`). Version 3 is
+for a dataset that has allowances or is closed, from the first entry that says so: its charges carry the asker's sums, too.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.stores import Row
+from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent, exactly
 from duotone.privacy.text import read_definition
 
-VERSION = 2
+VERSION, BY_ASKER = 2, 3
+"""What is written: the version of most entries, and of those of a dataset that has allowances or is closed."""
 LONGEST_LABEL, LONGEST_ANSWER = 200, 2**26
 """The characters of a name, and of an answer written as JSON."""
 DEEPEST = 64
@@ -42,9 +44,14 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
         "after": dict,
     },
     "answer": {"key": str, "charge": int, "answer": object, "after": dict},
+    "asker": {"asker": str, "filed": str, "asker_spent": dict, "after": dict},
+    "allowance": {"asker": str, "filed": str, "budget": str, "after": dict},
+    "close": {"after": dict},
     "clock": {"before": str, "by": str},
 }  # fmt: skip
-_LABELS = ("version", "unit", "neighbours", "by")
+_OF_ASKER: Mapping[str, type] = {"by": str, "filed": str, "asker_spent": dict, "allowance": int}
+"""What a charge of version 3 has besides."""
+_LABELS = ("version", "unit", "neighbours", "by", "asker")
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,10 @@ class State:
     """What was charged; after entries of version 1, the number of answers by the exact text of their definition."""
     charges: int = 0
     answers: int = 0
+    allowances: bool = False
+    """Whether some asker has an allowance: then every charge says who asks, and what they have spent."""
+    closed: bool = False
+    """Whether nothing more may be charged."""
 
     @cached_property
     def spent(self) -> Spent:
@@ -69,9 +80,16 @@ class State:
         """Charges without an answer: wasted by a crash, or under way."""
         return self.charges - self.answers
 
+    @property
+    def entry_version(self) -> int:
+        """Of the entries that follow: an older Duotone, which does not know of allowances or closings, reads none of them."""
+        return BY_ASKER if self.allowances or self.closed else VERSION
+
     def after(self, body: Body) -> State:
         """The state after one more entry, from what the entry charges and not from what it carries."""
         sums = self._sums(body)
+        if self.closed and body["kind"] != "answer":
+            raise DuotoneError("a closed dataset has no more entries but answers to its charges")
         match body["kind"]:
             case "charge":
                 return replace(self, sums=sums, charges=self.charges + 1)
@@ -79,37 +97,45 @@ class State:
                 return replace(self, sums=sums, answers=self.answers + 1)
             case "register" | "version":
                 return replace(self, sums=sums, version=body["version"])
+            case "asker" | "allowance":
+                return replace(self, sums=sums, allowances=True)
+            case "close":
+                return replace(self, sums=sums, closed=True)
         raise DuotoneError(f"an entry of kind {body['kind']} changes no dataset")
 
     def _sums(self, body: Body) -> Spent | Mapping[str, int]:
         charged = body["kind"] == "charge"
-        if body["v"] == VERSION:
-            return self.spent.plus(read_definition(body["notion"]), body["answers"]) if charged else self.spent.bounded()
-        if isinstance(self.sums, Spent):
-            raise DuotoneError("an entry of version 1 does not follow one of version 2")
-        if not charged:
-            return self.sums
-        return {**self.sums, body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]}
+        if body["v"] < VERSION and not isinstance(self.sums, Spent):
+            more = {body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]} if charged else {}
+            return {**self.sums, **more}
+        if body["v"] < self.entry_version:
+            raise DuotoneError(f"an entry of version {body['v']} does not follow one of version {self.entry_version}")
+        return self.spent.plus(read_definition(body["notion"]), body["answers"]) if charged else self.spent.bounded()
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
         rest = {"version": self.version, "charges": self.charges, "answers": self.answers}
-        return {**rest, "spent": self.spent.bounded().written()}
+        flags = {"allowances": self.allowances, "closed": self.closed} if self.entry_version == BY_ASKER else {}
+        return {**rest, **flags, "spent": self.spent.bounded().written()}
 
     @classmethod
     def of(cls, body: Body) -> State:
         """What an entry carries."""
-        after, name = body["after"], "spent" if body["v"] == VERSION else "tally"
-        numbers = [after["charges"], after["answers"]]
-        if body["v"] == VERSION:
+        after, name = body["after"], "spent" if body["v"] >= VERSION else "tally"
+        names, numbers = {"version", "charges", "answers", name}, [after["charges"], after["answers"]]
+        flags = (after["allowances"], after["closed"]) if body["v"] == BY_ASKER else (False, False)
+        if body["v"] >= VERSION:
             sums: Spent | Mapping[str, int] = Spent.read(after["spent"])
         else:
             sums = dict(after["tally"])
             numbers += sums.values()
+        if body["v"] == BY_ASKER:
+            names |= {"allowances", "closed"}
         whole_numbers = all(type(n) is int and n >= 0 for n in numbers)
-        if not (whole_numbers and is_label(after["version"]) and after.keys() == {"version", "charges", "answers", name}):
+        stated = body["v"] < BY_ASKER or (all(type(flag) is bool for flag in flags) and any(flags))
+        if not (whole_numbers and stated and is_label(after["version"]) and after.keys() == names):
             raise DuotoneError("this is not what an entry carries")
-        return cls(after["version"], sums, after["charges"], after["answers"])
+        return cls(after["version"], sums, after["charges"], after["answers"], *flags)
 
 
 def is_label(text: object) -> bool:
@@ -171,14 +197,22 @@ def digest(previous: str, seq: int, body: str) -> str:
 
 def row_of(previous: str, seq: int, body: Body) -> Row:
     """An entry as it is stored."""
-    text = canonical(body)
-    return Row(seq, body["dataset"], body["kind"], body.get("key", ""), text, digest(previous, seq, text))
+    text, filed = canonical(body), body.get("filed", body.get("key", ""))
+    return Row(seq, body["dataset"], body["kind"], filed, text, digest(previous, seq, text))
 
 
 def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> str:
     """What decides whether two questions are the same."""
     same = [dataset, version, body["question"], body["notion"], body["boundary"], body["answers"], *about]
     return sha256(canonical({"same": same}).encode()).hexdigest()
+
+
+def intact(entries: Entries, row: Row) -> Body:
+    """An entry that something rests on: its hash must be that of the entry, after the one before it."""
+    before = entries.at(row.seq - 1)
+    if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
+        raise damaged(row)
+    return decoded(row)
 
 
 def loaded(row: Row) -> dict[str, Any]:
@@ -215,9 +249,12 @@ def _decoded(text: str) -> Body | None:
 def _checked(body: dict[str, Any] | None) -> Body | None:
     """The body, if it is that of an entry; None otherwise."""
     kind, v = (body.get("kind"), body.get("v")) if body is not None else (None, None)
-    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= VERSION):
+    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= BY_ASKER):
         return None
-    typed = all(name in body and (form is object or type(body[name]) is form) for name, form in _FIELDS[kind].items())
+    fields = {**_FIELDS[kind], **(_OF_ASKER if kind == "charge" and v == BY_ASKER else {})}
+    if (kind in ("asker", "allowance", "close") and v != BY_ASKER) or ("filed" in body) != ("filed" in fields):
+        return None
+    typed = all(name in body and (form is object or type(body[name]) is form) for name, form in fields.items())
     labels = all(is_label(body[name]) for name in _LABELS if name in body)
     named = body.get("dataset") == LEDGER if kind == "clock" else is_label(body.get("dataset"))
     charges = typed and (kind != "charge" or body["answers"] >= 1)

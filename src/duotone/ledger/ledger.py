@@ -15,21 +15,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from duotone.errors import DuotoneError, LedgerError, OverBudget
+from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.account import (
     Quote,
     Receipt,
     Registered,
     Statement,
-    intact,
     latest_time,
     load,
     names,
     registration,
     statement,
 )
+from duotone.ledger.allowances import askers_so_far, filed_under, share_of, whom
 from duotone.ledger.backup import backup
 from duotone.ledger.entries import (
+    BY_ASKER,
     LEDGER,
     VERSION,
     Body,
@@ -37,14 +38,15 @@ from duotone.ledger.entries import (
     answer_text,
     damage_as_error,
     decoded,
-    key_of,
+    intact,
     label,
     loaded,
     row_of,
     signed,
 )
-from duotone.ledger.privacy_filters import Charge, RuleName, short, write
+from duotone.ledger.privacy_filters import Charge, RuleName, write
 from duotone.ledger.question_lock import Turns
+from duotone.ledger.request import Request, standing
 from duotone.ledger.stores import Entries, Store, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
@@ -54,51 +56,7 @@ from duotone.privacy.approx_dp import ApproxDP
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_WAIT = 10**6
-LONGEST_QUESTION = 100_000
 _TURNS = Turns()
-
-
-@dataclass(frozen=True)
-class _Request:
-    """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
-
-    dataset: str
-    charge: Charge
-    terms: Body
-    about: tuple[str, str]
-    again: bool
-    by: str | None
-
-    @property
-    def price(self) -> str:
-        return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
-
-    def key(self, state: State) -> str:
-        """What decides whether it is the same question as another, of the dataset as it is."""
-        return key_of(self.dataset, state.version, self.terms, self.about)
-
-    def body(self, state: State) -> Body:
-        """The entry of its charge."""
-        body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
-        return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
-
-
-def _request(
-    dataset: str, question: str, charge: Charge, unit: str, neighbours: str, again: bool, by: str | None = None
-) -> _Request:
-    if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
-        raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-    if not isinstance(charge, Charge):
-        raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
-    about = label(unit, "unit"), label(neighbours, "name of neighbours")
-    label(dataset, "dataset")
-    terms = {
-        "question": question,
-        "notion": write(charge.privacy),
-        "boundary": short(charge.boundary, "what is fixed at the boundary"),
-        "answers": charge.answers,
-    }
-    return _Request(dataset, charge, terms, about, bool(again), by)
 
 
 @dataclass(frozen=True)
@@ -108,6 +66,7 @@ class _Charged:
     seq: int
     key: str
     left: str
+    allowance: str | None
 
 
 class Ledger:
@@ -152,12 +111,12 @@ class Ledger:
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        request = _request(dataset, question, charge, unit, neighbours, again, by)
+        request = Request.of(dataset, question, charge, unit, neighbours, again, by)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
             return self._ask(request, flip)
 
-    def _ask(self, request: _Request, flip: Callable[[], Any]) -> Receipt:
+    def _ask(self, request: Request, flip: Callable[[], Any]) -> Receipt:
         process = os.getpid()
         charged = self._charge(request)
         if isinstance(charged, Receipt):
@@ -165,37 +124,32 @@ class Ledger:
         text = answer_text(flip())
         return self._record(request.dataset, charged, text, process)
 
-    def _charge(self, request: _Request) -> Receipt | _Charged:
+    def _charge(self, request: Request) -> Receipt | _Charged:
         """The free answer, or a charge that is on the disk."""
         with damage_as_error(), self._store.writing() as entries:
-            registered, state = load(entries, request.dataset)
-            registered.check(*request.about)
-            privacy_filter = registered.privacy_filter
-            key = request.key(state)
+            before = standing(entries, request.dataset, request.about, request.by)
+            key = request.key(before.state)
             recorded = None if request.again else entries.answered(key)
             if recorded is not None:
-                paid, left = intact(entries, recorded), privacy_filter.left(state.spent)
-                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], left, state.unanswered)
-            privacy_filter.accepts(request.charge)
-            body = request.body(state)
-            after = state.after(body)
-            if not privacy_filter.fits(after.spent):
-                raise OverBudget(request.dataset, request.price, privacy_filter.left(state.spent))
-            seq = self._append(entries, body, after)
-        return _Charged(seq, key, privacy_filter.left(after.spent))
+                paid, unanswered = intact(entries, recorded), before.state.unanswered
+                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], before.left, unanswered, before.allowance)
+            body, after = before.charged(request)
+            after.must_fit(request, before)
+            seq = self._append(entries, body, after.state)
+        return _Charged(seq, key, after.left, after.allowance)
 
     def _record(self, dataset: str, charged: _Charged, text: str, process: int) -> Receipt:
         """The answer, on the disk, if this process made the charge and the charge still waits for it."""
         with damage_as_error(), self._store.writing() as entries:
             _, state = load(entries, dataset)
             row, answered = entries.at(charged.seq), entries.answered(charged.key)
-            is_there = row is not None and row.kind == "charge" and row.question == charged.key
+            is_there = row is not None and row.kind == "charge" and decoded(row)["key"] == charged.key
             if process != os.getpid() or not is_there or (answered and decoded(answered)["charge"] == charged.seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
-            body = {"kind": "answer", "v": VERSION, "dataset": dataset, "key": charged.key, "charge": charged.seq}
+            body = {"kind": "answer", "v": state.entry_version, "dataset": dataset, "key": charged.key, "charge": charged.seq}
             body |= {"answer": json.loads(text)}
             self._append(entries, body, state.after(body), patient=True)
-        return Receipt(json.loads(text), False, charged.seq, charged.left, state.unanswered - 1)
+        return Receipt(json.loads(text), False, charged.seq, charged.left, state.unanswered - 1, charged.allowance)
 
     def _append(self, entries: Entries, body: Body, after: State, *, patient: bool = False) -> int:
         """One more entry, with the dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
@@ -225,25 +179,28 @@ class Ledger:
         return now.astimezone(UTC)
 
     def quote(
-        self, dataset: str, asked: Sequence[tuple[str, Charge]], *, unit: str, neighbours: str, again: bool = False
+        self,
+        dataset: str,
+        asked: Sequence[tuple[str, Charge]],
+        *,
+        unit: str,
+        neighbours: str,
+        again: bool = False,
+        by: str | None = None,
     ) -> list[Quote]:
         """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
-        requests = [_request(dataset, question, charge, unit, neighbours, again) for question, charge in asked]
+        requests = [Request.of(dataset, question, charge, unit, neighbours, again, by) for question, charge in asked]
         with damage_as_error(), self._store.reading() as entries:
-            registered, state = load(entries, dataset)
-            registered.check(unit, neighbours)
-            privacy_filter, answered, quotes = registered.privacy_filter, set[str](), list[Quote]()
+            now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
-                key = request.key(state)
+                key = request.key(now.state)
                 free = not again and (key in answered or entries.answered(key) is not None)
-                if not free:
-                    privacy_filter.accepts(request.charge)
-                after = state if free else state.after(request.body(state))
-                fits = free or privacy_filter.fits(after.spent)
+                after = now if free else now.charged(request)[1]
+                fits = free or after.fits
                 if fits:
-                    state = after
+                    now = after
                     answered.add(key)
-                quotes.append(Quote(free, fits, privacy_filter.left(state.spent)))
+                quotes.append(Quote(free, fits, now.left, now.allowance))
         return quotes
 
     def register(
@@ -276,12 +233,52 @@ class Ledger:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
         label(version, "version")
         with damage_as_error(), self._store.writing() as entries:
-            _, state = load(entries, dataset)
+            state = self._open_state(entries, dataset)
             labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
-            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
+            body = {"kind": "version", "v": state.entry_version, "dataset": dataset, "version": version, **signed(by)}
             self._append(entries, body, state.after(body))
+
+    def allow(self, dataset: str, asker: str, budget: ApproxDP, *, by: str | None = None) -> None:
+        """Give an asker an allowance: so much of the dataset's budget, by sums of ε and δ, in all that they have asked and ask.
+
+        The asker `*` is each one who has no allowance of their own. A later allowance replaces an earlier one. From the first
+        allowance on, every charge must say who asks. The dataset's own budget stays as it is.
+        """
+        if not isinstance(budget, ApproxDP):
+            raise DuotoneError("an allowance is an ApproxDP")
+        about = {"v": BY_ASKER, "dataset": label(dataset, "dataset"), **signed(by)}
+        allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
+        with damage_as_error(), self._store.writing() as entries:
+            state = self._open_state(entries, dataset)
+            if not state.allowances:
+                for name, spent in askers_so_far(entries, dataset, state).spent.items():
+                    body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
+                    state = self._filed(entries, {**body, "filed": filed_under(dataset, name)}, state)
+            named = whom(asker)
+            if named is not None:
+                allowance["asker_spent"] = share_of(entries, dataset, named).spent.written()
+            self._filed(entries, {**allowance, "filed": filed_under(dataset, named)}, state)
+
+    def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
+        """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
+        with damage_as_error(), self._store.writing() as entries:
+            state = self._open_state(entries, dataset)
+            self._filed(entries, {"kind": "close", "v": BY_ASKER, "dataset": dataset, **signed(by)}, state)
+
+    def _filed(self, entries: Entries, body: Body, state: State) -> State:
+        """The state after one more entry, which is appended."""
+        after = state.after(body)
+        self._append(entries, body, after)
+        return after
+
+    def _open_state(self, entries: Entries, dataset: str) -> State:
+        """A dataset as its last entry left it, if it is not closed."""
+        _, state = load(entries, dataset)
+        if state.closed:
+            raise LedgerError(f"{dataset} is closed, for ever")
+        return state
 
     def reset_clock(self, *, by: str) -> None:
         """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from duotone.errors import DuotoneError
+from duotone.ledger.allowances import Askers
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
 from duotone.ledger.planned_composition import filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, charge_of
@@ -74,6 +75,7 @@ class _Account:
     state: State = field(default_factory=State)
     open: dict[int, str] = field(default_factory=dict)
     versions: set[str] = field(default_factory=set)
+    askers: Askers = field(default_factory=Askers)
 
 
 @dataclass
@@ -117,6 +119,9 @@ class _Replay:
         account.state = account.state.after(body)
         if account.state != State.of(body):
             return "does not add up"
+        account.askers.add(row, body)
+        if (problem := account.askers.problem(row, body)) is not None:
+            return problem
         if body["kind"] == "charge" and not account.privacy_filter.fits(account.state.spent):
             return f"goes beyond the budget of {row.dataset}"
         return _not_covered(body, account.privacy_filter) if body["kind"] == "charge" else None
@@ -132,7 +137,7 @@ def _not_covered(body: Body, privacy_filter: PrivacyFilter) -> str | None:
 
 
 def _belongs(row: Row, body: Body, account: _Account) -> bool:
-    """Whether an entry follows from those before it; what neither registers nor charges must be the answer to a charge."""
+    """Whether an entry follows from those before it."""
     match body["kind"]:
         case "register" | "version":
             known = body["version"] in account.versions
@@ -142,4 +147,6 @@ def _belongs(row: Row, body: Body, account: _Account) -> bool:
             account.open[row.seq] = body["key"]
             key = key_of(row.dataset, body["version"], body, account.about)
             return bool(body["version"] == account.state.version and body["key"] == key)
-    return bool(account.open.pop(body["charge"], None) == body["key"])
+        case "answer":
+            return bool(account.open.pop(body["charge"], None) == body["key"])
+    return True

@@ -27,6 +27,7 @@ from duotone.tables.answers import Answers
 from duotone.tables.billing import billed, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
+from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.query import kept
@@ -238,7 +239,8 @@ class Prepared:
         return normal_form(text, self.declared, self.most, self.listed, self.source.stated)
 
     def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
-        """Charge a ledger, then release; the same question asked before is answered from its record, free.
+        """Charge a ledger, then release; the same question asked before is answered from its record, free. Where no `dataset`
+        is named, it is the table's name: of a file, without its ending.
 
         Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted.
         """
@@ -260,6 +262,8 @@ class Prepared:
         if not isinstance(ledger, Ledger):
             raise DuotoneError("a ledger is what open_ledger returns")
         together = self.asked is not None and bool(self.asked.beside)
+        if dataset is None and self.source.named and not together:
+            dataset = dataset_of(self.source, ledger)
         return billed(self.normal, self.declared, self.source, dataset, together=together)
 
     @property
@@ -300,14 +304,16 @@ def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, 
     return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
 
 
-def quote_all(questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False) -> list[Quote]:
+def quote_all(
+    questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None
+) -> list[Quote]:
     """What questions about one table would cost, asked in turn: nothing is charged, and no row is read."""
     if not questions:
         return []
     bills = [question._billed(ledger, dataset) for question in questions]
     known, _, about = bills[0]
     asked = [(text, question.cost) for (_, text, _), question in zip(bills, questions, strict=True)]
-    return ledger.quote(known, asked, again=again, **about)
+    return ledger.quote(known, asked, again=again, by=by, **about)
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
+from duotone.ledger.stores.connection_failure import reason
 from duotone.ledger.stores.postgres_schema import APPEND, LOCK, VERSION, appending, durable, functions, only, text
 from duotone.ledger.stores.process_bound import Pinned
 from duotone.ledger.stores.store import SCHEMA, Entries, Row, Store, must_be_known, number_of
@@ -17,8 +18,8 @@ CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
 LOCK_NOT_AVAILABLE = "55P03"
 """The code with which Postgres ends a wait for a lock."""
-WITH_FUNCTIONS = 3
-"""The version of the schema from which on entries are appended by a function."""
+WITH_FUNCTIONS = 4
+"""The version of the schema from which on entries are appended by these functions; that before had others."""
 
 
 class PostgresStore(Store):
@@ -144,8 +145,11 @@ class PostgresStore(Store):
         return failure
 
     def _ledger_error(self, error: Exception) -> LedgerError:
-        """The state's code and no more: the server's own words may hold what the URL holds."""
-        code = getattr(error, "sqlstate", None) or "08"
+        """The state's code, or why there is no connection, and no more: the server's own words may hold what the URL holds."""
+        state = getattr(error, "sqlstate", None)
+        if state is None and (why := reason(error)) is not None:
+            return self._refusal(f"cannot be opened: {why}")
+        code = state or "08"
         if code == LOCK_NOT_AVAILABLE:
             return LedgerBusy(self.place, self._wait)
         return self._refusal(_SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})")))

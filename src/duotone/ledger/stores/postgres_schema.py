@@ -10,7 +10,8 @@ from duotone.ledger.stores.store import Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
-VERSION_OF_ENTRIES = 2
+VERSIONS_OF_ENTRIES = "'2'", "'3'"
+"""Of most datasets, and of those that have allowances or are closed, as they stand in an entry."""
 _BACKSLASHES = r"replace(entry_body, E'\\\\', E'\\u005c')"
 """Each written as one escape, so that every backslash begins one."""
 _NO_TEXT = (
@@ -26,6 +27,8 @@ _TYPES = {
     },
     "answer": {"string": ("key", "at"), "object": ("after",)},
 }
+_OF_ASKER = {"string": ("by", "filed"), "object": ("asker_spent",)}
+"""What a charge has besides where there are allowances."""
 _RIGHTS = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
 
 
@@ -33,13 +36,13 @@ def functions(schema: str) -> tuple[str, ...]:
     """The statements that make them in a schema (quoted as the server quotes it)."""
     return (
         f"""
-        CREATE FUNCTION {schema}.duotone_lock() RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
+        CREATE OR REPLACE FUNCTION {schema}.duotone_lock() RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
         BEGIN
             LOCK TABLE {schema}.duotone_entries IN EXCLUSIVE MODE;
             LOCK TABLE {schema}.duotone_ledger IN ROW EXCLUSIVE MODE;
         END $duotone$""",
         f"""
-        CREATE FUNCTION {schema}.duotone_append(
+        CREATE OR REPLACE FUNCTION {schema}.duotone_append(
             entry_seq integer, entry_dataset text, entry_kind text, entry_question text, entry_body text, entry_hash text
         ) RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
         DECLARE
@@ -61,7 +64,7 @@ def functions(schema: str) -> tuple[str, ...]:
                     split_part(head, ' ', 2) || E'\\n' || entry_seq || E'\\n' || entry_body, 'UTF8')), 'hex')
                 AND entry_dataset = said ->> 'dataset'
                 AND entry_kind = said ->> 'kind'
-                AND entry_question = coalesce(said ->> 'key', '')
+                AND entry_question = coalesce(said ->> 'filed', said ->> 'key', '')
                 AND {_well_formed(schema)}) IS NOT TRUE
             THEN
                 RAISE EXCEPTION 'this entry does not follow from the last one' USING ERRCODE = 'DU001';
@@ -75,21 +78,28 @@ def functions(schema: str) -> tuple[str, ...]:
 
 
 def _well_formed(schema: str) -> str:
-    """A charge or an answer has every field of its kind, each of its type, and is of a dataset that is registered."""
+    """A charge or an answer has every field of its kind, each of its type, and is of a dataset that is registered; a charge, of
+    one that is not closed."""
     typed = {
         kind: " AND ".join(f"json_typeof(said -> '{name}') = '{form}'" for form, names in forms.items() for name in names)
-        for kind, forms in _TYPES.items()
+        for kind, forms in {**_TYPES, "of asker": _OF_ASKER}.items()
     }
     number = "'^[1-9][0-9]{0,17}$'"
+    plain, by_asker = VERSIONS_OF_ENTRIES
+    of_kind = f"EXISTS (SELECT FROM {schema}.duotone_entries WHERE dataset = entry_dataset AND kind = "
     return f"""CASE WHEN entry_kind IN ('charge', 'answer')
-                    THEN said ->> 'v' = '{VERSION_OF_ENTRIES}' AND (said ->> 'at')::timestamptz IS NOT NULL AND EXISTS (
-                        SELECT FROM {schema}.duotone_entries WHERE dataset = entry_dataset AND kind = 'register')
+                    THEN (said ->> 'at')::timestamptz IS NOT NULL AND {of_kind}'register')
+                        AND said ->> 'v' = CASE WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
                     ELSE true END
                 AND CASE entry_kind
                     WHEN 'charge' THEN {typed["charge"]} AND said ->> 'answers' ~ {number}
-                        AND json_typeof(said -> 'answers') = 'number'
+                        AND json_typeof(said -> 'answers') = 'number' AND NOT {of_kind}'close')
+                        AND CASE said ->> 'v' WHEN {plain} THEN said -> 'filed' IS NULL
+                            ELSE {typed["of asker"]} AND said ->> 'allowance' ~ '^(0|[1-9][0-9]{{0,17}})$'
+                                AND json_typeof(said -> 'allowance') = 'number' END
                     WHEN 'answer' THEN {typed["answer"]} AND said ->> 'charge' ~ {number}
                         AND json_typeof(said -> 'charge') = 'number' AND said -> 'answer' IS NOT NULL
+                        AND said -> 'filed' IS NULL
                     ELSE true END"""
 
 

@@ -27,11 +27,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
     ),
     (),
+    (),
 )
 """The steps from no ledger to this version's schema. A step may add; it never touches an entry.
 
-The third adds functions on Postgres (`postgres_schema`); in a file it is there to keep away versions that would put
-charges beside the file.
+The third adds functions on Postgres (`postgres_schema`), which the fourth replaces. In a file they are there to keep away
+versions that would put charges beside the file, and versions that know neither allowances nor closed datasets.
 """
 SCHEMA = len(MIGRATIONS)
 CHUNK = 1000
@@ -88,6 +89,10 @@ class Entries:
     def answered(self, question: str) -> Row | None:
         """The latest answer to a question."""
         return self._one("WHERE question = ? AND kind = 'answer' ", (question,))
+
+    def filed(self, key: str) -> Row | None:
+        """The latest entry that is filed under an asker."""
+        return self._one("WHERE question = ? AND kind IN ('charge', 'asker', 'allowance') ", (key,))
 
     def some(self, first: int | None = None, dataset: str | None = None) -> list[Row]:
         """A thousand entries in order, from number `first` on, or of a dataset; fewer where these are the last."""

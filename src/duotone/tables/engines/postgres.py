@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.ledger.stores.connection_failure import reason
 from duotone.resources import keep_in_child
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
@@ -102,13 +103,21 @@ class Postgres:
 def open_postgres(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table, as `visits` or `clinic.visits`, of the database that a URL names."""
     psycopg = _psycopg()
-    connection = quietly(lambda: psycopg.connect(url, autocommit=True, connect_timeout=10), UNREACHABLE)
+    connection = quietly(lambda: _connected(psycopg, url), UNREACHABLE)
     import ibis
 
     keep_in_child(connection)
     with closed_on_error(connection.close):
         source = of_database(ibis.postgres.from_connection(connection), name, vouched=vouched)
         return replace(source, release=connection.close)
+
+
+def _connected(psycopg: Any, url: str) -> Any:
+    try:
+        return psycopg.connect(url, autocommit=True, connect_timeout=10)
+    except psycopg.Error as error:
+        why = reason(error)
+        raise DuotoneError(UNREACHABLE if why is None else f"the Postgres database cannot be opened: {why}") from None
 
 
 def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bool = False) -> Source:

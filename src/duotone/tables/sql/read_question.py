@@ -11,6 +11,7 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.question_tables import PRESENT, PublicJoin
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition
@@ -118,7 +119,7 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     tree = reader.tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
-    normal = select.sql(dialect="duckdb", normalize=True)
+    normal = normal_text(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
     return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
 

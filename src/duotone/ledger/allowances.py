@@ -1,0 +1,152 @@
+"""Allowances: how much of a dataset's budget one asker may spend, by plain sums whatever the dataset's rule.
+
+What an asker has spent is carried by the last entry filed under them, so that a charge looks up two entries in a ledger of any
+length; `Askers` adds it up anew from the charges themselves, to begin with and to verify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from duotone.errors import LedgerError
+from duotone.ledger.entries import BY_ASKER, Body, State, canonical, damaged, decoded, intact
+from duotone.ledger.privacy_filters import BasicComposition, Charge
+from duotone.ledger.stores import Entries, Row
+from duotone.ledger.sums import Spent
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import read_definition
+
+EVERYBODY = "*"
+"""In place of a name: each asker who has no allowance of their own."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """One asker's part of a dataset: what they have spent, and the allowance that bounds it; None where nothing does."""
+
+    spent: Spent = field(default_factory=Spent)
+    budget: ApproxDP | None = None
+    number: int = 0
+    """The entry of an allowance of their own; 0 where there is none."""
+
+    def plus(self, charge: Charge) -> Share:
+        """The same after a charge."""
+        return replace(self, spent=self.spent.plus(charge.privacy, charge.answers))
+
+    @property
+    def fits(self) -> bool:
+        """Whether what is spent is within the allowance, exactly."""
+        return self.budget is None or BasicComposition(self.budget).fits(self.spent)
+
+    @property
+    def left(self) -> str | None:
+        """What may still be spent of the allowance, in words; None without one."""
+        return None if self.budget is None else BasicComposition(self.budget).left(self.spent)
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """(ε, δ) of what was spent, to be read."""
+        return BasicComposition(self.budget or ApproxDP(0)).spent(self.spent)
+
+    def written(self, dataset: str, asker: str) -> dict[str, Any]:
+        """The fields of a charge that this is the state after."""
+        return {"filed": filed_under(dataset, asker), "asker_spent": self.spent.written(), "allowance": self.number}
+
+
+def filed_under(dataset: str, asker: str | None) -> str:
+    """What the entries of an asker are looked up by; with None, the allowance of everybody who has none of their own."""
+    return sha256(canonical({"asker": [dataset, *([] if asker is None else [asker])]}).encode()).hexdigest()
+
+
+def whom(asker: str) -> str | None:
+    """The asker that an allowance names, None for everybody."""
+    return None if asker == EVERYBODY else asker
+
+
+def share_of(entries: Entries, dataset: str, asker: str) -> Share:
+    """An asker's part of a dataset that has allowances, as the last entries say."""
+    own, spent, number = entries.filed(filed_under(dataset, asker)), Spent(), 0
+    if own is not None:
+        body = intact(entries, own)
+        spent, number = Spent.read(body["asker_spent"]), _number(own, body)
+    row = entries.at(number) if number else entries.filed(filed_under(dataset, None))
+    if row is None:
+        return Share(spent)
+    if row.kind != "allowance":
+        raise damaged(row)
+    return Share(spent, read_definition(intact(entries, row)["budget"]), number)
+
+
+def _number(row: Row, body: Body) -> int:
+    """The entry of the asker's own allowance, as one of their entries says."""
+    if row.kind == "allowance":
+        return row.seq
+    return int(body["allowance"]) if row.kind == "charge" else 0
+
+
+@dataclass
+class Askers:
+    """Every asker of a dataset, by its entries so far: sums of what charges say, not what they carry."""
+
+    spent: dict[str, Spent] = field(default_factory=dict)
+    allowances: dict[str, tuple[int, ApproxDP]] = field(default_factory=dict)
+    """The number and the budget of each asker's last allowance, and of everybody's."""
+
+    def add(self, row: Row, body: Body) -> None:
+        """Take one more entry into account."""
+        if body["kind"] == "charge" and "by" in body:
+            before = self.spent.get(body["by"], Spent())
+            self.spent[body["by"]] = before.plus(read_definition(body["notion"]), body["answers"])
+        elif body["kind"] == "allowance":
+            self.allowances[body["asker"]] = row.seq, read_definition(body["budget"])
+
+    def share(self, asker: str) -> Share:
+        """An asker's part."""
+        number, budget = self.allowances.get(asker, (0, None)) if asker != EVERYBODY else (0, None)
+        if budget is None:
+            budget = self.allowances.get(EVERYBODY, (0, None))[1]
+        return Share(self.spent.get(asker, Spent()), budget, number)
+
+    def shares(self) -> dict[str, Share]:
+        """Of every asker who has spent something or has an allowance; that of everybody else comes last."""
+        names = sorted({*self.spent, *self.allowances} - {EVERYBODY})
+        others = {EVERYBODY: self.share(EVERYBODY)} if EVERYBODY in self.allowances else {}
+        return {**{name: self.share(name) for name in names}, **others}
+
+    def problem(self, row: Row, body: Body) -> str | None:
+        """What is wrong with an entry that has just been added, of a dataset that has allowances."""
+        kind = body["kind"]
+        if body["v"] != BY_ASKER or kind not in ("charge", "asker", "allowance"):
+            return None
+        asker = body["by"] if kind == "charge" else body["asker"]
+        if kind == "allowance" and asker == EVERYBODY:
+            return None if body["filed"] == filed_under(row.dataset, None) else "is filed under another asker than it says"
+        share = self.share(asker)
+        if body["filed"] != filed_under(row.dataset, asker):
+            return "is filed under another asker than it says"
+        if Spent.read(body["asker_spent"]) != share.spent or (kind == "charge" and body["allowance"] != share.number):
+            return f"does not add up for {asker}"
+        return f"goes beyond the allowance of {asker}" if kind == "charge" and not share.fits else None
+
+
+def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:
+    """Every asker of a dataset, from all its charges; they must add up to what its last entry carries."""
+    askers, state = Askers(), State()
+    for row in _all(entries, dataset):
+        body = decoded(row)
+        state = state.after(body)
+        askers.add(row, body)
+    if state != carried:
+        raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
+    return askers
+
+
+def _all(entries: Entries, dataset: str) -> Iterator[Row]:
+    """Every entry of a dataset, some at a time."""
+    first: int | None = None
+    while rows := entries.some(first, dataset):
+        yield from rows
+        first = rows[-1].seq + 1

@@ -1,0 +1,117 @@
+"""A question to a dataset, and what it costs as the dataset stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from duotone.errors import DuotoneError, LedgerError, OverBudget
+from duotone.ledger.account import Registered, load
+from duotone.ledger.allowances import Share, share_of
+from duotone.ledger.entries import Body, State, key_of, label, signed
+from duotone.ledger.privacy_filters import Charge, short, write
+from duotone.ledger.stores import Entries
+
+LONGEST_QUESTION = 100_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
+
+    dataset: str
+    charge: Charge
+    terms: Body
+    about: tuple[str, str]
+    again: bool
+    by: str | None
+
+    @classmethod
+    def of(cls, dataset: str, question: str, charge: Charge, unit: str, neighbours: str, again: bool, by: str | None) -> Self:
+        """What is asked, checked."""
+        if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
+            raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
+        if not isinstance(charge, Charge):
+            raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
+        about = label(unit, "unit"), label(neighbours, "name of neighbours")
+        label(dataset, "dataset")
+        terms = {
+            "question": question,
+            "notion": write(charge.privacy),
+            "boundary": short(charge.boundary, "what is fixed at the boundary"),
+            "answers": charge.answers,
+        }
+        return cls(dataset, charge, terms, about, bool(again), by)
+
+    @property
+    def price(self) -> str:
+        """How many answers at which privacy."""
+        return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
+
+    def key(self, state: State) -> str:
+        """What decides whether it is the same question as another, of the dataset as it is."""
+        return key_of(self.dataset, state.version, self.terms, self.about)
+
+    def must_be_open(self, state: State) -> None:
+        """Refuse what no charge can be made for, whatever is left."""
+        if state.closed:
+            raise LedgerError(
+                f"{self.dataset} is closed: nothing more is charged to it, and only questions that it has answered are free; "
+                "nothing was charged or released"
+            )
+        if state.allowances and self.by is None:
+            raise LedgerError(f"{self.dataset} has allowances: say who asks (by); nothing was released")
+
+    def body(self, state: State, share: Share) -> Body:
+        """The entry of its charge, after which the asker has spent this share."""
+        body = {"kind": "charge", "v": state.entry_version, "dataset": self.dataset, "version": state.version, **self.terms}
+        if state.allowances and self.by is not None:
+            body |= share.written(self.dataset, self.by)
+        return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A dataset as it stands for who asks: its registration, its state, and the asker's share where there are allowances."""
+
+    registered: Registered
+    state: State
+    share: Share
+
+    @property
+    def left(self) -> str:
+        """What is left of the dataset's budget."""
+        return self.registered.privacy_filter.left(self.state.spent)
+
+    @property
+    def allowance(self) -> str | None:
+        """What is left of the asker's allowance."""
+        return self.share.left
+
+    @property
+    def fits(self) -> bool:
+        """Whether no more is spent than there was, of the budget and of the allowance."""
+        return self.registered.privacy_filter.fits(self.state.spent) and self.share.fits
+
+    def charged(self, request: Request) -> tuple[Body, Standing]:
+        """The entry of a charge, and how the dataset stands after it; whether that fits is another question."""
+        request.must_be_open(self.state)
+        self.registered.privacy_filter.accepts(request.charge)
+        share = self.share.plus(request.charge)
+        body = request.body(self.state, share)
+        return body, Standing(self.registered, self.state.after(body), share)
+
+    def must_fit(self, request: Request, before: Standing) -> None:
+        """Refuse a charge after which the dataset would stand so."""
+        if not self.registered.privacy_filter.fits(self.state.spent):
+            raise OverBudget(request.dataset, request.price, before.left)
+        if not self.fits:
+            raise OverBudget(request.dataset, request.price, str(before.allowance), request.by)
+
+
+def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:
+    """How a dataset stands now; its unit and neighbours must be those that it was registered with."""
+    registered, state = load(entries, dataset)
+    registered.check(*about)
+    share = share_of(entries, dataset, by) if state.allowances and by is not None else Share()
+    return Standing(registered, state, share)
