@@ -43,7 +43,12 @@ def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
     def row(rows: Any) -> Expressions:
         return {"s": _where(where, steps(value, grid, rows), rows)}
 
-    return replace(_of_rows(row), ordered_by={"s": lambda rows: _where(where, read(value, rows), rows)})
+    return replace(_of_rows(row), ordered_by={"s": _order(value, where)})
+
+
+def _order(value: Operand, where: Condition) -> Callable[[Any], Any]:
+    """A value in whose order its grid steps are."""
+    return lambda rows: _where(where, read(value, rows), rows)
 
 
 def _where(condition: Condition, value: Any, rows: Any) -> Any:
@@ -142,7 +147,8 @@ def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
     def person(people: Any, name: str) -> Expressions:
         return with_either({side: _reduced(people, f"{name}{side}", how or "max", sides[side][2]) for side in sides})
 
-    return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person)
+    orders = {name: _order(value, where) for name, (value, where, _) in sides.items() if isinstance(value, Operand)}
+    return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person, orders)
 
 
 def coded(conditions: Sequence[Condition]) -> PersonColumns:
@@ -176,7 +182,9 @@ def squared(value: Operand, where: Condition, grid: Grid, how: Reduction | None)
     def alone(rows: Any) -> Expressions:
         return both_of(values(rows)["s"])
 
-    return PersonColumns(alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person)
+    return PersonColumns(
+        alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person, {"s": _order(value, where)}
+    )
 
 
 def labelled(value: Operand, where: Condition, how: Reduction | None) -> PersonColumns:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +10,7 @@ import ibis
 
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
+from duotone.tables.engines.far_ends import SMALL, by_score, ends_apart, kept_ends, listed, sums
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
 from duotone.tables.engines.results import (
     LISTS,
@@ -92,17 +91,20 @@ def _md5(text): ...  # type: ignore[no-untyped-def]
 
 def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
     """Run the plan, and give what came back."""
+    keys = [f"k{i}" for i in range(len(who.by))]
+    return _read(who.source.run(plan_of(who, asked)), who, keys, [own for _, own in asked])
+
+
+def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> Any:
+    """One statement for everything that is asked.
+
+    Guarantee: it depends on the question and on what is declared, and on no row.
+    """
     people = who.table([columns for columns, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
-    requests = [own for _, own in asked]
-    named = {f"m{i}{n}": request for i, own in enumerate(requests) for n, request in own.items()}
-    apart = _far_ends(who, asked) if _rows_are_people(who) else {}
-    return _read(who.source.run(_plan(people, keys, named, who, apart)), who, keys, requests)
-
-
-def _rows_are_people(who: People) -> bool:
-    """Whether people need not be put together first: then rows are cheap to look at twice, unless they are lines of text."""
-    return not (who.unit or who.by or who.source.untyped)
+    named = {f"m{i}{n}": request for i, (_, own) in enumerate(asked) for n, request in own.items()}
+    apart = {} if who.unit or who.by else ends_apart(who.rows(), asked)
+    return _plan(people, keys, named, who, apart)
 
 
 def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
@@ -130,12 +132,12 @@ def _plan(
             case Tally():
                 simple |= _tallies(people, name, request)
             case Ends() if name in apart:
-                simple |= _sums(people, name, not who.source.embedded and request.farthest <= SMALL)
+                simple |= sums(people, name, not who.source.embedded and request.farthest <= SMALL)
                 parts += apart[name]
             case Ends() if who.source.embedded:
-                simple |= _sums(people, name, False) | _kept_ends(people, name, request)
+                simple |= sums(people, name, False) | kept_ends(people, name, request)
             case Ends():
-                parts.append(_by_score(people, keys, name, request))
+                parts.append(by_score(people, keys, name, request))
             case Votes():
                 parts.append(_votes(people, keys, name, request.reach))
             case Rare():
@@ -159,95 +161,12 @@ def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
     return {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(request.values)}
 
 
-@ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<int64>"))
-def _largest(value, n): ...  # type: ignore[no-untyped-def]
-
-
-@ibis.udf.agg.builtin(name="min", signature=(("int64", "int64"), "array<int64>"))
-def _smallest(value, n): ...  # type: ignore[no-untyped-def]
-
-
-def _sums(people: Any, name: str, short: bool) -> dict[str, Any]:
-    column = people[name]
-    total = column.cast("int32").sum() if short else column.sum()
-    return {f"{name}_n": column.count(), f"{name}_sum": total.cast("string")}
-
-
-SMALL = 2**21
-"""Numbers up to here are added up in 64 bits, for fewer than 2^42 rows; larger ones in more, which takes longer."""
-
-
-def _kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
-    """The far ends where the engine can keep them while it adds up."""
-    column = people[name]
-    ends = {}
-    if request.largest_from is not None:
-        ends[f"{name}_largest"] = _largest(column, request.reach, where=column >= request.largest_from)
-    if request.smallest_to is not None:
-        ends[f"{name}_smallest"] = _smallest(column, request.reach, where=column <= request.smallest_to)
-    return {name: end.cast("array<string>") for name, end in ends.items()}
-
-
-def _far_ends(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> dict[str, list[Any]]:
-    """The far ends of rows that are people, each by a look of its own at a column in whose order their scores come: engines
-    pass over a row that is not among so few in less time than they need to compute its score."""
-    rows = who.rows()
-    apart: dict[str, list[Any]] = {}
-    for i, (columns, requests) in enumerate(asked):
-        for n, request in requests.items():
-            if isinstance(request, Ends):
-                apart[f"m{i}{n}"] = list(_ends_of_rows(rows, columns, n, f"m{i}{n}", request))
-    return apart
-
-
-def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Iterator[Any]:
-    cheaper = columns.ordered_by.get(column)
-    order = cheaper(rows) if cheaper else columns.alone(rows)[column]
-    ways = (request.largest_from, "largest", ibis.desc), (request.smallest_to, "smallest", ibis.asc)
-    for bound, way, direction in ways:
-        if bound is not None:
-            some = rows.filter(order.notnull()).order_by(direction(order)).limit(request.reach)
-            scores = some.select(s=columns.alone(some)[column])
-            yield scores.agg(**{f"{name}_{way}": _list(scores.s)})
-
-
 def _joined(main: Any, part: Any, keys: list[str]) -> Any:
     if not keys:
         return main.cross_join(part)
     other = part.rename({f"{key}_": key for key in keys})
     both = main.left_join(other, [main[key] == other[f"{key}_"] for key in keys])
     return both.drop(*(f"{key}_" for key in keys))
-
-
-def _by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
-    """People, the total and both ends in one pass, in words that every engine knows: people are gathered by score where it
-    matters, and all others together."""
-    value = people[name]
-    bounds = (request.largest_from, operator.ge), (request.smallest_to, operator.le)
-    matters = [compare(value, bound) for bound, compare in bounds if bound is not None]
-    apart = ibis.cases((functools.reduce(operator.or_, matters), value)) if matters else ibis.null("int64")
-    rows = people.select(*keys, value=value, apart=apart)
-    scores = rows.group_by([*keys, "apart"]).agg(rows_=rows.count(), n_=rows.value.count(), total_=rows.value.sum())
-    scores = scores.mutate(inner_=scores.apart.isnull())
-
-    def ranks(order: Any) -> Any:
-        return ibis.row_number().over(ibis.window(group_by=[*keys, "inner_"], order_by=order))
-
-    scores = scores.mutate(down_=ranks(ibis.desc("apart")), up_=ranks(ibis.asc("apart")))
-    each = scores.apart.cast("string").concat("*", scores.n_.cast("string"))
-    aggregates = {
-        "people": scores.rows_.sum(),
-        f"{name}_n": scores.n_.sum(),
-        f"{name}_sum": scores.total_.cast("decimal(38, 0)").sum().cast("string"),
-        f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < request.reach)),
-        f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < request.reach)),
-    }
-    return scores.group_by(keys).agg(**aggregates) if keys else scores.agg(**aggregates)
-
-
-def _list(column: Any) -> Any:
-    """Numbers as text with commas: what every engine can gather and send."""
-    return column.cast("string").group_concat(",")
 
 
 def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
@@ -258,11 +177,11 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     rivals = counted.filter(~counted[f"{name}own"])
     if not keys:
         some = rivals.order_by(ibis.desc("votes")).limit(reach + 2)
-        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": _list(some.votes)}))
+        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": listed(some.votes)}))
     window = ibis.window(group_by=keys, order_by=ibis.desc("votes"))
     ranked = rivals.mutate(rank_=ibis.row_number().over(window))
     some = ranked.filter(ranked.rank_ < reach + 2)
-    collected = some.group_by(keys).agg(**{f"{name}_rivals": _list(some.votes)})
+    collected = some.group_by(keys).agg(**{f"{name}_rivals": listed(some.votes)})
     return _joined(counted.group_by(keys).agg(**own), collected, keys)
 
 
