@@ -1,4 +1,4 @@
-"""A total and the people at its far ends, who decide how far it is from a limit: in the way that costs an engine least."""
+"""Fetches a total and the people at its far ends. Who of them can matter is decided by `questions.threshold.who_matters`."""
 
 from __future__ import annotations
 
