@@ -61,6 +61,7 @@ CHECKS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", CHECKS)
 def test_neither_is_needed(program: str) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

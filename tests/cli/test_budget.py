@@ -12,6 +12,7 @@ from commands import run
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 
 
+@pytest.mark.slow
 def test_budget(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, err = run(capsys, "budget", *BUDGET, "--draw", tmp_path / "b.svg")
     assert code == 0

@@ -226,6 +226,7 @@ def test_check_refuses_what_is_not_a_mechanism(capsys: pytest.CaptureFixture[str
     assert (code, err) == (2, f"duotone: {tmp_path / 'm.json'} is not JSON\n")
 
 
+@pytest.mark.slow
 def test_help_comes_at_once() -> None:
     """No heavy library is imported before a command needs it."""
     code = "import sys, duotone.cli.app as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nprint(sorted(sys.modules))"

@@ -125,6 +125,7 @@ def test_files_of_questions_that_are_refused(
     assert says in err
 
 
+@pytest.mark.slow
 def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
     options = ("--unit", "person", "--bounds", "cost=10:60:20", "--per-unit", "sum")
     code, out, err = run(capsys, "inspect", visits, *options[:3], "cost=20:60:20", *options[4:])
@@ -191,6 +192,7 @@ def test_a_separator_may_be_given(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "a separator is one ASCII character" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY, "--separator", "ab")[2]
 
 
+@pytest.mark.slow
 def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table, groups = tmp_path / "t.csv", tmp_path / "groups.csv"
     table.write_text("town,arm\n" + "Rome,A\n" * 90 + "Oslo,B\n" * 90)

@@ -22,6 +22,7 @@ def test_long_fractions_are_shown_short(capsys: pytest.CaptureFixture[str]) -> N
     assert "≈ 0.5" in out
 
 
+@pytest.mark.slow
 def test_a_terminal_without_greek() -> None:
     command = [sys.executable, "-m", "duotone", "line", "2", "2", "--ratio", "2", "--blue-at-boundary", "balanced"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})

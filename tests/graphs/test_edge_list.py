@@ -17,7 +17,8 @@ from duotone.graphs.files import read_graph
 
 
 def parquet(path: Path, rows: str) -> Path:
-    duckdb.sql(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
+    with duckdb.connect() as own:
+        own.execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
     return path
 
 

@@ -94,6 +94,7 @@ def test_any_graph_any_notion_any_values(fast: Any, graph: ColouredGraph, privac
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 @given(coloured_graphs(), exact_budgets, st.data())
 def test_any_mechanism_is_checked_alike(fast: Any, graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
     mechanism = Mechanism(graph, [data.draw(probabilities) for _ in graph.names])

@@ -153,6 +153,7 @@ def test_an_older_duotone_reads_none_of_these_entries(ledger: Ledger, place: str
     assert execute(place, "SELECT value FROM duotone_ledger WHERE name = 'schema'") == [("4",)]
 
 
+@pytest.mark.slow
 def test_processes_at_once_never_exceed_an_allowance(place: str) -> None:
     with open_ledger(place) as ledger:
         register(ledger, ApproxDP(10))

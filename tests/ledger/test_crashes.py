@@ -72,6 +72,7 @@ def test_a_full_disk_with_small_blocks(tmp_path: Path) -> None:
     assert all("nothing was released" in said for said in counts["said"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_commit_is_read_without_a_change_and_undone_by_writing(long: Path) -> None:
     interrupt(long)
     before = contents(long.parent)
@@ -123,6 +124,7 @@ def test_a_journal_of_an_older_state_is_not_played_back(long: Path, commits: int
     assert charges(long) == 4
 
 
+@pytest.mark.slow
 def test_a_torn_copy_sells_nothing(long: Path, tmp_path: Path) -> None:
     """A copy that was made while pages were written: the index that finds the last charge is of before it."""
     with sqlite3.connect(long) as connection:

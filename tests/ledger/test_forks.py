@@ -129,6 +129,7 @@ except LedgerError:
 """
 
 
+@pytest.mark.slow
 def test_a_block_that_was_entered_before_a_fork_ends_for_the_child(path: Path) -> None:
     code = IN_THE_BLOCK.replace("assert child == 0 or os.waitpid(child, 0)[1] == 0", "")
     done = run(code + "assert os.waitpid(child, 0)[1] == 0\nstore.close()\n", path)

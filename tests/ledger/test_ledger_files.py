@@ -26,6 +26,7 @@ def ledger(path: Path) -> Iterator[Ledger]:
         yield ledger
 
 
+@pytest.mark.slow
 def test_at_rest_everything_is_in_the_one_file(path: Path) -> None:
     with Asker(path) as first:
         assert first.ask()
@@ -60,6 +61,7 @@ def test_a_hard_link(path: Path, tmp_path: Path) -> None:
     assert charges(path) == 2
 
 
+@pytest.mark.slow
 def test_a_mount_of_the_file_alone(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere" / "mounted ledger"
     other.parent.mkdir()

@@ -157,6 +157,7 @@ def test_no_password_is_ever_shown(place: str) -> None:
     assert not Path(place).exists()
 
 
+@pytest.mark.slow
 def test_the_extra_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"

@@ -180,6 +180,7 @@ def test_only_the_next_entry_is_appended(shared: str) -> None:
         assert "does not make sense" in ledger.verify().problems[0]  # an asker may write nonsense, for all to see
 
 
+@pytest.mark.slow
 def test_a_reader_reads_and_does_nothing_else(shared: str, tmp_path: Path) -> None:
     reader = by(shared, "reader")
     with open_ledger(reader) as ledger:

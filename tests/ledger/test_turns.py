@@ -161,12 +161,14 @@ with open_ledger(sys.argv[1]) as ledger:
 """
 
 
+@pytest.mark.slow
 def test_a_child_does_not_wait_for_threads_of_its_parent(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED, str(tmp_path / "l"), str(HERE)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["7", "2", "True"], done.stderr
 
 
+@pytest.mark.slow
 def test_two_processes_may_both_pay(tmp_path: Path) -> None:
     """As docs/ledger.md says: turns are of one process. Both charges are counted."""
     with open_ledger(tmp_path / "l") as ledger:

@@ -15,6 +15,7 @@ from duotone.errors import LedgerError
 from duotone.ledger.stores.sqlite_connection import copied
 
 
+@pytest.mark.slow
 def test_a_ledger_with_a_log_is_read_as_it_is(old: Path) -> None:
     before = contents(old.parent)
     with open_ledger(old) as ledger:
@@ -23,6 +24,7 @@ def test_a_ledger_with_a_log_is_read_as_it_is(old: Path) -> None:
         assert contents(old.parent) == before
 
 
+@pytest.mark.slow
 def test_a_ledger_with_a_log_is_converted_by_writing(old: Path) -> None:
     with Asker(old) as first:
         first.ask()
@@ -34,6 +36,7 @@ def test_a_ledger_with_a_log_is_converted_by_writing(old: Path) -> None:
     assert charges(old) == 2
 
 
+@pytest.mark.slow
 def test_a_log_of_an_older_state_is_not_laid_over_the_file(old: Path) -> None:
     log = old.with_name(old.name + "-wal")
     stale = log.read_bytes()
@@ -72,6 +75,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.slow
 def test_a_log_is_in_use_though_its_user_has_lost_the_lock_on_the_file(old: Path) -> None:
     before = contents(old.parent)
     with stranger(OPEN_AND_CLOSED, old), Asker(old, wait=0.2) as first:

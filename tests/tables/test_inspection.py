@@ -68,6 +68,7 @@ def test_refusals() -> None:
         inspect_clipping(TABLE, bounds={"x": (0, 20)}, per_unit="avg")
 
 
+@pytest.mark.slow
 def test_texts_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
     texts = ["5", "", "True", "$1,200.50", "1,5", "nan", "x", "7 ", "1e3"]
     (tmp_path / "t.csv").write_text("who;x;y\n" + "".join(f"a;{text};1\n" for text in texts) + ";z;1\n")
@@ -84,6 +85,7 @@ def test_texts_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
     assert (made.values, made.unread) == (6, 3)  # nan, x and z
 
 
+@pytest.mark.slow
 def test_texts_that_are_no_such_dates_are_counted(tmp_path: Path) -> None:
     rows = [("a", "31/12/2025", "10:30"), ("a", "2025-12-31", "1:5"), ("b", "31/02/2025", "24:00"), ("b", "", "NA"),
             ("", "1/1/2024", ""), ("c", " 1/1/2024 ", "9:00"), ("", "never", "")]  # fmt: skip

@@ -64,6 +64,7 @@ def test_files_whose_names_look_like_patterns(tmp_path: Path) -> None:
     assert column(folder / "x?[a].parquet") == column(folder / "x?[a]'.csv") == ["x?[a]"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 def test_a_view_never_passes_as_a_table(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as raw:

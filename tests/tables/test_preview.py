@@ -225,6 +225,7 @@ def units_of(question: str, replaced: bool, options: dict[str, Any]) -> tuple[Un
         return compared.units, compared.exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaced", [False, True])
 def test_of_all_small_tables(replaced: bool) -> None:
     claims: Counter[tuple[str, str]] = Counter()
@@ -259,6 +260,7 @@ def test_of_all_small_tables(replaced: bool) -> None:
     assert asked == said["near"]
 
 
+@pytest.mark.slow
 def test_of_safe_bounds() -> None:
     """Levels of a variance, and of sides that share people, are not distances: these are what an answer is drawn by."""
     claims: Counter[tuple[Any, bool, bool]] = Counter()
@@ -395,6 +397,7 @@ def mean_of(values: Any) -> Fraction:
     return Fraction(sum(numbers), len(numbers))
 
 
+@pytest.mark.slow
 def test_of_the_levels_that_an_engine_brings() -> None:
     """Grids, conditions and people with many rows, on larger tables: what answers are drawn by is as far as was said."""
     chance = random.Random(14)

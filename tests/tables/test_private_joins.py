@@ -137,6 +137,7 @@ QUESTION = PLAIN[0][0].format(9)
 BOUNDS = PLAIN[0][1]
 
 
+@pytest.mark.slow
 def test_one_question_has_one_level_wherever_both_tables_are(tmp_path: Path) -> None:
     expected = level(VISITS, QUESTION, bounds=BOUNDS)
     for name, table in (("visits", VISITS), ("labs", LABS)):
@@ -319,6 +320,7 @@ def test_a_ledger_knows_the_tables_together_by_a_name_of_their_own(tmp_path: Pat
         assert [len(ledger.statement(name).charges) for name in ("visits.parquet", "both")] == [0, 4]
 
 
+@pytest.mark.slow
 def test_the_command_joins_private_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "visits.csv").write_text("nr,x\n" + "".join(f"{i % 50},{i % 9}\n" for i in range(400)))
     (tmp_path / "labs.csv").write_text("nr,y\n" + "".join(f"{i % 70},1\n" for i in range(400)))

@@ -64,6 +64,7 @@ def level(table: Any, question: str, **options: Any) -> int:
         return int(prepared._levels()[2][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "bounds"), QUESTIONS, ids=[question for question, _ in QUESTIONS])
 def test_the_answer_is_that_of_plain_sql(question: str, bounds: dict[str, Any]) -> None:
     """By plain DuckDB, at limits around the value that it finds."""
@@ -78,6 +79,7 @@ def test_the_answer_is_that_of_plain_sql(question: str, bounds: dict[str, Any]) 
             assert (level(TRIPS, question.format(limit), public=public, bounds=bounds) >= 0) == truth
 
 
+@pytest.mark.slow
 def test_one_question_has_one_level_wherever_the_tables_are(tmp_path: Path) -> None:
     question = NORTH
     with duckdb.connect(str(tmp_path / "t.duckdb")) as own:
@@ -202,6 +204,7 @@ def test_other_joins_are_refused_with_the_reason(source: str, why: str) -> None:
         prepare(TRIPS, f"select count(*) > 5 {source}", P, public=PUBLIC, unit="p" if "(select p" in source else None)
 
 
+@pytest.mark.slow
 def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     question = "select count(*) > 5 from trips join zones using (zone)"
     for public, why in (
@@ -233,6 +236,7 @@ def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
         public_tables.join_public(unknown, None, {})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_public_rows_are_part_of_the_question(tmp_path: Path) -> None:
     """Of a ledger: the same rows in another order, file or with a column that is not used are the same question."""
     question = "select count(*) > 50 from trips join zones using (zone) where region = 'north'"

@@ -61,6 +61,7 @@ def test_a_huge_key_on_postgres_is_nobodys_and_long_lists_come_through(server: A
     assert _arrow(b'k,n\n"' + long + b'",1\n', ibis.schema({"k": "string", "n": "int64"}))["k"][0].as_py() == long.decode()
 
 
+@pytest.mark.slow
 def test_names_on_postgres_mean_one_table(server: Any) -> None:
     url, connection = server
     connection.execute('create schema s; create table s.t as select 1 as x; create table "q.t" as select 2 as x')

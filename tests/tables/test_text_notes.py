@@ -43,6 +43,7 @@ def test_what_is_read_from_text_is_said(question: str, notes: list[str]) -> None
     assert list(read_question(question, COLUMNS, unit="u").notes) == notes
 
 
+@pytest.mark.slow
 def test_a_sum_by_a_count_of_texts_is_refused_and_by_a_count_of_numbers_the_average(tmp_path: Path) -> None:
     """Of 10, 20 and NA the average is 15, not 10."""
     (tmp_path / "t.csv").write_text("x\n" + "10\n20\nNA\n" * 50)

@@ -22,6 +22,7 @@ ROWS = "select range as x, range % 7 as p, 'a' as s, timestamptz '2020-01-01 00:
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 
+@pytest.mark.slow
 def test_queries_of_duckdb(tmp_path: Path) -> None:
     with duckdb.connect() as own:
         own.execute(f"create table t as {ROWS}; create view v as select * from t")
@@ -68,6 +69,7 @@ def test_what_is_in_memory_is_data() -> None:
         prepare(frame.lazy(), "count(*) > 40", P, vouched=True)
 
 
+@pytest.mark.slow
 def test_the_command_says_what_was_vouched_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(tmp_path / "t.duckdb")
     with duckdb.connect(file) as own:
