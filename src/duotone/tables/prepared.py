@@ -236,7 +236,8 @@ class Prepared:
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
         text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
-        return normal_form(text, self.declared, self.most, self.listed, self.source.stated)
+        declared = self.declared if self.compiled is None else self.compiled.declared
+        return normal_form(text, declared, self.most, self.listed, self.source.stated)
 
     def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
         """Charge a ledger, then release; the same question asked before is answered from its record, free. Where no `dataset`
