@@ -17,8 +17,8 @@ COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0
 FLAG = "{} read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null"
 ORDER = "{} is compared as text, letter by letter"
 DATES = (
-    "{} is compared as text, letter by letter, which is the order of dates only where all are written as 2025-12-31: write date "
-    "before the constant to compare dates"
+    "{} is compared as text, letter by letter, which is the order of dates only where all are written as 2025-12-31: write "
+    "date before the constant to compare dates"
 )
 SAME = "{} is compared as text, of which 10 and 10.0 are two: leave out the quotes to compare numbers"
 NOTES = {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, OverBudget
 from duotone.html import bar, cell, table
 from duotone.ledger.account import Quote, Receipt
 from duotone.ledger.ledger import Ledger
@@ -33,6 +33,7 @@ from duotone.tables.engines import Source
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.engines.vouching import vouched_for
+from duotone.tables.group_notes import selection_note
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
@@ -171,11 +172,13 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
-        vouched = () if self.vouched is None else (self.vouched,)
+        said: tuple[str, ...] = () if self.vouched is None else (self.vouched,)
+        if self.selection is not None:
+            said = (*said, selection_note(self.selection, halved=self.asked is not None))
         if self.asked is None:
-            return vouched
+            return said
         equalities = () if self.declared.replaced else self.asked.equalities
-        return (*vouched, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
+        return (*said, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
@@ -231,6 +234,11 @@ class Prepared:
         """What a ledger is charged for: as many answers as one person can change."""
         beside = () if self.asked is None or self.selection is None else (self.selection,)
         return Charge(self.mechanism, self.parts, beside)
+
+    @property
+    def price(self) -> str:
+        """What it costs, in words."""
+        return f"{self.cost.answers} answer{'s' * (self.cost.answers > 1)} at {self.cost.privacy}"
 
     @property
     def normal(self) -> str:
@@ -315,6 +323,19 @@ def quote_all(
     known, _, about = bills[0]
     asked = [(text, question.cost) for (_, text, _), question in zip(bills, questions, strict=True)]
     return ledger.quote(known, asked, again=again, by=by, **about)
+
+
+def require_all_fit(
+    questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None
+) -> None:
+    """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Who else asks in
+    the meantime may still leave too little for the last.)"""
+    for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, by=by), start=1):
+        if not quote.fits:
+            known, *_ = questions[0]._billed(ledger, dataset)
+            asked = f"question {number} of {len(questions)}, {questions[number - 1].price} after those before it,"
+            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
+            raise OverBudget(known, asked, f"{quote.left}{allowance}")
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:

@@ -1,5 +1,5 @@
-"""Notes on text: what a question reads as numbers, dates or Booleans though it is stored as text, and so takes for null where it is
-none; and what it compares as text.
+"""Notes on text: what a question reads as numbers, dates or Booleans though it is stored as text, and so takes for null where
+it is none; and what it compares as text.
 
 They depend on the question alone: how many are null is for the table's owner to see (`duotone.tables.inspection`).
 """
@@ -20,7 +20,7 @@ def text_notes(
     asked: ParsedQuestion, columns: Columns, public: Mapping[str, Columns], also: Mapping[str, Columns]
 ) -> list[str]:
     """A sentence for all that is read as numbers, one for all dates, one for all Booleans, one for each column that is also
-    counted as text, and one for each that is compared as text. `columns` are the table's, `public` and `also` those of others."""
+    counted as text, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
     rows = [(asked.people or asked, columns), *((other.people, also[other.table]) for other in asked.beside)]
     parts: list[Any] = []
     compared: list[str] = []
