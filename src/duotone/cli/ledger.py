@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import budget, printable
+from duotone.cli.terminal import budget, printable, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
+    from duotone.ledger.capacity import fewer_by_advanced
+
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
     parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
     parameters |= {"answers_at": None if answers_at is None else _definition(answers_at), "boundaries": tuple(boundary or ())}
@@ -56,7 +58,10 @@ def register(
                 raise DuotoneError("give --epsilon or --ratio to register; a new version of a dataset takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
-            ledger.register(dataset, budget(epsilon, ratio, delta), **parameters)
+            total = budget(epsilon, ratio, delta)
+            ledger.register(dataset, total, **parameters)
+            if chosen == "advanced" and (note := fewer_by_advanced(total)) is not None:
+                say(note, line="note: ")
         _print_account(ledger.statement(dataset), as_json)
 
 

@@ -58,6 +58,7 @@ ADVICE = (
     "say which one this is (dataset)",
     "called in the ledger (dataset)",
     "if not so (formats)",
+    "tells persons apart (unit)",
     "public list of groups (groups)",
 )
 """Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""

@@ -36,8 +36,8 @@ from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.group_notes import selection_note
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.preview import Preview, preview
-from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Condition
+from duotone.tables.sql.comparison import DistinctThreshold, ParsedQuestion
+from duotone.tables.sql.condition import Condition, parts_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,6 +177,8 @@ class Prepared:
             said = (*said, selection_note(self.selection, halved=self.asked is not None))
         if self.asked is None:
             return said
+        if self.declared.person is None and any(isinstance(part, DistinctThreshold) for part in parts_of(self.asked.tree)):
+            said = (*said, "each row is a person: where one can have several, name the column that tells persons apart (unit)")
         equalities = () if self.declared.replaced else self.asked.equalities
         return (*said, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
 
