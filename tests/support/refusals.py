@@ -15,10 +15,13 @@ COLUMNS: dict[str, Any] = {
 NO_CLOCK = r"z is text, read as a date without its time: declare its date format \(formats\), as in z=%Y-%m-%d %H:%M"
 REFUSED = {
     "": "exactly one yes/no expression",
-    "count(*": "check its brackets and quotes",
+    "count(*": r"check its brackets and quotes; a question is, say, avg\(days\) > 5",
     "count(*) > 3; drop table t": "one select, or one yes/no expression",
     "drop table t": "not a yes/no question|check its brackets|one select",
-    "count(*)": "is not a yes/no question: compare an aggregate with something",
+    "count(*)": r"is not a yes/no question: compare an aggregate with something, as in COUNT\(\*\) > 10",
+    "avg(salarry) > 3": r": did you mean salary\?",
+    'count(*) filter (where vote = "placebo") > 3': "a text stands in single quotes, as 'placebo'",
+    "count(distinct x) where 'a' > 20": r"compares two constants: name a column\. A condition on rows stands after",
     "3 > 2": "has no aggregate in it",
     "salary > 3": "salary is a column: ask for count, sum",
     "avg(nothing) > 3": "the table has no column nothing; it has vote, salary",
@@ -91,7 +94,7 @@ REFUSED = {
     "select count(*) > 3 from (select vote, count(*) as n from visits group by 1)": "and by nothing else; the unit is u",
     'select count(*) > 3 from (select u, count(*) + "0" as n from visits group by u)': "take count, .* or arg_max of 0",
     'select count(*) > 3 from (select u, count(*) as n from visits group by u) where "present rows" > 2':
-        "no column present rows; it has n$",
+        "no column present rows; it has n:",
     'select count(*) > 3 from (select u, count(*) as "Present rows" from visits group by u)': "call this column .* else",
     "select avg(b - a) > 3 from (select u, min(ts) as a, max(ts) as b from visits group by u)":
         r"counted by date_diff\('hour', a, b\)",
@@ -224,7 +227,7 @@ TABLE = pa.table(
     {"x": [1.5], "i": pa.array([1], pa.int64()), "v": ["a"], "u": [1], "b": [True], "big": pa.array([1], pa.uint64())}
 )
 DECLARED: list[tuple[str, dict[str, Any], str]] = [
-    ("avg(x) > 1", {}, "needs bounds: give the lowest"),
+    ("avg(x) > 1", {}, r'needs bounds: give the lowest and the highest value that counts \(bounds=\{"x": \(low, high\)\}\)'),
     ("avg(x) > 1", {"bounds": {"y": (0, 1)}}, "the table has no column y"),
     ("avg(x) > 1", {"bounds": {"x": (1, 0)}}, "must be below the upper one"),
     ("avg(x) > 1", {"bounds": {"x": ("nan", 1)}}, "a bound must be"),

@@ -177,3 +177,57 @@ def test_two_grouped_questions_at_half_the_budget_each(tmp_path: Path) -> None:
         assert opened.statement("t").left == "epsilon 0, delta 0"
         with pytest.raises(OverBudget):
             prepare(TABLE, question.format(40), ApproxDP("0.25", "5e-7")).charge(opened, "t")
+
+
+def test_of_several_questions_none_is_charged_unless_all_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, place, questions = tmp_path / "t.csv", str(tmp_path / "l.ledger"), tmp_path / "q.sql"
+    file.write_text("town\n" + "Ely\n" * 60)
+    questions.write_text("count(*) > 9; count(*) > 10; count(*) > 11")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments])
+        out = capsys.readouterr()
+        return int(ended.value.code or 0), out.out, out.err
+
+    assert run("ledger", "register", place, "t", "--epsilon", "2", "--version", "1")[0] == 0
+    every = ["ask", str(file), str(questions), "--epsilon", "1", "--each", "--ledger", place]
+    code, out, err = run(*every)
+    assert (code, out) == (2, "")
+    assert "question 3 of 3, 1 answer at ApproxDP(epsilon=1.0, delta=0) after those before it, does not fit" in err
+    assert "nothing was charged" in err
+    with open_ledger(place) as ledger:
+        assert len(ledger.entries()) == 1
+    assert run("ask", str(file), "count(*) > 10", "--epsilon", "1", "--ledger", place)[0] == 0
+    questions.write_text("count(*) > 10; count(*) > 11; count(*) > 10.0")  # of which one is new
+    assert run(*every)[0] == 0
+    with open_ledger(place) as ledger:
+        assert len(ledger.entries()) == 5
+
+
+def test_a_unit_is_asked_for_where_the_dataset_has_one_or_people_are_counted(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "l.ledger") as ledger:
+        ledger.register("t", ApproxDP(3), unit="who", neighbours="add-remove", version="1")
+        asked = prepare(TABLE, "count(distinct who) > 10", ApproxDP(1))
+        with pytest.raises(DuotoneError, match=r"unit who, and the question has row: name the column .* \(unit\)"):
+            asked.charge(ledger, "t")
+    assert asked.notes == ("each row is a person: where one can have several, name the column that tells persons apart (unit)",)
+    assert prepare(TABLE, "count(distinct who) > 10", ApproxDP(1), unit="who").notes == ()
+
+
+def test_the_rule_advanced_says_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(tmp_path / "l.ledger")
+    register = ["ledger", "register", place, "t", "--epsilon", "1", "--delta", "1e-6", "--version", "1", "--rule", "advanced"]
+    with pytest.raises(SystemExit):
+        main([*register, "--json"])
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)
+    assert (
+        "note: the rule advanced is for many small answers: of answers at epsilon 0.1 it admits 3, and the rule sum 10"
+        in printed.err
+    )
+    with (
+        open_ledger(place) as ledger,
+        pytest.raises(OverBudget, match=r"with which the rule advanced counts epsilon 1\.097, delta"),
+    ):
+        prepare(TABLE, "count(*) > 10", ApproxDP("0.2", "1e-7")).charge(ledger, "t")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
 from duotone.cli.app import main
+from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.query import People, gather
 
@@ -221,3 +222,23 @@ def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
     for ending in ("parquet", "csv"):
         assert ask(tmp_path / f"p[1].{ending}", "mode(v) = 'N'", ApproxDP(3, "1e-3"))
         assert not ask(tmp_path / f"q*.{ending}", "count(*) > 100", ApproxDP(3, "1e-3"))
+
+
+@pytest.mark.parametrize(
+    "budget", [ApproxDP(1, "1e-6"), ApproxDP(exp_epsilon=2, delta="1/999"), ApproxDP(3, "0.4"), ApproxDP(0, "0.011")]
+)
+def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
+    """By the probabilities themselves, one person after another."""
+    table = pa.table({"g": ["a"], "x": [1]})
+    for asked in (prepare(table, "select g, count(*) > 1 from t group by g", budget), prepare_groups(table, "g", budget)):
+        with asked as question:
+            (note,) = question.notes
+            assert question.selection is not None
+            shown = [question.selection.yes(n - 1) for n in range(1, 200)]
+        always = next(n for n, p in enumerate(shown, start=1) if p == 1)
+        often = next(n for n, p in enumerate(shown, start=1) if p >= 0.05)
+        seldom = f"one of fewer than {often} people seldom is" if often > 1 else "even a person by itself may be"
+        assert f": {seldom}" in note
+        assert f", one of {always} or more always" in note
+    with prepare(table, "select g, count(*) > 1 from t group by g", budget, groups=["a"]) as listed:
+        assert listed.notes == ()

@@ -14,6 +14,13 @@ COLUMNS: dict[str, Any] = {"u": "untyped", "x": "untyped", "y": "untyped", "day"
 NUMBER = "{} read from text: what is no number is null; duotone inspect counts how many"
 DATE = "{} read from text as yyyy-mm-dd, without a time: what is no such date is null"
 COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0}::double) to count numbers"
+FLAG = "{} read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null"
+ORDER = "{} is compared as text, letter by letter"
+DATES = (
+    "{} is compared as text, letter by letter, which is the order of dates only where all are written as 2025-12-31: write "
+    "date before the constant to compare dates"
+)
+SAME = "{} is compared as text, of which 10 and 10.0 are two: leave out the quotes to compare numbers"
 NOTES = {
     "avg(x) > 3": [NUMBER.format("x is")],
     "median(x) > 3": [NUMBER.format("x is")],
@@ -35,7 +42,70 @@ NOTES = {
     "count(*) filter (where x = 'a' or x is null) > 3": [],
     "avg(n) > 3": [],
     "mode(x) = 'a'": [],
+    "count(*) filter (where x) > 3": [FLAG.format("x is")],
+    "select count(*) > 3 from t where not x and y = true": [FLAG.format("x and y are")],
+    "count(*) filter (where x::boolean is not null) > 3": [FLAG.format("x is")],
+    "count(*) filter (where x > 'M') > 3": [ORDER.format("x")],
+    "count(*) filter (where 'M' >= x or y between 'a' and 'b') > 3": [ORDER.format("x"), ORDER.format("y")],
+    "count(*) filter (where x::text > '10') > 3": [ORDER.format("x")],
+    "count(*) filter (where coalesce(x, '0') > '10') > 3": [ORDER.format("COALESCE(x, '0')")],
+    "max(x) < 'M'": [ORDER.format("x")],
+    "count(*) filter (where day >= '2025-01-01' and day < '2025-02-01') > 3": [DATES.format("day")],
+    "count(*) filter (where day >= '2025-01-01 10:00') > 3": [DATES.format("day")],
+    "count(*) filter (where day >= '2025-01') > 3": [ORDER.format("day")],
+    "max(day) > '2025-01-01'": [DATES.format("day")],
+    "count(*) filter (where x = '10') > 3": [SAME.format("x")],
+    "count(*) filter (where x in ('a', '10') or y <> '5%') > 3": [SAME.format("x"), SAME.format("y")],
+    "mode(x) = '10'": [SAME.format("x")],
+    "count(*) filter (where lower(x) = '10') > 3": [],
+    "count(*) filter (where code > '10' or code = '10') > 3": [],
+    "select count(*) > 3 from (select u, count(*) filter (where x < 'M') as s from t group by u) where s > 1": [
+        ORDER.format("x")
+    ],
 }
+LIKE_NUMBERS = ("10", "-1.5", " 10 ", "1e3", ".5", "5.", "1,000", "1''000.50", "$10", "€ 5", "10%", "+3", "20250101")
+LIKE_DATES = (
+    "1.12.1989", "1989/12/01", "1989-12-1", "12/1/89", "2025-13-45", "1 Dec 1989", "01-DEC-1989", "Dec 1, 1989", "1. 12. 1989",
+    "1.12.1989 10:00",
+)  # fmt: skip
+ORDERED = ("count(*) filter (where x {} '{}') > 3", "select count(*) > 3 from t where not (x {} '{}')", "max(x) {} '{}'",
+           "select count(*) > 3 from (select u, count(*) as s from t where x {} '{}' group by u)")  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("question", ORDERED)
+def test_a_number_or_date_in_quotes_does_not_put_text_in_order(question: str, sign: str) -> None:
+    for constants, why in ((LIKE_NUMBERS, "leave out the quotes"), (LIKE_DATES, r"write the constant as date '2025-12-31'")):
+        for constant in constants:
+            asked = question.format(sign, constant)
+            with pytest.raises(DuotoneError, match=why):
+                read_question(asked, COLUMNS, unit="u")
+            read_question(asked.replace("x ", "x::text ").replace("(x)", "(x::text)"), COLUMNS, unit="u")
+            read_question(asked.replace("x ", "code ").replace("(x)", "(code)"), COLUMNS, unit="u")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "x between '5' and 'b'",
+        "x between '1.1.2025' and '31.1.2025'",
+        "'5' < x",
+        "greatest(x, '5') = '5'",
+        "least('5', x) = 'a'",
+    ],
+)
+def test_nor_however_it_is_written(condition: str) -> None:
+    with pytest.raises(DuotoneError, match="the order of text"):
+        read_question(f"count(*) filter (where {condition}) > 3", COLUMNS)
+
+
+def test_nor_in_the_columns_of_a_public_table() -> None:
+    joined = "select count(*) > 3 from t join zones using (x) where size {}"
+    columns: Any = {"zones": {"x": "untyped", "size": "untyped"}}
+    with pytest.raises(DuotoneError, match="leave out the quotes"):
+        read_question(joined.format("> '10'"), COLUMNS, public=columns)
+    assert ORDER.format("size") in read_question(joined.format("> 'M'"), COLUMNS, public=columns).notes
+    assert FLAG.format("size is") in read_question(joined.format("= true"), COLUMNS, public=columns).notes
 
 
 @pytest.mark.parametrize(("question", "notes"), NOTES.items())

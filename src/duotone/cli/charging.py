@@ -88,25 +88,31 @@ def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
     return quotes
 
 
+def require_fit(every: list[Prepared], how: Charging) -> None:
+    """Refuse several questions that do not all fit, before the first is charged."""
+    if how.place is None or len(every) == 1:
+        return
+    from duotone.ledger.ledger import open_ledger
+    from duotone.tables.prepared import require_all_fit
+
+    with open_ledger(how.place) as ledger:
+        require_all_fit(every, ledger, _dataset(every[0], how, ledger), again=how.again, by=how.asker)
+
+
 def quote_text(quote: Quote, prepared: Prepared) -> str:
     """A quote in a line."""
     allowance = "" if quote.allowance is None else f"; left of the allowance: {quote.allowance}"
     if quote.free:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
-    return f"ledger: {fits}{allowance}; price: {_price(prepared)}"
+    return f"ledger: {fits}{allowance}; price: {prepared.price}"
 
 
 def quote_document(quote: Quote, prepared: Prepared) -> dict[str, Any]:
     """A quote as JSON."""
     document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
-    document |= {} if quote.free else {"price": _price(prepared)}
+    document |= {} if quote.free else {"price": prepared.price}
     return document | ({} if quote.allowance is None else {"allowance": quote.allowance})
-
-
-def _price(prepared: Prepared) -> str:
-    answers = prepared.cost.answers
-    return f"{answers} answer{'s' * (answers > 1)} at {prepared.cost.privacy}"
 
 
 def _dataset(prepared: Prepared, how: Charging, ledger: Ledger) -> str | None:

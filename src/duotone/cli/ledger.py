@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import budget, printable
+from duotone.cli.terminal import budget, printable, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
+    from duotone.ledger.capacity import fewer_by_advanced
     from duotone.privacy.unusual import budget_notes
 
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
@@ -58,7 +59,10 @@ def register(
                 raise DuotoneError("give --epsilon or --ratio to register; a new version of a dataset takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
-            ledger.register(dataset, budget(epsilon, ratio, delta), **parameters)
+            total = budget(epsilon, ratio, delta)
+            ledger.register(dataset, total, **parameters)
+            if chosen == "advanced" and (note := fewer_by_advanced(total)) is not None:
+                say(note, line="note: ")
         account = ledger.statement(dataset)
     _print_account(account, as_json)
     for note in () if as_json else budget_notes(account.registered.budget):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from duotone.cli.terminal import print_table, printable
+from duotone.cli.terminal import print_table, printable, with_flags
 
 if TYPE_CHECKING:
     from duotone.tables.answers import Answers
@@ -22,7 +22,7 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
     print(f"{prepared.privacy}; {printable(prepared.person)}; {prepared.basis}")
     for note in (prepared.clipping, *prepared.notes):
         if note is not None:
-            print(printable(note))
+            print(printable(with_flags(note)))
     _print_accuracy(prepared)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from duotone.cli.charging import answered, charging, quote_document, quote_text, quotes_of
+from duotone.cli.charging import answered, charging, quote_document, quote_text, quotes_of, require_fit
 from duotone.cli.question_text import budget_document, print_preview, print_question, question_document
 from duotone.cli.table_options import (
     Again,
@@ -146,6 +146,8 @@ def ask(
     documents: list[dict[str, Any]] = []
     with asked as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
+        if not preview:
+            require_fit(every, how)
         try:
             for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:

@@ -35,7 +35,7 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 FLAGS = {"name": "--table", "max_rows": "--max-rows", "per_unit": "--per-unit", "columns": "--columns",
          "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
-         "by": "--as", "dataset": "--dataset NAME"}  # fmt: skip
+         "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE"}  # fmt: skip
 """What the command calls an option of the library."""
 ADVICE = (
     "say which (name)",
@@ -57,6 +57,9 @@ ADVICE = (
     "say who asks (by)",
     "say which one this is (dataset)",
     "called in the ledger (dataset)",
+    "if not so (formats)",
+    "tells persons apart (unit)",
+    "public list of groups (groups)",
 )
 """Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""
 

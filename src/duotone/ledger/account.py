@@ -69,8 +69,9 @@ class Registered:
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
         for name, registered, asked in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
+            hint = ": name the column that tells persons apart (unit)" if name == "unit" and asked == "row" else ""
             if registered != asked:
-                raise DuotoneError(f"{self.dataset} is registered with {name} {registered}, and the question has {asked}")
+                raise DuotoneError(f"{self.dataset} is registered with {name} {registered}, and the question has {asked}{hint}")
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,29 @@ def capacities(budget: ApproxDP) -> list[Capacity]:
     return [Capacity(budget, budget if parts == 1 else _sparing(budget, parts)) for parts in SIZES]
 
 
+def fewer_by_advanced(budget: ApproxDP) -> str | None:
+    """What to know before choosing the rule advanced, where of answers at a tenth of ε it admits fewer than sums; else None.
+
+    >>> print(fewer_by_advanced(ApproxDP(1, "1e-6")))
+    the rule advanced is for many small answers: of answers at epsilon 0.1 it admits 3, and the rule sum 10; at \
+epsilon 0.01, 333 and 100
+    """
+    counts = [
+        (
+            one.each.epsilon,
+            *(most_answers(rule, one.each) for rule in (choose(budget, "advanced", None, ()), BasicComposition(budget))),
+        )
+        for one in capacities(budget)[1:]
+    ]
+    (large, few, many), (small, *others) = counts
+    if few >= many:
+        return None
+    return (
+        f"the rule advanced is for many small answers: of answers at epsilon {large:g} it admits {few}, and the rule sum "
+        f"{many}; at epsilon {small:g}, {others[0]} and {others[1]}"
+    )
+
+
 def _sparing(budget: ApproxDP, parts: int) -> ApproxDP:
     share, spared = budget.split(parts), budget.split(parts * SPARE).delta
     if share.epsilon_exact is not None:

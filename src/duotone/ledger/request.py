@@ -103,8 +103,13 @@ class Standing:
 
     def must_fit(self, request: Request, before: Standing) -> None:
         """Refuse a charge after which the dataset would stand so."""
-        if not self.registered.privacy_filter.fits(self.state.spent):
-            raise OverBudget(request.dataset, request.price, before.left)
+        rule = self.registered.privacy_filter
+        if not rule.fits(self.state.spent):
+            counted = ""
+            if rule.name == "advanced":  # by which one answer may count for more than its own epsilon
+                epsilon, delta = rule.spent(self.state.spent)
+                counted = f", with which the rule advanced counts epsilon {epsilon:.4g}, delta {delta:.4g} in all,"
+            raise OverBudget(request.dataset, request.price + counted, before.left)
         if not self.fits:
             raise OverBudget(request.dataset, request.price, str(before.allowance), request.by)
 

@@ -31,6 +31,8 @@ class Compiled:
     exact: bool
     rows_counted: bool
     """Whether a person's rows are counted, up to `max_rows`."""
+    declared: Declared
+    """What was declared, but for bounds and `max_rows` that this question makes no use of."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from what came back for each comparison."""
@@ -57,7 +59,13 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
             "person's rows: leave it out, and say by max_rows how many count"
         )
     rows = asked.where if asked.by or not declared.replaced else None
-    made = _made(asked.tree, lambda atom: compile_comparison(atom, declared, reach, rows or ALWAYS))
+    every: list[CompiledComparison] = []
+
+    def make(atom: Atom) -> CompiledComparison:
+        every.append(compile_comparison(atom, declared, reach, rows or ALWAYS))
+        return every[-1]
+
+    made = _made(asked.tree, make)
     if isinstance(made, Settled):
         answer = "yes" if made.answer else "no"
         raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
@@ -67,7 +75,14 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
-    return Compiled(tree, comparisons, rows, exact, counted)
+    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every))
+
+
+def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:
+    """What was declared, without what makes no difference. A comparison that bounds or `max_rows` settle uses them, too."""
+    bounds = {column: declared.bounds[column] for compared in every for column in compared.grids}
+    rows = declared.max_rows if any(adds_rows(atom, declared) for atom in _atoms(asked.tree)) else None
+    return replace(declared, bounds=bounds, max_rows=rows)
 
 
 def _atoms(tree: Tree) -> Iterator[Atom]:

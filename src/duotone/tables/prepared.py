@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, OverBudget
 from duotone.html import bar, cell, table
 from duotone.ledger.account import Quote, Receipt
 from duotone.ledger.ledger import Ledger
@@ -35,10 +35,11 @@ from duotone.tables.engines import Source
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.engines.vouching import vouched_for
+from duotone.tables.group_notes import selection_note
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.preview import Preview, preview
-from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Condition
+from duotone.tables.sql.comparison import DistinctThreshold, ParsedQuestion
+from duotone.tables.sql.condition import Condition, parts_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,11 +183,15 @@ class Prepared:
     @property
     def remarks(self) -> tuple[str, ...]:
         """The notes that are about the table and the question, not the budget."""
-        vouched = () if self.vouched is None else (self.vouched,)
+        said: tuple[str, ...] = () if self.vouched is None else (self.vouched,)
+        if self.selection is not None:
+            said = (*said, selection_note(self.selection, halved=self.asked is not None))
         if self.asked is None:
-            return vouched
+            return said
+        if self.declared.person is None and any(isinstance(part, DistinctThreshold) for part in parts_of(self.asked.tree)):
+            said = (*said, "each row is a person: where one can have several, name the column that tells persons apart (unit)")
         equalities = () if self.declared.replaced else self.asked.equalities
-        return (*vouched, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
+        return (*said, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
@@ -267,10 +272,16 @@ class Prepared:
         return Charge(self.mechanism, self.parts, beside)
 
     @property
+    def price(self) -> str:
+        """What it costs, in words."""
+        return f"{self.cost.answers} answer{'s' * (self.cost.answers > 1)} at {self.cost.privacy}"
+
+    @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
         text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
-        return normal_form(text, self.declared, self.most, self.listed, self.source.stated)
+        declared = self.declared if self.compiled is None else self.compiled.declared
+        return normal_form(text, declared, self.most, self.listed, self.source.stated)
 
     def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
         """Charge a ledger, then release; the same question asked before is answered from its record, free. Where no `dataset`
@@ -348,6 +359,19 @@ def quote_all(
     known, _, about = bills[0]
     asked = [(text, question.cost) for (_, text, _), question in zip(bills, questions, strict=True)]
     return ledger.quote(known, asked, again=again, by=by, **about)
+
+
+def require_all_fit(
+    questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None
+) -> None:
+    """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Who else asks in
+    the meantime may still leave too little for the last.)"""
+    for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, by=by), start=1):
+        if not quote.fits:
+            known, *_ = questions[0]._billed(ledger, dataset)
+            asked = f"question {number} of {len(questions)}, {questions[number - 1].price} after those before it,"
+            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
+            raise OverBudget(known, asked, f"{quote.left}{allowance}")
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:

@@ -3,7 +3,8 @@
 Start with `read_question`, where a new form of question begins: from text to a tree of comparisons, whose kinds stand in
 `comparison`, and the tables that they are about in `question_tables`. `syntax` parses the text, and lists all of SQL that is
 understood; `normal_form` is the text by which a ledger knows a question; `table_names` and `column_names` say what names
-mean, and `text_notes` what is read from text. Of a row: `read_condition` reads where and filter (`is_condition`,
+mean, `text_notes` what is read from text, and `text_order` what
+may not be put in its order. Of a row: `read_condition` reads where and filter (`is_condition`,
 `not_understood`), `condition` says what a condition is, `constants` and `compare_constant` read what a value is compared
 with, `formulas` computed values (`interval` spans of time). Of many: `read_comparison`, with `read_aggregate` and
 `arithmetic` of aggregates, and `build_comparison`, which makes comparisons of them, by kind (`build_thresholds`,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
@@ -33,5 +35,15 @@ def column_name(node: exp.Column, columns: Columns) -> str:
     """The column that a name means, or an error that says which columns there are."""
     name = find_column(node.this, columns)
     if name is None:
-        raise DuotoneError(f"the table has no column {node.name}; it has {column_list(columns)}")
+        raise DuotoneError(f"the table has no column {node.name}; it has {column_list(columns)}{_meant(node, columns)}")
     return name
+
+
+def _meant(node: exp.Column, columns: Columns) -> str:
+    """What may have been meant: another column, or a text. Names of columns are public."""
+    near = get_close_matches(node.name.lower(), [name.lower() for name in columns], n=1, cutoff=0.75)
+    likely = next((name for name in columns if near and name.lower() == near[0]), node.name)
+    if likely.strip() != node.name.strip():
+        return f": did you mean {likely}?"
+    quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted") and likely == node.name
+    return f": a text stands in single quotes, as '{node.name}'" if quoted else ""

@@ -11,6 +11,7 @@ from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand, Value
 from duotone.tables.sql.constants import instant
 from duotone.tables.sql.formulas.parts import as_kind
 from duotone.tables.sql.formulas.times import without_clock
+from duotone.tables.sql.text_order import ORDERED, require_text
 
 
 def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
@@ -25,6 +26,8 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         return compare(operand, sign, instant(value, text), text)
     elif isinstance(value, str):
         kind, fits = "text", operand.kind in ("text", "untyped")
+        if operand.kind == "untyped" and sign in ORDERED:
+            require_text(operand, value, text)
     else:
         fits = operand.kind in ("date", "time", "untyped")
         kind = "date" if operand.kind == "untyped" else operand.kind

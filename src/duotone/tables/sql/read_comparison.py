@@ -49,7 +49,10 @@ class Comparisons:
             case exp.In() if isinstance(bare(node.this), exp.Mode) and node.expressions:
                 return BoolOp("or", tuple(self.tree(exp.EQ(this=node.this, expression=e)) for e in node.expressions))
         if type(node) not in SIGNS:
-            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something")
+            example = f", as in {node.sql(dialect='duckdb')} > 10" if isinstance(bare(node), exp.AggFunc) else ""
+            raise DuotoneError(
+                f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something{example}"
+            )
         return self.comparison(node)
 
     def any_or_all(self, node: exp.Expression) -> Tree:

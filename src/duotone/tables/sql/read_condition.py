@@ -102,7 +102,10 @@ def _settled(node: exp.Expression) -> Condition:
     """Two constants, as in 1 = 1, which is true."""
     left, right = constant(node.this), constant(node.expression)
     if not (type(left) is type(right) and (isinstance(left, Fraction) or isinstance(node, exp.EQ | exp.NEQ))):
-        raise DuotoneError(f"{node.sql(dialect='duckdb')} compares two constants: name a column")
+        raise DuotoneError(
+            f"{node.sql(dialect='duckdb')} compares two constants: name a column. A condition on rows stands after the "
+            "comparison, as in select count(*) > 20 where x = 'a', or in count(*) filter (where x = 'a') > 20"
+        )
     return Joined("and" if holds(left, SIGNS[type(node)], right) else "or", ())
 
 

@@ -30,7 +30,7 @@ def join_tables(
     of the select, and each column stands under its name in the row. `only` says which joins there are."""
     clauses = select.args.get("joins") or []
     if not clauses:
-        drop_names(select, name)
+        drop_names(select, name, columns)
         return columns, ALWAYS, ()
     if not public:
         raise DuotoneError(f"{clauses[0].sql(dialect='duckdb', comments=False)}: {only}; {UNDECLARED}")

@@ -45,7 +45,7 @@ limit=Fraction(5, 1), strict=True, present=None, people=False)
         raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
     try:
         asked = _read(parse(text), columns, unit, name, public, also)
-        return replace(asked, notes=(*asked.notes, *text_notes(asked)))
+        return replace(asked, notes=(*asked.notes, *text_notes(asked, columns, public, also)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 

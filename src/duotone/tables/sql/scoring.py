@@ -184,6 +184,6 @@ def grid_of(
 ) -> Grid:
     """The grid of a column that is added up or compared with another, which needs bounds."""
     if value.column not in bounds:
-        own = "" if value.made is None else f' (bounds={{"{value.column}": (low, high)}}); bounds of its columns do not tell'
+        own = f' (bounds={{"{value.column}": (low, high)}})' + "; bounds of its columns do not tell" * (value.made is not None)
         raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts{own}")
     return bounds[value.column].on(value.column, value.kind)

@@ -68,7 +68,9 @@ def parse(text: str) -> exp.Select:
         _strict(select, bare=not SELECT.match(text))
         return select
     except (SqlglotError, UnicodeEncodeError):
-        raise DuotoneError("the question is not SQL that can be read: check its brackets and quotes") from None
+        raise DuotoneError(
+            "the question is not SQL that can be read: check its brackets and quotes; a question is, say, avg(days) > 5"
+        ) from None
     finally:
         logger.setLevel(level)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from sqlglot import exp
 
@@ -22,13 +22,13 @@ def column_list(columns: Iterable[str]) -> str:
     return ", ".join(name if name == name.strip() else f'"{name}"' for name in columns)
 
 
-def drop_names(select: exp.Select, name: str | None) -> None:
+def drop_names(select: exp.Select, name: str | None, columns: Container[str] = ()) -> None:
     """Refuse a question about any other table; then leave out from, its alias and the names before columns, so that they
     make no difference to the question's normal form. Without a `name`, as for a data frame, any one name is the table's.
     """
     allowed, named = allowed_names(select, name), select.args.get("from_") is not None
     for column in select.find_all(exp.Column):
-        _drop_qualifier(column, allowed, named)
+        _drop_qualifier(column, allowed, named, columns)
     select.set("from_", None)
 
 
@@ -47,9 +47,16 @@ def allowed_names(select: exp.Select, name: str | None) -> list[tuple[exp.Identi
     return [(alias.this,)] if alias is not None else [*own, *_ends(written)]
 
 
-def _drop_qualifier(column: exp.Column, allowed: Sequence[Sequence[exp.Identifier]], named: bool) -> None:
+def _drop_qualifier(
+    column: exp.Column, allowed: Sequence[Sequence[exp.Identifier]], named: bool, columns: Container[str]
+) -> None:
     qualifier = [part for part in column.parts[:-1] if isinstance(part, exp.Identifier)]
     if qualifier and not among(qualifier, allowed):
+        dotted = ".".join(part.name for part in column.parts)
+        if dotted in columns:
+            raise DuotoneError(
+                f'{column.sql(dialect="duckdb")} is a column whose name has a dot: write "{dotted}", in double quotes'
+            )
         how = "use the name or the alias that stands after from" if named else "leave out what stands before the column"
         raise DuotoneError(f"{column.sql(dialect='duckdb')} is not a column of the table: {how}")
     for part in ("table", "db", "catalog"):

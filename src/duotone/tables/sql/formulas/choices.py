@@ -9,6 +9,7 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Kind, Operand, Part
 from duotone.tables.sql.formulas.parts import Read, as_kind, formula, kind_of
+from duotone.tables.sql.text_order import require_text
 
 
 def read_choice(node: exp.Expression, text: str, read: Read) -> Operand | None:
@@ -37,6 +38,10 @@ def choice(text: str, parts: Sequence[Part], values: Sequence[Part | None]) -> O
 def _alike(text: str, function: str, parts: Sequence[Part]) -> Operand:
     if function != "coalesce" and {kind_of(part) for part in parts} == {"untyped"}:  # which is larger, or equal, as what?
         raise DuotoneError(f"{text}: say what the columns of the CSV file hold, as in x::double or x::date")
+    for column in parts if function in ("greatest", "least") else ():
+        for constant in parts:
+            if isinstance(column, Operand) and column.kind == "untyped" and isinstance(constant, str):
+                require_text(column, constant, text)
     kind, same = _of_one_kind(parts, text)
     return formula(text, kind, function, *same)
 
