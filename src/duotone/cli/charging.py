@@ -79,7 +79,7 @@ def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
     if how.place is None:
         return [None] * len(every)
     from duotone.ledger.ledger import open_ledger
-    from duotone.tables.prepared import quote_all
+    from duotone.tables.price import quote_all
 
     with open_ledger(how.place) as ledger:
         dataset = _dataset(every[0], how, ledger)
@@ -93,7 +93,7 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
     if how.place is None or len(every) == 1:
         return
     from duotone.ledger.ledger import open_ledger
-    from duotone.tables.prepared import require_all_fit
+    from duotone.tables.price import require_all_fit
 
     with open_ledger(how.place) as ledger:
         require_all_fit(every, ledger, _dataset(every[0], how, ledger), again=how.again, by=how.asker)

@@ -14,7 +14,7 @@ from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
-from duotone.tables.sql.comparison import Atom, BoolOp, Negation, ParsedQuestion, Settled, Tree
+from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
 
 
@@ -33,6 +33,8 @@ class Compiled:
     """Whether a person's rows are counted, up to `max_rows`."""
     declared: Declared
     """What was declared, but for bounds and `max_rows` that this question makes no use of."""
+    notes: tuple[str, ...] = ()
+    """What whoever asks should know about the question, each a sentence."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from what came back for each comparison."""
@@ -75,7 +77,15 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
-    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every))
+    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), _notes(asked, declared))
+
+
+def _notes(asked: ParsedQuestion, declared: Declared) -> tuple[str, ...]:
+    different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
+    several = "each row is a person: where one can have several, name the column that tells persons apart (unit)"
+    equalities = () if declared.replaced else asked.equalities
+    ranges = (f"{text}: ask for a range, if it may be one" for text in equalities)
+    return (*([several] if different else []), *asked.notes, *ranges)
 
 
 def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError, OverBudget
+from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
-from duotone.ledger.account import Quote, Receipt
+from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.costs import boundary_for_costs
@@ -38,8 +38,8 @@ from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.group_notes import selection_note
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.preview import Preview, preview
-from duotone.tables.sql.comparison import DistinctThreshold, ParsedQuestion
-from duotone.tables.sql.condition import Condition, parts_of
+from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.condition import Condition
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,12 +186,7 @@ class Prepared:
         said: tuple[str, ...] = () if self.vouched is None else (self.vouched,)
         if self.selection is not None:
             said = (*said, selection_note(self.selection, halved=self.asked is not None))
-        if self.asked is None:
-            return said
-        if self.declared.person is None and any(isinstance(part, DistinctThreshold) for part in parts_of(self.asked.tree)):
-            said = (*said, "each row is a person: where one can have several, name the column that tells persons apart (unit)")
-        equalities = () if self.declared.replaced else self.asked.equalities
-        return (*said, *self.asked.notes, *(f"{text}: ask for a range, if it may be one" for text in equalities))
+        return said if self.compiled is None else (*said, *self.compiled.notes)
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
@@ -297,12 +292,12 @@ class Prepared:
                 raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
-        known, question, about = self._billed(ledger, dataset)
+        known, question, about = self.billed(ledger, dataset)
         receipt = ledger.ask(known, question, self.cost, flip, again=again, by=by, **about)
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt)
 
-    def _billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, str, dict[str, str]]:
+    def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, str, dict[str, str]]:
         """The dataset, the question and whom it is about, as a ledger knows them."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError("a ledger is what open_ledger returns")
@@ -347,31 +342,6 @@ def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, 
     share = privacy.split(_parts(None, by, most, None))
     last = reach(partition_selection(share))
     return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
-
-
-def quote_all(
-    questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None
-) -> list[Quote]:
-    """What questions about one table would cost, asked in turn: nothing is charged, and no row is read."""
-    if not questions:
-        return []
-    bills = [question._billed(ledger, dataset) for question in questions]
-    known, _, about = bills[0]
-    asked = [(text, question.cost) for (_, text, _), question in zip(bills, questions, strict=True)]
-    return ledger.quote(known, asked, again=again, by=by, **about)
-
-
-def require_all_fit(
-    questions: Sequence[Prepared], ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None
-) -> None:
-    """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Who else asks in
-    the meantime may still leave too little for the last.)"""
-    for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, by=by), start=1):
-        if not quote.fits:
-            known, *_ = questions[0]._billed(ledger, dataset)
-            asked = f"question {number} of {len(questions)}, {questions[number - 1].price} after those before it,"
-            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
-            raise OverBudget(known, asked, f"{quote.left}{allowance}")
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:
