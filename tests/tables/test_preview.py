@@ -7,7 +7,7 @@ import itertools
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -66,6 +66,8 @@ VALUES: list[Person] = [("A", 0), ("A", 1), ("A", 3), ("A", None)]
 SIGNED: list[Person] = [("A", -2), ("A", 0), ("A", 1), ("A", 3)]
 LETTERS: list[Person] = [("A", 0), ("B", 0), ("C", 0)]
 ARMS: list[Person] = [("A", 0), ("A", 3), ("B", 0), ("B", 3)]
+FROM1: list[Person] = [("A", 1), ("A", 3), ("A", None)]
+TO31: dict[str, Any] = {"bounds": {"x": (1, 3)}}
 TO3, TO2 = {"bounds": {"x": (0, 3)}}, {"bounds": {"x": (-2, 3)}}
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
@@ -225,39 +227,69 @@ def units_of(question: str, replaced: bool, options: dict[str, Any]) -> tuple[Un
         return compared.units, compared.exact
 
 
+def hold(case: Any, replaced: bool, claims: Counter[tuple[str, str]]) -> None:
+    """Whatever is said of a question holds for every small table."""
+    question, compared, sign, limit, statistic, sizes, domain, options = case
+    units, _ = units_of(question, replaced, options)
+
+    def truth(people: People) -> bool:
+        value = compared(people)
+        return value is not None and OF[sign](value, limit)
+
+    most = MOST * len(sizes([]))
+    margins = flips(domain, truth, most + (0 if replaced else REACH), replaced)
+    for counts, margin in margins.items():
+        people = people_of(counts, domain)
+        value, there = statistic(people), sizes(people)
+        if value is None or not min(there) or len(people) > most:
+            continue
+        yes = truth(people)
+        for k in range(1, REACH + 1):
+            for n in range(1, min(min(there), MOST) + 1):
+                far = units.far(k, n, yes)
+                if far is not None and beyond(units, value, far, yes):
+                    assert margin >= k, (question, people, k, n, far)
+                    claims[question, "far"] += k > 1
+            near = units.near(k, min(there), yes) if min(there) == max(there) else None
+            if near is not None and beyond(units, near, value, yes):
+                assert margin <= k, (question, people, k, near)
+                claims[question, "near"] += 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("replaced", [False, True])
 def test_of_all_small_tables(replaced: bool) -> None:
     claims: Counter[tuple[str, str]] = Counter()
-    for question, compared, sign, limit, statistic, sizes, domain, options in cases():
-        units, _ = units_of(question, replaced, options)
-
-        def truth(people: People, f: Any = compared, s: str = sign, t: Any = limit) -> bool:
-            value = f(people)
-            return value is not None and OF[s](value, t)
-
-        most = MOST * len(sizes([]))
-        margins = flips(domain, truth, most + (0 if replaced else REACH), replaced)
-        for counts, margin in margins.items():
-            people = people_of(counts, domain)
-            value, there = statistic(people), sizes(people)
-            if value is None or not min(there) or len(people) > most:
-                continue
-            yes = truth(people)
-            for k in range(1, REACH + 1):
-                for n in range(1, min(min(there), MOST) + 1):
-                    far = units.far(k, n, yes)
-                    if far is not None and beyond(units, value, far, yes):
-                        assert margin >= k, (question, people, k, n, far)
-                        claims[question, "far"] += k > 1
-                near = units.near(k, min(there), yes) if min(there) == max(there) else None
-                if near is not None and beyond(units, near, value, yes):
-                    assert margin <= k, (question, people, k, near)
-                    claims[question, "near"] += 1
+    for case in cases():
+        hold(case, replaced, claims)
     said = {kind: {q for (q, k), n in claims.items() if k == kind and n} for kind in ("far", "near")}
     asked = {case[0] for case in cases()}
     assert asked - said["far"] <= {q for q in asked if replaced and q.startswith(("avg(x) filter", "count(distinct"))}
     assert asked == said["near"]
+
+
+def at_the_ends() -> Iterator[Any]:
+    """Averages and shares against limits that are one of the bounds, or outside of them."""
+    for sign, limit in [(s, n) for s in OF for n in (0, 1, 3, 4)]:
+        if (sign, limit) not in ((">", 3), (">", 4), (">=", 4), ("<", 0), ("<=", 0), ("<", 1)):
+            yield f"avg(x) {sign} {limit}", lambda p: mean(xs(p)), sign, limit, lambda p: mean(xs(p)), present, FROM1, TO31
+    for sign, limit in (("<", "11/8"), ("<=", "1"), (">=", "0"), (">", "-1"), (">=", "1"), ("<=", "0")):
+        met = (lambda p: share(p, lambda x: x > 1),) * 2
+        yield f"avg(x > 1) {sign} {limit}", met[0], sign, Fraction(limit), met[1], present, FROM1, {}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_of_limits_at_and_beyond_the_bounds(replaced: bool) -> None:
+    claims: Counter[tuple[str, str]] = Counter()
+    for case in at_the_ends():
+        hold(case, replaced, claims)
+    assert {kind for _, kind in claims} == {"far", "near"}
+
+
+def test_no_toss_up_is_promised_where_there_is_none() -> None:
+    beyond_all = preview_of("avg(x) > 0", 1000, bounds={"x": (1, 5)}).table
+    assert beyond_all[0][2:] == ("–", "from 1", "from 1")
+    assert beyond_all[1][2:] == ("–", "–", "–")
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from duotone.ledger.ledger import Ledger
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
+
+
+LOST: ContextVar[str] = ContextVar("LOST", default="")
+"""What becomes of answers where they cannot be shown: set before the first is drawn."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +35,32 @@ class Charging:
 
 
 def charging(
-    table: str, place: str | None, none: bool, dataset: str | None, again: bool, asker: str | None, *, together: bool = False
+    table: str,
+    place: str | None,
+    none: bool,
+    dataset: str | None,
+    again: bool,
+    asker: str | None,
+    *,
+    also: Collection[str] = (),
 ) -> Charging:
-    """What the options say about a ledger, or else what is the default for the table. `together` with further tables, it is
-    another dataset than by itself."""
+    """What the options say about a ledger, or else what is the default for the table. Together with further tables (`also`),
+    it is another dataset than by itself."""
     from duotone.tables.default_ledger import default_ledger
+    from duotone.tables.engines.together import in_files
 
     if none and place is not None:
         raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
-    default = None if none or place is not None else default_ledger(table)
+    # further tables of a database are named, and in no files of their own
+    default = None if none or place is not None else default_ledger(table, *(also if in_files(table) else ()))
     if default is not None:
-        own = None if together else default.dataset
+        own = None if also else default.dataset
         return Charging(default.place, own if dataset is None else dataset, again, asker, default.said_by)
-    if place is None and (again or dataset or asker):
-        raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
+    if place is None and (again or dataset is not None or asker is not None):
+        raise DuotoneError(
+            "--again, --dataset and --as are for a ledger"
+            + (", and --no-ledger says that there is none: leave it out, or them" if none else ": name it by --ledger")
+        )
     return Charging(place, dataset, again, asker)
 
 
@@ -59,7 +76,9 @@ def answered(prepared: Prepared, how: Charging) -> Answers:
 
 def _released(prepared: Prepared, how: Charging) -> Answers:
     if how.place is None:
+        LOST.set("; an answer that was drawn is lost, and asking again is a new release")
         return prepared.release()
+    LOST.set("; an answer that was charged is recorded in the ledger, and asking again is free")
     from duotone.ledger.ledger import open_ledger
 
     with open_ledger(how.place) as ledger:

@@ -87,9 +87,7 @@ class TotalUnits:
             score = self._least_score(self.at_least + (margin - 1) * step, people if self.averaged else 1)
         else:
             score = self._most_score(self.at_least - 1 - (margin - 1) * step, CROWD - 1)
-        value = self._statistic(score, people)
-        within = (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-        return value if within else None
+        return self._within(self._statistic(score, people), from_there_up=yes == self.upward)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """The best of what newcomers, leavers and the largest scores can do."""
@@ -102,11 +100,17 @@ class TotalUnits:
             present = people if self.averaged else 0
             score = self._least_score(least, present)
             there = score <= self._most_score(self.at_least - 1, present)
-        if not there:
+        if not there or self.far(1, people, yes) is None:
             return None
-        value = self._statistic(score, people * self.rows)
-        value = value if self.low is None else max(value, self.low)
-        return value if self.high is None else min(value, self.high)
+        return self._within(self._statistic(score, people * self.rows), from_there_up=yes != self.upward)
+
+    def _within(self, value: Fraction, *, from_there_up: bool) -> Fraction | None:
+        """The end of the values from there on that the statistic can have; None where it can have none of them."""
+        first, last = (self.low, self.high) if from_there_up else (self.high, self.low)
+        way = 1 if from_there_up else -1
+        if last is not None and way * value > way * last:
+            return None
+        return first if first is not None and way * value < way * first else value
 
     def _close(self, margin: int, people: int, lowest: int, at_least: int, least: int) -> int:
         """The largest total from which `margin` changes are sure to be enough; `at_least` − 1 for none."""

@@ -42,8 +42,7 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     grids = {value.column: grid_of(value, declared.bounds, "sum or average") for value in values}
     scoring = score(atom, grids)
     one = _contribution(atom, scoring, grids, declared, rows)
-    # An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0.
-    final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
+    final = _final(atom)
     levels = score_levels(
         lambda read: final(one.scale * read + one.shift),
         (final(one.low), final(one.high)),
@@ -55,6 +54,11 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     settled = _settled(atom, scoring, one.low, one.high)
     units = _units(atom, scoring, one, grids, declared)
     return CompiledComparison(one.columns, {"s": one.tally or Ends(reach)}, levels, exact, grids, settled, units)
+
+
+def _final(atom: LinearThreshold) -> Callable[[int], int]:
+    """An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0."""
+    return somebody if atom.present is not None and not atom.strict else int
 
 
 def _units(
@@ -69,12 +73,12 @@ def _units(
     (scaled, first), *rest = scoring.terms
     grid = grids[first.value.column] if first.value is not None else None
     scale = scaled / (first.weight * (grid.step if grid is not None else 1))
-    final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
-    low, high = one.low, one.high
+    final = _final(atom)
+    low, high = final(one.low), final(one.high)
     if declared.replaced and atom.present is not None and scoring.absent:
-        low, high = min(low, 0), max(high, 0)
+        low, high = min(low, 0), max(high, 0)  # who is absent has no score at all: also `somebody` counts them as 0
     common: dict[str, Any] = {"replaced": declared.replaced, "somebody": final is somebody, "least": _least(scoring, declared)}
-    ends = final(low), final(high), final(scoring.at_least)
+    ends = low, high, final(scoring.at_least)
     if is_average(atom):
         limit = -rest[0][1].weight / first.weight if rest else Fraction(0)
         within = (grid.low * grid.step, grid.high * grid.step) if grid is not None else (Fraction(0), Fraction(1))
