@@ -389,6 +389,25 @@ def test_never_certain_without_delta() -> None:
         assert [row[-1] for row in asked.preview(10).table] == ["–", "–"]
 
 
+def test_without_a_budget_everything_is_a_toss_up() -> None:
+    with prepare(TABLE, "count(*) > 5", epsilon=0) as asked:
+        rows = [row[2:] for row in asked.preview(10).table]
+    assert rows == [("up to 10", "–", "–"), ("from 0", "–", "–")]
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("count(*) > 1000000", [("–", "–", "–"), ("–", "up to 100", "up to 100")]),
+        ("sum(x) > 1000000", [("–", "–", "–"), ("–", "up to 300", "up to 300")]),
+        ("sum(x) < 1000000", [("–", "up to 300", "up to 300"), ("–", "–", "–")]),
+        ("count(distinct v) >= 1000000", [("–", "–", "–"), ("–", "up to 100", "up to 100")]),
+    ],
+)
+def test_nothing_is_said_of_values_that_so_many_people_cannot_have(question: str, sides: list[Any]) -> None:
+    assert [row[2:] for row in preview_of(question, 100, bounds={"x": (0, 3)}).table] == sides
+
+
 @pytest.mark.parametrize("people", [0, -1, 2.5, True, "10", 2**43])
 def test_a_guess_is_a_number_of_people(people: Any) -> None:
     with pytest.raises(DuotoneError, match="whole number from 1"):

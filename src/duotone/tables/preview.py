@@ -165,20 +165,24 @@ class _Margins:
     """The last margin that is a toss-up, the first that is seldom wrong, and the first that never is."""
 
     toss_up: int | None
-    seldom: int
+    seldom: int | None
     never: int | None
 
     @staticmethod
     def of(error: Callable[[int], float], certain: float) -> _Margins:
         never = int(certain) if math.isfinite(certain) else None
         often = _first(lambda m: error(m) < OFTEN)
-        return _Margins(often - 1 or None, _first(lambda m: error(m) <= SELDOM), never)
+        toss_up = MOST_PEOPLE if often is None else often - 1 or None
+        return _Margins(toss_up, _first(lambda m: error(m) <= SELDOM), never)
 
 
-def _first(holds: Callable[[int], bool]) -> int:
-    """The first margin from which on it holds, by doubling and bisection: errors only fall."""
+def _first(holds: Callable[[int], bool]) -> int | None:
+    """The first margin from which on it holds, by doubling and bisection: errors only fall. None where it never does, as
+    without any privacy budget, or only for more people than can be guessed."""
     high = 1
     while not holds(high):
+        if high >= MOST_PEOPLE:
+            return None
         high *= 2
     low = high // 2
     while high - low > 1:

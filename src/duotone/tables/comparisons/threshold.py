@@ -87,8 +87,7 @@ def _units(
         return TotalUnits(*ends, per=per, zero=limit, averaged=True, rows=rows, low=within[0], high=within[1], **common)
     if len(weights) > 1:
         return TotalUnits(*ends, per=scale, zero=-atom.limit, **common)
-    positive = grid is None or grid.low >= 0
-    return TotalUnits(*ends, per=scale * first.weight, low=Fraction(0) if positive else None, **common)
+    return TotalUnits(*ends, per=scale * first.weight, **common)
 
 
 def is_average(atom: LinearThreshold) -> bool:
