@@ -7,7 +7,7 @@ from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Registered, load
-from duotone.ledger.allowances import Share, share_of
+from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
 from duotone.ledger.stores import Entries
@@ -35,6 +35,9 @@ class Request:
             raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
+        signed(by)
+        if by == EVERYBODY:
+            raise DuotoneError(f"{EVERYBODY} stands for everybody else in allowances, and is no name: say who asks (by)")
         terms = {
             "question": question,
             "notion": write(charge.privacy),

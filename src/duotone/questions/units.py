@@ -26,9 +26,9 @@ HAIR = Fraction(1, 1000)
 def within(value: Fraction, low: Fraction, high: Fraction, *, from_there_up: bool) -> Fraction | None:
     """The first value from there on, upwards or downwards, that is between two others; None where none is.
 
-    >>> zero, ten = Fraction(0), Fraction(10)
-    >>> [within(Fraction(n), zero, ten, from_there_up=True) for n in (-1, 11)], within(Fraction(11), zero, ten, from_there_up=False)
-    ([Fraction(0, 1), None], Fraction(10, 1))
+    >>> ends = Fraction(0), Fraction(10)
+    >>> [within(Fraction(11), *ends, from_there_up=up) for up in (True, False)]
+    [None, Fraction(10, 1)]
     """
     if from_there_up:
         return max(value, low) if value <= high else None
@@ -124,10 +124,8 @@ class TotalUnits:
 
     def _totals(self, people: int) -> tuple[Fraction, Fraction]:
         """The least and the greatest statistic, where it is a total."""
-        ends = (
-            Fraction(people * score, CROWD if self.somebody else 1) for score in (min(self.lowest, 0), max(self.highest, 0))
-        )
-        low, high = sorted(self.zero + end / self.per for end in ends)
+        ends = (Fraction(people * score, CROWD if self.somebody else 1) for score in (self.lowest, 0, self.highest))
+        low, _, high = sorted(self.zero + end / self.per for end in ends)
         return low, high
 
     def _close(self, margin: int, people: int, lowest: int, at_least: int, least: int) -> int:
@@ -284,10 +282,9 @@ class DistinctUnits:
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """Newcomers, or everybody who has one of the rarest values."""
         if not yes:
-            short = self.replaced and people < self.at_least
-            return (
-                None if short else within(Fraction(self.at_least - margin), Fraction(0), Fraction(people), from_there_up=True)
-            )
+            if self.replaced and people < self.at_least:
+                return None
+            return within(Fraction(self.at_least - margin), Fraction(0), Fraction(people), from_there_up=True)
         most = people if people <= margin else min((self.at_least - 1) * people // (people - margin), people)
         return Fraction(most) if most >= self.at_least else None
 

@@ -44,4 +44,4 @@ def billed(
     own = source.identity or (None if named else source.name)
     tables = [*([] if own is None else [own]), *source.beside]
     question = f"{normal} OF {' AND '.join(tables)}" if tables else normal
-    return dataset or source.name, question, about
+    return source.name if dataset is None else dataset, question, about
