@@ -243,7 +243,7 @@ def test_tables_of_one_name_in_two_databases_are_two(tmp_path: Path, ledger: Led
 
 def test_a_dataset_has_a_name(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n" + "1\n" * 99)
-    with prepare(tmp_path / "t.csv", "count(*) > 10", EACH) as asked:
-        with pytest.raises(DuotoneError, match="a dataset is a short printable text, got ''"):
-            asked.charge(ledger, "")
+    refused = pytest.raises(DuotoneError, match="a dataset is a short printable text, got ''")
+    with prepare(tmp_path / "t.csv", "count(*) > 10", EACH) as asked, refused:
+        asked.charge(ledger, "")
     assert ledger.statement("t").charges == ()

@@ -17,7 +17,7 @@ import pytest
 from duotone import DuotoneError, prepare
 from duotone.questions import Difference, Variance
 from duotone.questions.units import Units
-from duotone.tables.preview import rounded, written
+from duotone.tables.preview import _root, rounded, written
 
 Person = tuple[str, int | None]
 People = Sequence[Person]
@@ -273,9 +273,9 @@ def at_the_ends() -> Iterator[Any]:
     for sign, limit in [(s, n) for s in OF for n in (0, 1, 3, 4)]:
         if (sign, limit) not in ((">", 3), (">", 4), (">=", 4), ("<", 0), ("<=", 0), ("<", 1)):
             yield f"avg(x) {sign} {limit}", lambda p: mean(xs(p)), sign, limit, lambda p: mean(xs(p)), present, FROM1, TO31
-    for sign, limit in (("<", "11/8"), ("<=", "1"), (">=", "0"), (">", "-1"), (">=", "1"), ("<=", "0")):
+    for sign, text in (("<", "11/8"), ("<=", "1"), (">=", "0"), (">", "-1"), (">=", "1"), ("<=", "0")):
         met = (lambda p: share(p, lambda x: x > 1),) * 2
-        yield f"avg(x > 1) {sign} {limit}", met[0], sign, Fraction(limit), met[1], present, FROM1, {}
+        yield f"avg(x > 1) {sign} {text}", met[0], sign, Fraction(text), met[1], present, FROM1, {}
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -365,6 +365,45 @@ def test_what_it_says() -> None:
     (compared,) = told.document()["comparisons"]
     assert compared["true"] == {"toss_up_to": 4.0004, "seldom_from": 4.0025, "never_from": 4.0085}
     assert preview_of("avg(x) > 4", 100, bounds={"x": (0, 10)}).table[0][-1] == "from 4.85"
+
+
+@pytest.mark.parametrize(
+    ("question", "labels"),
+    [
+        ("stddev(x) > 4", ["stddev(x) > 4: the standard deviation"]),
+        ("avg(x) < avg(y)", ["avg(x) < avg(y): the second average less the first"]),
+        ("avg(x) - avg(y) > 1", ["avg(x) - avg(y) > 1: the first average less the second"]),
+        ("2 * avg(x) > avg(y)", ["2 * avg(x) > avg(y): the first average less the second, by their weights"]),
+        ("avg(x) + avg(y) > 1", ["avg(x) + avg(y) > 1: both averages together, by their weights"]),
+        ("sum(x) > 3 * sum(y)", ["sum(x) > 3 * sum(y): by how much it holds"]),
+        ("count(v) filter (where x > 1) > 0.5 * count(*)",
+         ["count(v) FILTER(WHERE x > 1) > 0.5 * count(*): by how much it holds"]),
+        ("count(*) filter (where v = 'a') > 5 and count(*) filter (where v = 'b') > 5",
+         ["count(*) FILTER(WHERE v = 'a') > 5: the count", "count(*) FILTER(WHERE v = 'b') > 5: the count"]),
+        ("count(x) / count(y) > 9/8",
+         ["count(x) / count(y) > 9 / 8 (count 1 - 1.125 * count 2 > 0): by how much it holds",
+          "count(x) / count(y) > 9 / 8 (count > 0): the count"]),
+        ("count(*) = 5", ["count(*) = 5 (count >= 5): the count", "count(*) = 5 (count <= 5): the count"]),
+        ("count(distinct v) < 5", ["count(distinct v) >= 5: the count"]),
+        ("bool_and(x > 1)", ["bool_and(CAST(x > 1 AS BOOLEAN)): people who do not"]),
+    ],
+)  # fmt: skip
+def test_a_comparison_is_called_as_it_is_written(question: str, labels: list[str]) -> None:
+    rows = preview_of(question, 1000, bounds={"x": (0, 30), "y": (0, 30)}).table
+    assert [row[0] for row in rows[::2]] == labels
+
+
+def test_a_standard_deviation_is_shown_by_its_root() -> None:
+    options: Any = {"bounds": {"x": (0, 30)}}
+    root, square = (preview_of(q, 1000, **options).comparisons[0] for q in ("stddev(x) > 4", "variance(x) > 16"))
+    for one, other in ((root.true, square.true), (root.false, square.false)):
+        for shown, exact in zip(vars(one).values(), vars(other).values(), strict=True):
+            assert (shown is None) == (exact is None)
+            assert shown is None or abs(shown**2 - exact) <= exact / 50
+    for value in (Fraction(n, d) for n in (0, 1, 2, 9, 10**9) for d in (1, 3, 10**7 + 1)):
+        low, high = (_root(value, up=up) for up in (False, True))
+        assert low**2 <= value <= high**2
+        assert high - low <= Fraction(1, 10**12)
 
 
 def test_a_comparison_under_not_is_wrong_the_other_way() -> None:

@@ -14,6 +14,7 @@ from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.ledger.capacity import Capacity
+    from duotone.ledger.privacy_filters import RuleName
     from duotone.privacy.approx_dp import ApproxDP
 
 
@@ -61,7 +62,8 @@ def _document(one: Capacity) -> dict[str, Any]:
     certain = one.mechanism.certain[0] + 1
     errors = {str(m): float(one.mechanism.error(m - 1)) for m in MARGINS}
     until = int(certain) if math.isfinite(certain) else None
-    return {**_definition(one.each), "error_by_margin": errors, "certain_from": until, "answers": dict(one.answers)}
+    counts = {"answers": dict(one.answers), **({"or_more": list(one.or_more)} if one.or_more else {})}
+    return {**_definition(one.each), "error_by_margin": errors, "certain_from": until, **counts}
 
 
 def _print_errors(sizes: list[Capacity]) -> None:
@@ -76,8 +78,13 @@ def _print_errors(sizes: list[Capacity]) -> None:
 
 
 def _print_counts(sizes: list[Capacity]) -> None:
-    rows = [(_short(one.each), *("–" if count is None else f"{count:,}" for count in one.answers.values())) for one in sizes]
+    rows = [(_short(one.each), *(_count(one, rule) for rule in one.answers)) for one in sizes]
     print_table(("each answer", *(f"answers by the rule {rule}" for rule in sizes[0].answers)), rows)
+
+
+def _count(one: Capacity, rule: RuleName) -> str:
+    count = one.answers[rule]
+    return "–" if count is None else f"{count:,}{' or more' * (rule in one.or_more)}"
 
 
 def _short(privacy: ApproxDP) -> str:

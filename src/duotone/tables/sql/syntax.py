@@ -73,7 +73,7 @@ def parse(text: str) -> exp.Select:
         logger.setLevel(level)
 
 
-def _statements(text: str) -> list[exp.Expression]:
+def _statements(text: str) -> list[exp.Expr]:
     """What the parser makes of a text. On some that are no SQL it fails with errors that are not its own."""
     try:
         return [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement]
