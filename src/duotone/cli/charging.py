@@ -82,7 +82,7 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
     from duotone.ledger.ledger import open_ledger
 
     with open_ledger(how.place) as ledger:
-        dataset = _dataset(prepared, how, ledger)
+        dataset = prepared.dataset_in(ledger, how.dataset)
         reply = prepared.charge(ledger, dataset, again=how.again, by=how.asker)
     _say_which(how, dataset, ledger)
     if (receipt := reply.receipt) is not None:
@@ -101,7 +101,7 @@ def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
     from duotone.tables.prepared import quote_all
 
     with open_ledger(how.place) as ledger:
-        dataset = _dataset(every[0], how, ledger)
+        dataset = every[0].dataset_in(ledger, how.dataset)
         quotes = quote_all(every, ledger, dataset, again=how.again, by=how.asker)
     _say_which(how, dataset, ledger)
     return quotes
@@ -113,28 +113,14 @@ def quote_text(quote: Quote, prepared: Prepared) -> str:
     if quote.free:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
-    return f"ledger: {fits}{allowance}; price: {_price(prepared)}"
+    return f"ledger: {fits}{allowance}; price: {prepared.cost.price}"
 
 
 def quote_document(quote: Quote, prepared: Prepared) -> dict[str, Any]:
     """A quote as JSON."""
     document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
-    document |= {} if quote.free else {"price": _price(prepared)}
+    document |= {} if quote.free else {"price": prepared.cost.price}
     return document | ({} if quote.allowance is None else {"allowance": quote.allowance})
-
-
-def _price(prepared: Prepared) -> str:
-    answers = prepared.cost.answers
-    return f"{answers} answer{'s' * (answers > 1)} at {prepared.cost.privacy}"
-
-
-def _dataset(prepared: Prepared, how: Charging, ledger: Ledger) -> str | None:
-    """The dataset that is charged; None for the library to refuse."""
-    from duotone.tables.dataset_name import dataset_of
-
-    together = prepared.asked is not None and bool(prepared.asked.beside)
-    named = how.dataset is not None or together or not prepared.source.named
-    return how.dataset if named else dataset_of(prepared.source, ledger)
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:

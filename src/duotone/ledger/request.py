@@ -46,11 +46,6 @@ class Request:
         }
         return cls(dataset, charge, terms, about, bool(again), by)
 
-    @property
-    def price(self) -> str:
-        """How many answers at which privacy."""
-        return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
-
     def key(self, state: State) -> str:
         """What decides whether it is the same question as another, of the dataset as it is."""
         return key_of(self.dataset, state.version, self.terms, self.about)
@@ -107,9 +102,9 @@ class Standing:
     def must_fit(self, request: Request, before: Standing) -> None:
         """Refuse a charge after which the dataset would stand so."""
         if not self.registered.privacy_filter.fits(self.state.spent):
-            raise OverBudget(request.dataset, request.price, before.left)
+            raise OverBudget(request.dataset, request.charge.price, before.left)
         if not self.fits:
-            raise OverBudget(request.dataset, request.price, str(before.allowance), request.by)
+            raise OverBudget(request.dataset, request.charge.price, str(before.allowance), request.by)
 
 
 def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:
