@@ -72,7 +72,10 @@ def test_answers_have_every_shape() -> None:
         bool(grouped)
     single = ask(VISITS, "count(*) > 850", ApproxDP(50, "1e-6"))
     assert (str(single), single.to_arrow().to_pylist()) == ("yes", [{"answer": True}])
-    assert repr(single) == "<Answers: yes; ApproxDP(epsilon=50.0, delta=1/1000000); exact distance>"
+    assert repr(single) == (
+        "<Answers: yes; ApproxDP(epsilon=50.0, delta=1/1000000); exact distance; "
+        "wrong with probability at most 1.93e-22, never from 2 people on>"
+    )
     shown = select_groups(VISITS, ["town"], ApproxDP(50, "1e-6"))
     assert shown.to_arrow().column_names == ["town", "answer"]
     nobody = ask(VISITS.slice(0, 0), "select town, count(*) > 9 from visits group by town", P)
@@ -82,7 +85,7 @@ def test_answers_have_every_shape() -> None:
 def test_the_page_of_a_mechanism_is_about_its_numbers() -> None:
     line = balanced(P)
     rows = Cells(line._repr_html_()).rows
-    assert rows[0] == ["people from flipping", "Pr[false no]", "Pr[false yes]"]
+    assert rows[0] == ["people from flipping", "Pr[wrong]"]
     assert [row[0] for row in rows[1:]] == ["1", "2", "3", "5", "10"]  # from 15 on there is no error
     assert float(rows[2][1]) == pytest.approx(float(line.error(1)), rel=1e-2)
     edge = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
@@ -120,11 +123,12 @@ def test_the_example_in_a_real_kernel(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", EXECUTE, book, executed], cwd=EXAMPLES, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     cells = json.loads(executed.read_text())["cells"]
-    table, asked, picture, answer, by_ward, frame, proof = (shown(cell) for cell in cells if cell["cell_type"] == "code")
+    table, asked, picture, answer, quote, by_ward, frame, proof = (shown(cell) for cell in cells if cell["cell_type"] == "code")
     assert "<table" in "".join(table["text/html"])
-    assert Cells("".join(asked["text/html"])).rows[0] == ["people from flipping", "Pr[false no]", "Pr[false yes]"]
+    assert Cells("".join(asked["text/html"])).rows[0] == ["people from flipping", "Pr[wrong]"]
     assert base64.b64decode("".join(picture["image/png"])).startswith(b"\x89PNG")
     assert Cells("".join(answer["text/html"])).rows[1] in (["yes"], ["no"])
+    assert "never if 15 or more people would have to be different" in "".join(quote["text/plain"])
     groups = Cells("".join(by_ward["text/html"])).rows
     assert [row[0] for row in groups] == ["ward", "Cardiology", "Geriatrics", "Maternity", "Surgery"]
     assert "text/html" in frame

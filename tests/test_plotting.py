@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from matplotlib.collections import PathCollection
+from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
-from duotone import ApproxDP, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, prepare, with_boundary
+from duotone import ApproxDP, Charge, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, prepare, with_boundary
 from duotone.errors import MissingExtra
 from duotone.graphs import families
 from duotone.ledger.capacity import capacities
+from duotone.ledger.ledger import Ledger
+from duotone.ledger.stores import open_store
 from duotone.plotting.figures import figure_class
 from duotone.plotting.graphs import _layout
 
@@ -180,5 +185,39 @@ def test_grouped_answers() -> None:
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["Ely", "Wells"]
     no, yes = figure.axes[0].collections
     assert (np.asarray(no.get_offsets()).tolist(), np.asarray(yes.get_offsets()).tolist()) == ([[0, 1]], [[1, 0]])
+    assert "each answer: ε = 9, δ = 0.001" in texts(figure.axes[1])
     with pytest.raises(DuotoneError, match="ask with group by"):
         plotting.answers(dataclasses.replace(released, by=()))
+
+
+def test_a_question_is_its_own_title() -> None:
+    with prepare(pa.table({"town": ["Ely"] * 90}), "count(*) > 60", ApproxDP(1, "1e-6")) as asked:
+        assert plotting.question(asked).axes[0].get_title(loc="left") == "SELECT COUNT(*) > 60"
+        assert plotting.question(asked, "More than 60?").axes[0].get_title(loc="left") == "More than 60?"
+        assert "each answer" not in texts(plotting.question(asked))
+
+
+@pytest.mark.parametrize("gaps", [[], [0], [3, 4], [0, 90_000], [90 * 86_400, 400 * 86_400]])
+def test_spending_starts_at_nothing_when_the_dataset_was_registered(tmp_path: Path, gaps: list[int]) -> None:
+    """Whatever the time between: ticks of whole seconds or longer, and a year to know the date by."""
+    now = datetime(2026, 11, 16, 8, 28, 30, 123_456, tzinfo=UTC)
+    ledger = Ledger(open_store(tmp_path / "s.ledger", wait=9), clock=lambda: now)
+    ledger.register("stays", ApproxDP(1), unit="row", neighbours="add-remove", version="1")
+    charge = Charge(balanced(ApproxDP("0.25")))
+    for gap in gaps:
+        now += timedelta(seconds=gap)
+        ledger.ask("stays", f"after {now}", charge, lambda: True, unit="row", neighbours="add-remove")
+    account = ledger.statement("stays")
+    ledger.close()
+    figure = plotting.spending(account)
+    figure.canvas.draw()
+    ax = figure.axes[0]
+    assert account.since == datetime(2026, 11, 16, 8, 28, 30, 123_456, tzinfo=UTC)
+    assert ax.get_title(loc="left") == f"stays: {len(gaps)} charge{'s' * (len(gaps) != 1)}"
+    assert list(ax.lines[0].get_ydata()) == [0, *(0.25 * (i + 1) for i in range(len(gaps)))]  # type: ignore[arg-type]
+    first, last = (num2date(end) for end in ax.get_xlim())  # type: ignore[no-untyped-call]
+    assert first < account.since < now + timedelta(seconds=1) < last
+    assert last - first <= max(timedelta(minutes=1), now - account.since) * 1.11
+    shown = [*(tick.get_text() for tick in ax.get_xticklabels()), ax.xaxis.get_major_formatter().get_offset()]
+    assert not any("." in text for text in shown)
+    assert re.search("202[678]", " ".join(shown))

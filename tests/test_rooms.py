@@ -94,3 +94,12 @@ def test_the_way_of_a_charge_is_short(tmp_path: Path) -> None:
         charge = Charge(balanced(ApproxDP("0.1")))
         files = walk(lambda: ledger.ask("votes", "a question", charge, lambda: True, **about), "ledger/ledger.py")
     assert len(files) <= 6, files
+
+
+def test_every_package_says_what_each_of_its_files_is_for() -> None:
+    for page in SOURCE.rglob("__init__.py"):
+        if page.parent == SOURCE:
+            continue
+        said = ast.get_docstring(ast.parse(page.read_text())) or ""
+        files = [file.stem for file in page.parent.glob("*.py") if file.stem != "__init__"]
+        assert [file for file in files if f"`{file}`" not in said and f"/{file}`" not in said] == [], page.parent

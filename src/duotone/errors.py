@@ -5,6 +5,7 @@ ValueError
     ├── Infeasible      no private mechanism has these boundary values
     ├── NotAMorphism    a map sends two neighbours to datasets that are not
     ├── MissingExtra    an optional library is not installed
+    ├── UnreadableColumn  a question about a column whose type no rule reads
     └── LedgerError     a ledger cannot be used; nothing was released
         ├── LedgerBusy  other processes kept it for too long
         └── OverBudget  an answer would cost more than is left
@@ -64,6 +65,18 @@ class MissingExtra(DuotoneError):
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         return MissingExtra, (self.what, self.extra)
+
+
+class UnreadableColumn(DuotoneError):
+    """A question about a `column` whose type no rule reads; `how` says what the type is and how to convert it, where known."""
+
+    def __init__(self, column: str, how: str = "") -> None:
+        self.column, self.how = column, how
+        general = f"column {column} holds neither numbers, text, Booleans nor dates, and cannot be asked about: convert it"
+        super().__init__(f"column {column} cannot be asked about: it {how}" if how else general)
+
+    def __reduce__(self) -> tuple[type[UnreadableColumn], tuple[str, str]]:
+        return UnreadableColumn, (self.column, self.how)
 
 
 class LedgerError(DuotoneError):

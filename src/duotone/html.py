@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
 WIDTH, HEIGHT = 120, 10
-DECADES = 8
-"""A bar on a logarithmic scale is full at 1 and gone at 10 to the minus this."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, before: str = "", after: Iterable[str] = ()) -> str:
@@ -24,8 +21,7 @@ def cell(value: object) -> str:
     return escape(str(value))
 
 
-def bar(probability: float, *, log: bool = False) -> str:
-    """A probability as a bar and a number."""
-    share = max(0.0, 1 + math.log10(probability) / DECADES) if log and probability > 0 else probability
-    drawn = f"<rect width='{share * WIDTH:.1f}' height='{HEIGHT}' fill='#0072B2'/>"
+def bar(probability: float) -> str:
+    """A probability as a number beside a bar, which is full at 1."""
+    drawn = f"<rect width='{probability * WIDTH:.1f}' height='{HEIGHT}' fill='#0072B2'/>"
     return f"<svg width='{WIDTH}' height='{HEIGHT}' role='img'>{drawn}</svg> {probability:.3g}"

@@ -247,3 +247,9 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
     blue = ",".join(f"a{i}" for i in range(8))
     _, _, err = run(capsys, *common[:3], blue, *common[4:], "1/20")
     assert err.splitlines()[5:] == ["note: so could 3 more datasets tell it more often"]
+
+
+def test_help_begins_with_what_most_people_need(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--help")
+    listed = [line.split()[1] for line in out.splitlines() if line.startswith("│ ") and line[2].isalpha()]
+    assert (code, listed) == (0, ["ask", "groups", "inspect", "budget", "ledger", "design", "line", "check", "audit", "paper"])

@@ -247,7 +247,11 @@ def test_output_that_is_lost_is_said_to_be_recorded_only_where_it_is(stays: Path
     registered(other / "l", "stays")
     (other / "duotone.toml").write_text('ledger = "l"')
     lost = []
-    for table, options in ((stays, ["--certificate", str(other / "x.json")]), (other / "stays.csv", []), (stays, ["--preview"])):
+    for table, options in (
+        (stays, ["--certificate", str(other / "x.json")]),
+        (other / "stays.csv", []),
+        (stays, ["--preview"]),
+    ):
         (other / "stays.csv").write_bytes(stays.read_bytes())
         command = [sys.executable, "-m", "duotone", "ask", str(table), QUESTION, *PRIVACY, *options]
         with Path("/dev/full").open("w") as full:

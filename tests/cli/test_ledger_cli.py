@@ -31,6 +31,11 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "census, version 2026-11: ApproxDP(epsilon=1.0, delta=1/1000000), unit person, replace, rule sum\n"
         "spent: epsilon 0, delta 0, in 0 charges; left: epsilon 1, delta 1e-06\n"
     )
+    code, out, _ = run(capsys, "ledger", "register", place, "weak", "--epsilon", "50", "--version", "1")
+    assert (code, out.splitlines()[-1]) == (
+        0,
+        "weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual",
+    )
     plan = ("--answers-at", "0.1,1e-9", "--boundary", "balanced", "--json", "--version", "1")
     code, out, _ = run(capsys, "ledger", "register", place, "trial", "--epsilon", "20", "--delta", "1e-6", *plan)
     assert code == 0

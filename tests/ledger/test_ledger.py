@@ -27,6 +27,7 @@ def test_from_the_registration_to_the_last_answer(place: str) -> None:
     assert ledger.verify().holds
     assert len(ledger.statement("census").charges) == 2
     assert ledger.datasets() == ["census"]
+    assert repr(ledger) == f"<Ledger: {ledger.place}>"
     ledger.close()
     assert ask(ledger).free
     ledger.close()

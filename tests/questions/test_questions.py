@@ -26,7 +26,7 @@ from duotone.questions import (
     smallest,
     verify,
 )
-from duotone.questions.threshold import Scores, fewest, levels, scores
+from duotone.questions.threshold import Scores, fewest, levels, scores, who_matters
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
 
@@ -307,3 +307,23 @@ def test_bad_questions() -> None:
             Combined("and", parts)
     with pytest.raises(DuotoneError, match="q must be between 0 and 1"):
         quantile(1, bool)
+
+
+@given(
+    st.lists(st.integers(-9, 9), max_size=12),
+    st.tuples(st.integers(-9, 9), st.integers(-9, 9)).map(sorted),
+    st.integers(-20, 20),
+    st.sampled_from(["add-remove", "replace"]),
+    st.integers(1, 6),
+)
+def test_nobody_else_matters(values: list[int], bounds: list[int], at_least: int, neighbours: Neighbours, reach: int) -> None:
+    """Levels from those who matter alone, and from no more of them than the mechanism tells apart, are those from all."""
+    low, high = bounds
+    people = [min(max(value, low), high) for value in values]
+    down, up = who_matters(low, high, neighbours)
+    largest = sorted((v for v in people if down is not None and v >= down), reverse=True)[:reach]
+    smallest = sorted(v for v in people if up is not None and v <= up)[:reach]
+    one = np.array([1], dtype=object)
+    few = Scores(np.array([sum(people)], dtype=object), [(v, one) for v in largest], [(v, one) for v in smallest], reach)
+    each = [levels(tally, low, high, at_least, neighbours)[0] for tally in (scores(people), few)]
+    assert np.clip(each[0], -reach - 1, reach) == np.clip(each[1], -reach - 1, reach)

@@ -293,7 +293,7 @@ def test_other_engines_are_tried_first() -> None:
 
     engine = ibis.sqlite.connect()
     engine.con.execute("create table t (x integer)")
-    with pytest.raises(DuotoneError, match=r"computes other results.*it fails at: sum\(x\) > 7"):
+    with pytest.raises(DuotoneError, match=r"computes other results.*it fails at: "):
         ask(engine, "count(*) > 1", P, name="t", vouched=True)
     with pytest.raises(DuotoneError, match="a view cannot be distinguished from a table, is no stored table"):
         ask(engine, "count(*) > 1", P, name="t")

@@ -104,3 +104,15 @@ def test_texts_that_are_no_such_dates_are_counted(tmp_path: Path) -> None:
         "values": [],
         "dates": [{"column": "day", "format": "%d/%m/%Y", "values": 3, "unread": 3}],
     }
+
+
+def test_what_a_notebook_shows() -> None:
+    table = pa.table({"who": [1, 1, 2], "x<": [5.0, 250.0, None]})
+    seen = inspect_clipping(table, unit="who", bounds={'"x<"': (0, 100, 10)})
+    assert repr(seen) == "<Inspection, NOT private: 2 people have 3 rows; x<: 1 of 2 values clipped>"
+    page = seen._repr_html_()
+    assert "NOT private" in page
+    assert "x&lt;</td>" in page
+    assert "<td style=text-align:left>127.5</td><td style=text-align:left>55</td>" in page
+    nothing = inspect_clipping(table.slice(0, 0), bounds={'"x<"': (0, 100, 10)})
+    assert "<td style=text-align:left>–</td>" in nothing._repr_html_()

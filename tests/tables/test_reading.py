@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import pickle
 import struct
 from collections.abc import Callable
 from datetime import datetime
@@ -19,6 +20,7 @@ import pytest
 from reading import P, answers, column, values
 
 from duotone import DuotoneError, ask, prepare, select_groups
+from duotone.errors import UnreadableColumn
 from duotone.tables.engines import locked_duckdb, open_source, parquet
 from duotone.tables.engines.stored_values import of_type
 
@@ -191,6 +193,31 @@ def test_columns_that_are_not_asked_about_are_never_touched() -> None:
     for names in ([1, 2], ["x", "x"]):
         with pytest.raises(DuotoneError, match="a name of its own"):
             open_source(pd.DataFrame([[1, 2]], columns=names))
+
+
+def test_a_pandas_type_that_no_rule_reads_is_named_with_its_cure() -> None:
+    """By its dtype alone: whatever the rows are, the sentence is the same, and objects stay refused."""
+    cure = r"has dtype {}, which does not say what its values are: convert it, for text with df\['ward'\].astype\('string'\)"
+    for odd in (["a", "b"], [1, object()]):
+        index = pd.Index(odd, dtype=object)
+        for kind, words in (("object", "object"), ("category", "category of objects")):
+            frame = pd.DataFrame({"ward": pd.Series(odd, dtype=object), "n": [1, 2], "u": pd.array([1, 2], dtype="uint64")})
+            frame["ward"] = pd.Categorical.from_codes([0, 1], index) if kind == "category" else frame["ward"]
+            for question, unit, what in (
+                ("count(*) filter (where ward = 'a') > 1", None, "asked about"),
+                ("select ward, count(*) > 1 from t group by ward", None, "grouped by"),
+                ("count(*) > 1", "ward", "a person's name"),
+            ):
+                with pytest.raises(DuotoneError, match=f"column ward cannot be {what}: it {cure.format(words)}"):
+                    prepare(frame, question, P, unit=unit)
+    with pytest.raises(UnreadableColumn, match="column u cannot be asked about: it has dtype uint64: convert it") as refused:
+        prepare(frame, "count(u) > 1", P)
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
+    towns = pd.DataFrame({"town": pd.Series(["x"], dtype=object), "n": [1]})
+    with pytest.raises(UnreadableColumn, match=r"df\['town'\]"):
+        prepare(frame, "select count(*) filter (where p.town = 'x') > 1 from t join p on t.n = p.n", P, public={"p": towns})
+    frame["ward"] = frame["n"].astype("string")
+    prepare(frame, "count(*) filter (where ward = 'a') > 1", P).close()
 
 
 def test_types_of_pandas_that_hold_nothing_but_their_own() -> None:

@@ -1,8 +1,8 @@
 """The command `duotone`: options in, library calls, text or JSON out. No logic of its own, and nothing imports it.
 
 Start with `app` (the commands by name, and how a run ends). A file for each group of commands: `design` (design, line,
-check), `audit` (audit, paper), `tables` (ask, groups), `inspect`, `ledger` (ledger …); `terminal` is what they share. The
-commands about tables share `table_options`; `charging` answers their questions, with or without a ledger, and
+check), `audit` (audit, paper), `tables` (ask, groups), `inspect`, `budget`, `ledger` (ledger …); `terminal` is what they
+share. The commands about tables share `table_options`; `charging` answers their questions, with or without a ledger, and
 `question_text` shows them.
 """
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from duotone.cli.audit import audit, paper
 from duotone.cli.budget import budget
@@ -28,23 +29,33 @@ UsageError: Any = typer.BadParameter.__base__
 INTERRUPTED, BROKEN_PIPE = 130, 141
 """Exit codes of 128 and a signal's number, as shells report for tools that SIGINT or SIGPIPE ended."""
 
+
+class _InOrder(TyperGroup):
+    """Commands in the order of `--help`: those that most people need first. Typer puts groups of commands last."""
+
+    def list_commands(self, _: Any) -> list[str]:
+        first = ["ask", "groups", "inspect", "budget", "ledger"]
+        return [*first, *(name for name in self.commands if name not in first)]
+
+
 app = typer.Typer(
     name="duotone",
+    cls=_InOrder,
     help="Private yes/no answers that are as accurate as differential privacy allows.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(design)
-app.command()(line)
-app.command()(check)
-app.command(context_settings={"ignore_unknown_options": True})(audit)  # so that a level may be -1
-app.command()(paper)
 app.command()(ask)
 app.command()(groups)
 app.command()(inspect)
 app.command()(budget)
 app.add_typer(ledgers, name="ledger")
+app.command()(design)
+app.command()(line)
+app.command()(check)
+app.command(context_settings={"ignore_unknown_options": True})(audit)  # so that a level may be -1
+app.command()(paper)
 
 
 def _version(wanted: bool) -> None:

@@ -47,6 +47,8 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
+    from duotone.privacy.unusual import budget_notes
+
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
     parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
     parameters |= {"answers_at": None if answers_at is None else _definition(answers_at), "boundaries": tuple(boundary or ())}
@@ -57,7 +59,10 @@ def register(
             ledger.relabel(dataset, version, by=by)
         else:
             ledger.register(dataset, budget(epsilon, ratio, delta), **parameters)
-        _print_account(ledger.statement(dataset), as_json)
+        account = ledger.statement(dataset)
+    _print_account(account, as_json)
+    for note in () if as_json else budget_notes(account.registered.budget):
+        print(note)
 
 
 @ledgers.command()

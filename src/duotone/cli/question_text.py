@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from duotone.cli.terminal import print_table, printable
@@ -45,28 +44,13 @@ def _print_answers(reply: Answers, labels: tuple[str, ...]) -> None:
     print_table((*labels, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, words, strict=True)])
 
 
-def _certain(prepared: Prepared) -> float:
-    return max(prepared.mechanism.certain) + 1
-
-
 def _print_accuracy(prepared: Prepared) -> None:
-    from duotone.line.mechanism import MARGINS
-
-    certain = _certain(prepared)
+    accuracy = prepared.accuracy
     if prepared.parts > 1:
         print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
-    shown = [m for m in MARGINS if m < certain and prepared.error(m) > 1e-12]
-    if shown:
-        _print_errors(prepared, shown)
-    print(f"never wrong from {certain:g} people on" if math.isfinite(certain) else "with delta 0 no answer is ever certain")
-
-
-def _print_errors(prepared: Prepared, margins: Sequence[int]) -> None:
-    if prepared.boundary == "balanced":
-        print_table(("people from flipping", "Pr[wrong]"), [(str(m), f"{prepared.error(m):.3g}") for m in margins])
-    else:
-        head = ("people from flipping", "Pr[false no]", "Pr[false yes]")
-        print_table(head, [(str(m), *(f"{wrong:.3g}" for wrong in prepared.errors(m))) for m in margins])
+    if accuracy.margins:
+        print_table(accuracy.head, [(str(m), *(f"{wrong:.3g}" for wrong in accuracy.wrong(m))) for m in accuracy.margins])
+    print(accuracy.ending)
 
 
 def budget_document(prepared: Prepared) -> dict[str, Any]:
@@ -81,7 +65,7 @@ def question_document(prepared: Prepared, reply: Answers | None) -> dict[str, An
     from duotone.line.mechanism import MARGINS
     from duotone.privacy.numbers import show
 
-    certain = _certain(prepared)
+    certain = prepared.accuracy.certain
     document: dict[str, Any] = {"privacy": budget_document(prepared), "person": prepared.person, "basis": prepared.basis}
     if reply is not None and reply.receipt is not None:
         document["ledger"] = {"free": reply.receipt.free, "charge": reply.receipt.charge, "left": reply.receipt.left}

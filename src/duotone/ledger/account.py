@@ -103,6 +103,8 @@ class Statement:
     charges: tuple[ChargeRecord, ...]
     shares: Mapping[str, Share] = field(default_factory=dict)
     """What each asker has spent and may spend, where there are allowances; under `*`, whoever has none of their own."""
+    since: datetime | None = None
+    """When it was registered."""
 
     @property
     def spent(self) -> tuple[float, float]:
@@ -177,15 +179,18 @@ def statement(store: Store, dataset: str) -> Statement:
         load(entries, dataset)  # or there is no such dataset
     rows = Scan(store, lambda entries: load(entries, dataset), dataset)
     state, charged, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
+    since: datetime | None = None
     for row, body, state in added_up(rows, askers):
-        if body["kind"] == "charge":
+        if body["kind"] == "register":
+            since = at(body)
+        elif body["kind"] == "charge":
             charged[row.seq] = body, state
         elif body["kind"] == "answer":
             answers[body["charge"]] = body
     registered, carried = rows.end()
     must_add_up(dataset, state, carried)
     charges = (_charge(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
-    return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {})
+    return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {}, since)
 
 
 def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:

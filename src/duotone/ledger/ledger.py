@@ -80,6 +80,9 @@ class Ledger:
         self._store, self._clock = store, clock
         self._identity = os.path.realpath(store.place)  # the same for every ledger of this process at this place
 
+    def __repr__(self) -> str:
+        return f"<Ledger: {self.place}>"
+
     def __enter__(self) -> Self:
         return self
 

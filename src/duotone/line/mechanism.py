@@ -83,10 +83,16 @@ class LineMechanism:
 
     def page(self, title: str) -> str:
         """A small page for a notebook: how often each mistake is made, by how many people would flip the answer."""
-        rows = [(m, float(self.error(m - 1)), float(self.error(-m))) for m in MARGINS]
-        shown = [(cell(m), bar(no, log=True), bar(yes, log=True)) for m, no, yes in rows if no or yes]
-        ends = "blue error 0 from {:g} people on, red from {:g}".format(*(end + 1 for end in self.certain))
-        return table(("people from flipping", "Pr[false no]", "Pr[false yes]"), shown, before=title, after=[ends])
+        blue, red = (end + 1 for end in self.certain)
+        errors = {"Pr[false no]": [float(self.error(m - 1)) for m in MARGINS]}
+        if self.boundary == "balanced":
+            errors, end = {"Pr[wrong]": errors["Pr[false no]"]}, f"never wrong from {blue:g} people on"
+        else:
+            errors["Pr[false yes]"] = [float(self.error(-m)) for m in MARGINS]
+            end = f"no false no from {blue:g} people on, no false yes from {red:g}"
+        rows = zip(MARGINS, *errors.values(), strict=True)
+        shown = [(cell(m), *map(bar, wrong)) for m, *wrong in rows if any(wrong)]
+        return table(("people from flipping", *errors), shown, before=title, after=[end])
 
     def _at(self, level: Any) -> tuple[Any, Any]:
         if isinstance(level, np.ndarray):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from duotone.ledger.account import Statement
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 POINTS = 300
 """The charges up to which a ledger is drawn one by one."""
+SHORTEST = timedelta(minutes=1)
+"""The time that a picture of a ledger shows at least."""
+TICKS = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
+FIRST_TICKS = ["%Y", "%b %Y", "%b", "%d %b", "%H:%M", "%H:%M:%S"]
+DATES = ["", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y"]
+"""How times are written whose ticks are years, months, days, hours, minutes or seconds apart, on the first of the next larger
+unit, and what is written once beside them."""
 
 
 def capacities(sizes: Sequence[Capacity], *, ax: Axes | None = None) -> Figure:
@@ -54,24 +62,41 @@ def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:
 
 
 def spending(account: Statement, *, ax: Axes | None = None) -> Figure:
-    """A dataset's ledger: what is spent over time, beside plain sums of ε, up to the budget; wasted charges crossed."""
+    """A dataset's ledger: what is spent since it was registered, beside plain sums of ε, up to the budget; wasted charges
+    crossed."""
     figure, ax = new_axes(ax, (7.2, 4.2))
     rule, budget = account.registered.privacy_filter, account.registered.budget
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
-    times: list[Any] = [charge.at for charge in shown]
-    spent = [rule.spent(charge.spent)[0] for charge in shown]
-    summed = [BasicComposition(budget).spent(charge.spent)[0] for charge in shown]
+    since = [] if account.since is None else [account.since]
+    times: list[Any] = [*since, *(charge.at for charge in shown)]
+    spent = [*(0.0 for _ in since), *(rule.spent(charge.spent)[0] for charge in shown)]
+    summed = [*(0.0 for _ in since), *(BasicComposition(budget).spent(charge.spent)[0] for charge in shown)]
     top = max([budget.epsilon, *spent])
     ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label=f"spent, by the rule {rule.name}")
     if rule.name != "sum":
         ax.step(times, summed, where="post", color=FAINT, lw=1.2, label="ε added up")
-    wasted = [(charge.at, y) for charge, y in zip(shown, spent, strict=True) if not charge.answered]
+    wasted = [(charge.at, y) for charge, y in zip(shown, spent[len(since) :], strict=True) if not charge.answered]
     if wasted:
         ax.plot(*zip(*wasted, strict=True), ls="", marker="x", ms=8, color=RED, label="charged, no answer", zorder=4)
     ax.axhline(budget.epsilon, color=RED, ls="--", lw=1.6, label=f"budget: {budget_label(budget)}")
     ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=f"ε at δ = {float(budget.delta):g}", xlabel="time (UTC)")
-    titled(ax, f"{account.registered.dataset}: {account.state.charges} charges")
+    many = account.state.charges
+    titled(ax, f"{account.registered.dataset}: {many} charge{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="lower right")
-    figure.autofmt_xdate()
+    _time_axis(ax, times)
     framed(ax)
     return figure
+
+
+def _time_axis(ax: Axes, times: Sequence[datetime]) -> None:
+    """The time from the first to the last, at least a minute, so that no tick is finer than a second; with its date."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    if times:
+        first, last = min(times), max(times)  # a clock may have been set back
+        room = max(SHORTEST, last - first) / 20 + max(timedelta(0), SHORTEST - (last - first)) / 2
+        ax.set_xlim(first - room, last + room)  # type: ignore[arg-type]
+    ticks: Any = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(ticks)
+    how = {"formats": TICKS, "zero_formats": FIRST_TICKS, "offset_formats": DATES}
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks, **how))  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from duotone.errors import DuotoneError
 from duotone.plotting.curves import error_by_distance
-from duotone.plotting.figures import COLOUR, MARKER, figure_class, framed, new_axes, titled
+from duotone.plotting.figures import COLOUR, MARKER, budget_label, figure_class, framed, new_axes, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,14 +41,16 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
 
 
 def question(of: Prepared, title: str | None = None, released: Answers | None = None) -> Figure:
-    """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it."""
+    """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it.
+    The title is the question, if there is no other."""
+    title = of.question if title is None else title
+    labels = [f"each answer: {budget_label(of.share)}"] if of.share != of.privacy or of.by else None
     if released is None or not released.by:
-        return error_by_distance([of.mechanism], title=title)
+        return error_by_distance([of.mechanism], title=title, labels=labels)
     size = 11, max(4.4, 1.6 + 0.24 * len(released.answers))
     figure: Figure = figure_class()(figsize=size, layout="constrained")  # which leaves room for long names and titles
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4]})
     answers(released, ax=left)
-    error_by_distance([of.mechanism], title="each answer, with its share of the budget", ax=right)
-    if title is not None:
-        figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.01, ha="left", parse_math=False)
+    error_by_distance([of.mechanism], title="each answer, with its share of the budget", labels=labels, ax=right)
+    figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.01, ha="left", parse_math=False)
     return figure

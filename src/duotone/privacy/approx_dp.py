@@ -119,7 +119,7 @@ class ApproxDP:
         return cls._computed(y, cls(0, delta).delta)
 
     def __repr__(self) -> str:
-        short = self.exact and self.exp_epsilon.numerator < 10**18
+        short = self.exact and self.epsilon_exact is None and self.exp_epsilon.numerator < 10**18
         first = f"exp_epsilon={show(self.exp_epsilon)}" if short else f"epsilon={self.epsilon!r}"
         return f"ApproxDP({first}, delta={show(self.delta)})"
 

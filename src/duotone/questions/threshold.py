@@ -23,7 +23,7 @@ class Scores:
     """What a threshold needs to know of its people, for one table or for many at once: arrays have one entry per table.
 
     `largest` and `smallest` are scores with the number of people who have them, from the far end inwards. They are all
-    the people there are, or, with a `reach`, at least that many from each end (or all of them).
+    the people who matter (`who_matters`), or, with a `reach`, at least that many from each end (or all of them).
     """
 
     total: NDArray[Any]
@@ -108,6 +108,24 @@ def levels(tally: Scores, lowest: int, highest: int, at_least: int, neighbours: 
     mirrored = [(-value, n) for value, n in tally.smallest]
     up = fewest(mirrored, -surplus, -highest, neighbours, tally.reach)
     return np.asarray(np.where(np.asarray(surplus >= 0, dtype=bool), down - 1, -up))
+
+
+def who_matters(lowest: int, highest: int, neighbours: Neighbours) -> tuple[int | None, int | None]:
+    """From which score on someone can be among the fewest changes that lower a total, and up to which one among those that
+    raise it; None where no score within the bounds is.
+
+    Guarantee: levels are the same if nobody else is looked at. Under add-remove someone with score s who leaves lowers the
+    total by s, and someone who joins at the lowest score by −lowest: so nobody with s ≤ −lowest, or s ≤ 0, need ever leave.
+    Under replace someone lowers it by s − lowest, which is more than nothing for all above the lowest. The rest by mirroring.
+
+    >>> who_matters(-10, 90, "add-remove")  # who is more than 10 above the limit; joining at the top raises it most
+    (11, None)
+    >>> who_matters(-10, 90, "replace")
+    (-9, 89)
+    """
+    down = max(-lowest, 0) + 1 if neighbours == "add-remove" else lowest + 1
+    up = min(-highest, 0) - 1 if neighbours == "add-remove" else highest - 1
+    return down if down <= highest else None, up if up >= lowest else None
 
 
 def fewest(

@@ -11,7 +11,9 @@ from duotone.html import cell, table
 from duotone.ledger.account import Receipt
 from duotone.line.table import LineTable
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.unusual import budget_notes
 from duotone.release.coin import Basis
+from duotone.tables.accuracy import Accuracy, clipping, method
 from duotone.tables.declared import Key
 
 SHOWN = 50
@@ -25,7 +27,7 @@ class Answers:
 
     `share` is the budget of each single answer; `basis` whether levels were exact distances. Levels and truths are not in it.
     `str` of it is yes or no, or a line for each group; `bool` the answer of a question without groups. `to_arrow` and
-    `to_pandas` make a table of it.
+    `to_pandas` make a table of it, `accuracy` says how often an answer is wrong, `quote` is a sentence for a report.
     """
 
     answers: Mapping[Key, bool]
@@ -43,6 +45,12 @@ class Answers:
     """What the owner vouched for, in a sentence, where the table is no stored one."""
     question: str = ""
     """What was asked, in SQL."""
+    protected: str = ""
+    """Whom the budget is about, and what of them, for a report."""
+    clipped: str = ""
+    """What was cut to what before it was counted."""
+    remarks: tuple[str, ...] = ()
+    """What whoever reads the answer should know about the table and the question: each a sentence."""
 
     def __bool__(self) -> bool:
         if self.by:
@@ -61,16 +69,59 @@ class Answers:
         else:
             yes = sum(self.answers.values())
             said = f"{yes} yes and {len(self.answers) - yes} no by {', '.join(self.by)}"
-        return f"<Answers: {said}; {self.privacy}; {self.basis}>"
+        return f"<Answers: {said}; {self.privacy}; {self.basis}; {self.accuracy.brief}>"
 
     def _repr_html_(self) -> str:
         rows = [[*map(cell, key), cell(WORDS[answer])] for key, answer in list(self.answers.items())[:SHOWN]]
-        said = [f"{self.privacy}; {self.person}; {self.basis}", *filter(None, [self.vouched])]
+        said = [f"{self.privacy}; {self.person}; {self.basis}", *filter(None, [self.clipping]), *self.notes]
+        if self.share != self.privacy:
+            said.append(f"each answer gets {self.share}, its share of the budget")
+        said += [*filter(None, [self.accuracy.by_margin]), self.accuracy.ending]
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if not self.private:
             said.append("NOT PRIVATE: test seed")
         return table((*self.by, "answer"), rows, before=self.question, after=said)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How often each answer is wrong, by how many people would flip it."""
+        return Accuracy(self.table)
+
+    @property
+    def clipping(self) -> str | None:
+        """What was cut to size before it was counted, in a sentence; None for nothing."""
+        return clipping(self.clipped)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever reads the answer should know: each a sentence."""
+        return (*budget_notes(self.privacy), *self.remarks)
+
+    def quote(self) -> str:
+        """A sentence for a report: the question, the answers, and what a reader needs to judge them.
+
+        >>> import pyarrow as pa
+        >>> from duotone import ask
+        >>> stays = pa.table({"patient": range(60), "days": [3, 9] * 30})
+        >>> about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
+        >>> longer = ask(stays, "avg(days) > 5", epsilon=1, delta=1e-6, **about)
+        >>> print(longer.quote().replace("; ", ";\\n"))
+        AVG(days) > 5: yes (yes/no answer with differential privacy, ε = 1, δ = 1e-06 per patient under addition or removal;
+        a person is a patient, with the avg of its rows;
+        clipped: days to [0, 30] in steps of 1, a person's values to their avg;
+        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it).
+        """
+        keys = {" ".join(map(str, key)): WORDS[answer] for key, answer in self.answers.items()}
+        if not self.by:
+            said, kind = WORDS[bool(self)], "yes/no answer"
+        elif self.table.boundary == "selection":
+            said, kind = ", ".join(keys) or "none may be shown", "selected"
+        else:
+            said = ", ".join(f"{key} {word}" for key, word in keys.items()) or "no group may be shown"
+            kind = "yes/no answers"
+        warning = "" if self.private else "NOT PRIVATE, by a test seed: "
+        return f"{warning}{self.question.removeprefix('SELECT ')}: {said} ({kind} with {method(self)})."
 
     def to_arrow(self) -> Any:
         """A table with the columns that the question is grouped by, and `answer`, a Boolean."""

@@ -20,7 +20,7 @@ from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.people_table import joined_people, per_person
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.public_tables import join_public, opened_public
-from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.source import Source, closed_on_error, explained
 from duotone.tables.engines.together import (
     Others,
     closing,
@@ -128,7 +128,8 @@ def _joined(
     with ExitStack() as opened:
         tables = {} if public is None else opened.enter_context(opened_public(public))
         columns, further = ({called: one.columns for called, one in each.items()} for each in (tables, others))
-        asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
+        with explained([source, *tables.values(), *others.values()]):
+            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
         if asked.joins:
             source, digest = join_public(source, asked, tables)
             asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")

@@ -16,6 +16,8 @@ from typing import Any
 import ibis
 
 from duotone.errors import DuotoneError
+from duotone.html import cell
+from duotone.html import table as page
 from duotone.privacy.numbers import Given, show
 from duotone.tables.ask import prepare
 from duotone.tables.declared import Declared, column_bounds
@@ -88,13 +90,29 @@ class DatesRead:
     unread: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """How much is clipped. NOT private: for the table's owner only."""
 
     rows: RowsPerPerson | None
     values: tuple[ClippedValues, ...]
     dates: tuple[DatesRead, ...] = ()
+
+    def __repr__(self) -> str:
+        rows = [] if self.rows is None else [f"{self.rows.people} people have {self.rows.rows} rows"]
+        values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
+        dates = [f"{one.column}: {one.unread} texts are no dates" for one in self.dates]
+        return f"<Inspection, NOT private: {'; '.join([*rows, *values, *dates])}>"
+
+    def _repr_html_(self) -> str:
+        head = ("column", "lowest", "highest", "values", "below", "above", "rounded", "no numbers", "mean", "mean after")
+        means = [[one.mean, one.mean_after] for one in self.values]
+        rows = [
+            [one.column, show(one.low), show(one.high), one.values, one.below, one.above, one.rounded, one.unread]
+            + ["–" if mean is None else f"{mean:.6g}" for mean in both]
+            for one, both in zip(self.values, means, strict=True)
+        ]
+        return page(head, [[*map(cell, row)] for row in rows], before=repr(self)[1:-1])
 
 
 def inspect_clipping(

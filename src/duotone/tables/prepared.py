@@ -17,12 +17,14 @@ from duotone.ledger.account import Quote, Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.costs import boundary_for_costs
-from duotone.line.mechanism import MARGINS, Boundary, LineMechanism, on_line, partition_selection
+from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, show
+from duotone.privacy.unusual import budget_notes
 from duotone.release.coin import Basis, Coin
+from duotone.tables.accuracy import Accuracy, clipping, method
 from duotone.tables.answers import Answers
 from duotone.tables.billing import billed, normal_form
 from duotone.tables.comparisons import CompiledComparison
@@ -43,7 +45,7 @@ from duotone.tables.sql.condition import Condition
 class Prepared:
     """A question that has been checked against the table's columns and what was declared; no row has been read.
 
-    Without `asked`, the question is only which groups there are.
+    Without `asked`, the question is only which groups there are. `duotone.plotting.question` draws how accurate it is.
     """
 
     source: Source
@@ -76,12 +78,12 @@ class Prepared:
         return f"<Prepared: {self.question} of {self.source.name}; {self.privacy}; {self.basis}>"
 
     def _repr_html_(self) -> str:
-        errors = {margin: self.errors(margin) for margin in MARGINS}
-        rows = [(cell(m), *(bar(error, log=True) for error in both)) for m, both in errors.items() if any(both)]
-        said = [self.person, *filter(None, [self.clipping]), *self.notes]
+        accuracy = self.accuracy
+        rows = [(cell(m), *map(bar, accuracy.wrong(m))) for m in accuracy.margins]
+        said = [accuracy.ending, self.person, *filter(None, [self.clipping]), *self.notes]
         if self.share != self.privacy:
             said.insert(0, f"each answer gets {self.share}, its share of the budget")
-        return table(("people from flipping", "Pr[false no]", "Pr[false yes]"), rows, before=repr(self)[1:-1], after=said)
+        return table(accuracy.head, rows, before=repr(self)[1:-1], after=said)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -149,6 +151,11 @@ class Prepared:
     def clipping(self) -> str | None:
         """What is cut to size before it is counted, in words; None for nothing. `error` is that of the answer after it:
         how much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
+        return clipping(self.clipped)
+
+    @property
+    def clipped(self) -> str:
+        """What is cut to what, without the sentence around it."""
         cut = [
             f"{column} to [{show(grid.low * grid.step)}, {show(grid.high * grid.step)}] in steps of {show(grid.step)}"
             for compared in self.comparisons
@@ -160,8 +167,7 @@ class Prepared:
             cut.append(f"a person's values to their {self.declared.per_unit}")
         if self.by and self.declared.unit is not None:
             cut.append(f"a person's groups to {self.most}")
-        stated = ", ".join(dict.fromkeys(cut))
-        return f"clipped before anything is counted: {stated}; what that changes is not in Pr[wrong]" if cut else None
+        return ", ".join(dict.fromkeys(cut))
 
     @property
     def vouched(self) -> str | None:
@@ -171,6 +177,11 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
+        return (*budget_notes(self.privacy), *self.remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes that are about the table and the question, not the budget."""
         vouched = () if self.vouched is None else (self.vouched,)
         if self.asked is None:
             return vouched
@@ -183,10 +194,32 @@ class Prepared:
 
     def errors(self, margin: int) -> tuple[float, float]:
         """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
-        if type(margin) is not int or not margin >= 1:
-            raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
-        blue, red = (1 - side[min(margin, len(side)) - 1] / 2**self.table.bits for side in (self.table.blue, self.table.red))
-        return float(blue), float(red)
+        return self.accuracy.errors(margin)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How often one answer is wrong, in the words of terminals, notebooks and reports."""
+        return Accuracy(self.table)
+
+    @property
+    def protected(self) -> str:
+        """Whom the budget is about, and what of them, for a report."""
+        return f"per {self.declared.person or 'row'} under {'replacement' if self.declared.replaced else 'addition or removal'}"
+
+    def quote(self) -> str:
+        """A sentence for a report about what is asked, before it is answered; `Answers.quote` has the answer, too.
+
+        >>> import pyarrow as pa
+        >>> from duotone import prepare
+        >>> stays = pa.table({"patient": ["a", "b"], "days": [3, 9]})
+        >>> with prepare(stays, "avg(days) > 5", ApproxDP(1, "1e-6"), bounds={"days": (0, 30)}) as asked:
+        ...     print(asked.quote().replace("; ", ";\\n"))
+        AVG(days) > 5, to be answered with differential privacy, ε = 1, δ = 1e-06 per row under addition or removal;
+        each row is a person;
+        clipped: days to [0, 30] in steps of 1;
+        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
+        """
+        return f"{self.question.removeprefix('SELECT ')}, to be answered with {method(self)}."
 
     def preview(self, people: int) -> Preview:
         """How far what is compared must be from its limit for the answer to be right, of a public guess of `people` people:
@@ -219,7 +252,8 @@ class Prepared:
         grids = {c: str(g.step) for compared in self.comparisons for c, g in compared.grids.items()}
         common = self.privacy, self.share, self.basis, self.person, grids
         drawn = self.coin.private if private is None else private
-        return Answers(answers, self.by, *common, drawn, self.table, receipt, self.vouched, self.question)
+        said = self.vouched, self.question, self.protected, self.clipped, self.remarks
+        return Answers(answers, self.by, *common, drawn, self.table, receipt, *said)
 
     @property
     def question(self) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units
-from duotone.tables.comparisons.scores import score_levels
+from duotone.tables.comparisons.scores import score_bounds, score_levels
 from duotone.tables.comparisons.shared import ONE_VALUE, CompiledComparison, independent, possible, require_short
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import ranked
@@ -33,9 +33,9 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
     final = {s: v if atom.strict else somebody(v) for s, v in scores.items()}
     least = 1 if atom.strict else somebody(0)
-    bounds = min(final.values()), max(final.values())
+    bounds = score_bounds(min(final.values()), max(final.values()), declared, absent=True)
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
-    threshold = score_levels(final.__getitem__, bounds, least, declared, True)
+    threshold = score_levels(final.__getitem__, bounds, least, declared)
     settled, units = _settled(atom, grids.get(atom.value.column)), _units(atom, bounds, least, scale, declared)
     return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
 

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.questions.threshold import Scores, levels
+from duotone.questions.threshold import Scores, levels, who_matters
 from duotone.tables.comparisons.shared import Array, Levels, Results
 from duotone.tables.declared import Declared
-from duotone.tables.engines.results import Result
+from duotone.tables.engines.results import Ends, Result
 
 
-def score_levels(
-    final: Callable[[int], int], bounds: tuple[int, int], at_least: int, declared: Declared, absent: bool
-) -> Levels:
-    """Levels of a sum of final scores; `absent` tells whether someone can be there with no score at all."""
+def score_bounds(low: int, high: int, declared: Declared, absent: bool) -> tuple[int, int]:
+    """The scores that someone new can have; `absent` tells whether someone can be there with no score at all, which is 0."""
+    return (min(low, 0), max(high, 0)) if declared.replaced and absent else (low, high)
+
+
+def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Declared, reach: int) -> Ends:
+    """What levels need of the far ends. Final scores are linear in what is read."""
+    down, up = who_matters(*bounds, declared.neighbours)
+    shift = final(0)
+    scale = final(1) - shift
+    read = [None if score is None else Fraction(score - shift, scale) for score in (down, up)]
+    largest, smallest = read if scale > 0 else read[::-1]
+    return Ends(
+        reach,
+        largest_from=None if largest is None else math.ceil(largest),
+        smallest_to=None if smallest is None else math.floor(smallest),
+        farthest=max(math.ceil(abs(Fraction(end - shift, scale))) for end in bounds),
+    )
+
+
+def score_levels(final: Callable[[int], int], bounds: tuple[int, int], at_least: int, declared: Declared) -> Levels:
+    """Levels of a sum of final scores."""
+    low, high = bounds
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         result = results["s"]
-        low, high = (min(bounds[0], 0), max(bounds[1], 0)) if declared.replaced and absent else bounds
         missing = people - result.people if declared.replaced else np.zeros_like(people)
         scores = _tallied(result, missing, final, at_least) if result.counts else _ended(result, missing, final)
         return levels(scores, low, high, at_least, declared.neighbours)

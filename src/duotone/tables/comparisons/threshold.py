@@ -10,11 +10,11 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD, somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units
-from duotone.tables.comparisons.scores import score_levels
+from duotone.tables.comparisons.scores import score_bounds, score_ends, score_levels
 from duotone.tables.comparisons.shared import CompiledComparison, independent, require_short
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, valued
-from duotone.tables.engines.results import Ends, Tally
+from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import LinearThreshold, Settled
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, both
 from duotone.tables.sql.scoring import INTEGER_STEPS, Grid, Score, grid_of, score
@@ -43,22 +43,27 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     scoring = score(atom, grids)
     one = _contribution(atom, scoring, grids, declared, rows)
     final = _final(atom)
-    levels = score_levels(
-        lambda read: final(one.scale * read + one.shift),
-        (final(one.low), final(one.high)),
-        final(scoring.at_least),
-        declared,
-        absent=atom.present is not None and scoring.absent,
-    )
+    bounds = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
+
+    def scored(read: int) -> int:
+        return final(one.scale * read + one.shift)
+
+    levels = score_levels(scored, bounds, final(scoring.at_least), declared)
     exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
     units = _units(atom, scoring, one, grids, declared)
-    return CompiledComparison(one.columns, {"s": one.tally or Ends(reach)}, levels, exact, grids, settled, units)
+    request = one.tally or score_ends(scored, bounds, declared, reach)
+    return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
 
 
 def _final(atom: LinearThreshold) -> Callable[[int], int]:
     """An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0."""
     return somebody if atom.present is not None and not atom.strict else int
+
+
+def _absent(atom: LinearThreshold, scoring: Score) -> bool:
+    """Whether someone can be there with no score at all."""
+    return atom.present is not None and scoring.absent
 
 
 def _units(
@@ -74,9 +79,7 @@ def _units(
     grid = grids[first.value.column] if first.value is not None else None
     scale = scaled / (first.weight * (grid.step if grid is not None else 1))
     final = _final(atom)
-    low, high = final(one.low), final(one.high)
-    if declared.replaced and atom.present is not None and scoring.absent:
-        low, high = min(low, 0), max(high, 0)  # who is absent has no score at all: also `somebody` counts them as 0
+    low, high = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
     common: dict[str, Any] = {"replaced": declared.replaced, "somebody": final is somebody, "least": _least(scoring, declared)}
     ends = low, high, final(scoring.at_least)
     if is_average(atom):

@@ -55,7 +55,7 @@ def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) 
         return np.array([variance_level(m, bounds, atom.sign, limit, atom.less, reach, replaced) for m in moments], float)
 
     columns = squared(atom.value, atom.where, grid, declared.per_unit)
-    requests = {"s": Ends(reach), "q": Ends(1)}
+    requests = {"s": Ends(reach), "q": Ends(1, None, None)}
     units = VarianceUnits((grid.high - grid.low) * grid.step, atom.limit, atom.less, atom.sign in (">", ">="))
     grids, settled = {atom.value.column: grid}, _settled(atom, grid, limit)
     return CompiledComparison(columns, requests, levels_of, False, grids, settled, units)

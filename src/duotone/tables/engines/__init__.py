@@ -3,11 +3,11 @@
 Start with `open` (from what a person calls a table to a `source`; `vouching` is the rule for what is no stored table). An
 engine a file: `duckdb` (with `locked_duckdb`, its connection, `duckdb_views`, and `files`: `text_files` by `csv` and
 `json_lines` for `text_lines`, `parquet`, and `data_frames`; `file_layout` and `date_formats` are what is declared of a file),
-`postgres`, `spark`; `abilities` says what an engine cannot do. The query:
-`query` (rows → people → aggregates), of `person_columns` and `expressions`, where text is also read as a number, a date or a
-Boolean; `formulas` are computed values, `computed_keys` groups by them, `people_table` one row per person; `results` says what
-is requested and what comes back. `public_tables` are joined to the table.
-`stored_values` is the rule by which a stored value is read.
+`postgres`, `spark`; `abilities` says what an engine cannot do. The query: `query` (rows → people → aggregates; `far_ends` of
+sums), of `person_columns` and `expressions`, where text is also read as a number, a date or a Boolean; `formulas` are
+computed values, `computed_keys` groups by them, `people_table` one row per person; `results` says what is requested and what
+comes back; `whole_numbers` divides them exactly. `public_tables` are joined to the table, and private ones looked at
+`together`. `stored_values` is the rule by which a stored value is read.
 """
 
 from duotone.tables.engines.open import open_source

@@ -36,14 +36,16 @@ def columns_of(frame: Any) -> tuple[Mapping[str, Reading], Callable[[Sequence[st
     names = list(frame.schema.names if array is _arrow_array else frame.columns)
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
         raise DuotoneError("every column of a data frame needs a name of its own, which is text: rename them")
-
+    readings = {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
+    if array is _pandas_array:
+        readings |= {name: _refused(name, frame.dtypes[name]) for name, how in readings.items() if how.kind == "other"}
     rows = fresh()  # a column that is always there, so that rows are counted where no column is asked about
 
     def some(columns: Sequence[str]) -> pa.Table:
         arrays = {name: _plain(array(frame, name)) for name in columns}
         return pa.table({**arrays, rows: pa.nulls(len(frame) if array is not _arrow_array else frame.num_rows, pa.bool_())})
 
-    return {name: of_arrow(quoted(name), kind) for name, kind in types.items()}, some
+    return readings, some
 
 
 def of_arrow(column: str, kind: pa.DataType | None) -> Reading:
@@ -158,6 +160,15 @@ def _pandas_type(kind: Any) -> pa.DataType | None:
     if kind.kind == "M":
         return pa.timestamp(np.datetime_data(kind)[0])
     return pa.from_numpy_dtype(kind) if kind.kind in "biuf" and kind.itemsize <= 8 else None
+
+
+def _refused(name: str, kind: Any) -> Reading:
+    """A pandas type that no rule reads, with what its owner can do: text is declared, never inferred from rows."""
+    if str(kind) not in ("object", "category"):
+        return replace(OTHER, refused=f"has dtype {kind}: convert it with astype to text, numbers, Booleans or dates")
+    objects = " of objects" if str(kind) == "category" else ""
+    unknown = f"has dtype {kind}{objects}, which does not say what its values are"
+    return replace(OTHER, refused=f"{unknown}: convert it, for text with df[{name!r}].astype('string')")
 
 
 def _pandas_array(frame: Any, name: str) -> Any:

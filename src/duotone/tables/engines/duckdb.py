@@ -41,7 +41,8 @@ def of_frame(
         return made
 
     kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
+    refused = {name: how.refused for name, how in readings.items() if how.refused}
+    return Source(None, connection, name, named=named, reading=Columns(kinds, table, refused), release=close)
 
 
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:

@@ -137,20 +137,27 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
             nearest = quotient(inside + wide(int(step) // 2), wide(int(step)), max(-grid.low, grid.high) + 1)
             inside = ibis.greatest(ibis.least(nearest, high), low)
         return ibis.cases((column.between(least, most), inside), (column < least, low), (column > most, high))
-    column = read(value, table)
-    below, above = float((grid.low - 1) * step), float((grid.high + 1) * step)  # farther out, what follows could overflow
-    inside = ibis.greatest(ibis.least(_rounded(column, grid), high), low)
+    column, inside = read(value, table), _rounded(read(value, table), grid)
+    below, above = float(grid.low * step), float(grid.high * step)
+    if max(-grid.low, grid.high) > NEAR:
+        below, above = float((grid.low - 1) * step), float((grid.high + 1) * step)  # farther out, it could overflow
+        inside = clipped(inside, grid.low, grid.high)
     return ibis.cases((column.between(below, above), inside), (column < below, low), (column > above, high))
 
 
 def _rounded(column: Any, grid: Grid) -> Any:
     step = grid.step
     scaled = column * float(1 / step) if step < 1 else column / float(step)
-    down = scaled.floor().cast("int64")
-    nearest = down + ibis.cases((scaled - down >= 0.5, wide(1)), else_=wide(0))
+    halves = (scaled * 2.0).floor().cast("float64")  # a whole number times 0.5 would be a decimal, which is slow
+    nearest = (halves * 0.5).ceil().cast("int64")  # ⌈⌊2d⌋ / 2⌉ = ⌊d + ½⌋, and nothing is rounded on the way
     if step > 1:  # the smallest floats divided are an underflow, which is an error on some engines
         nearest = ibis.cases((column.between(float(-step / 4), float(step / 4)), wide(0)), else_=nearest)
     return nearest
+
+
+NEAR = 2**40
+"""Up to so many steps from zero, what lies between the bounds lies there in steps, too: the floats that stand for them are less
+than 2^−10 steps off, so that the nearest whole number is theirs."""
 
 
 def added(terms: Sequence[Any]) -> Any:

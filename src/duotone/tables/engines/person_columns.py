@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -28,6 +28,8 @@ class PersonColumns:
     rows: Callable[[Any], Expressions]
     merged: Callable[[Any, str], Expressions]
     person: Callable[[Any, str], Expressions]
+    ordered_by: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Expressions of one row in whose order the columns of the same names come, for those that have a cheaper one."""
 
 
 def flagged(condition: Condition) -> PersonColumns:
@@ -39,10 +41,18 @@ def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
     """The value of a row that is a person, in grid steps."""
 
     def row(rows: Any) -> Expressions:
-        in_steps = steps(value, grid, rows)
-        return {"s": in_steps if where == ALWAYS else ibis.cases((holds(where, rows), in_steps))}
+        return {"s": _where(where, steps(value, grid, rows), rows)}
 
-    return _of_rows(row)
+    return replace(_of_rows(row), ordered_by={"s": _order(value, where)})
+
+
+def _order(value: Operand, where: Condition) -> Callable[[Any], Any]:
+    """A value in whose order its grid steps are."""
+    return lambda rows: _where(where, read(value, rows), rows)
+
+
+def _where(condition: Condition, value: Any, rows: Any) -> Any:
+    return value if condition == ALWAYS else ibis.cases((holds(condition, rows), value))
 
 
 def _of_rows(alone: Callable[[Any], Expressions]) -> PersonColumns:
@@ -137,7 +147,8 @@ def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
     def person(people: Any, name: str) -> Expressions:
         return with_either({side: _reduced(people, f"{name}{side}", how or "max", sides[side][2]) for side in sides})
 
-    return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person)
+    orders = {name: _order(value, where) for name, (value, where, _) in sides.items() if isinstance(value, Operand)}
+    return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person, orders)
 
 
 def coded(conditions: Sequence[Condition]) -> PersonColumns:
@@ -171,7 +182,9 @@ def squared(value: Operand, where: Condition, grid: Grid, how: Reduction | None)
     def alone(rows: Any) -> Expressions:
         return both_of(values(rows)["s"])
 
-    return PersonColumns(alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person)
+    return PersonColumns(
+        alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person, {"s": _order(value, where)}
+    )
 
 
 def labelled(value: Operand, where: Condition, how: Reduction | None) -> PersonColumns:

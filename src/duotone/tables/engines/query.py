@@ -10,6 +10,7 @@ import ibis
 
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
+from duotone.tables.engines.far_ends import SMALL, by_score, ends_apart, kept_ends, listed, sums
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
 from duotone.tables.engines.results import (
     LISTS,
@@ -22,7 +23,6 @@ from duotone.tables.engines.results import (
     Votes,
     counts,
     result_of,
-    spread,
 )
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.whole_numbers import wide
@@ -44,7 +44,7 @@ class People:
 
         A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
         """
-        rows = self._rows()
+        rows = self.rows()
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
         if self.unit is None:
             return rows.select(**keys, **(_named(person_columns, lambda c, _: c.alone(rows)) or NO_COLUMN))
@@ -55,7 +55,7 @@ class People:
             people = self._bounded(people, list(keys))
         return people.select(*keys, **(_named(person_columns, lambda c, name: c.person(people, name)) or NO_COLUMN))
 
-    def _rows(self) -> Any:
+    def rows(self) -> Any:
         """The rows that take part, and that name a person and a group."""
         rows = self.source.rows
         named = [nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
@@ -91,18 +91,26 @@ def _md5(text): ...  # type: ignore[no-untyped-def]
 
 def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
     """Run the plan, and give what came back."""
+    keys = [f"k{i}" for i in range(len(who.by))]
+    return _read(who.source.run(plan_of(who, asked)), who, keys, [own for _, own in asked])
+
+
+def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> Any:
+    """One statement for everything that is asked.
+
+    Guarantee: it depends on the question and on what is declared, and on no row.
+    """
     people = who.table([columns for columns, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
-    requests = [own for _, own in asked]
-    named = {f"m{i}{n}": request for i, own in enumerate(requests) for n, request in own.items()}
-    plan = _one_pass(people, keys, named, who) if who.source.embedded else _plan(people, keys, named, who)
-    return _read(who.source.run(plan), who, keys, requests)
+    named = {f"m{i}{n}": request for i, (_, own) in enumerate(asked) for n, request in own.items()}
+    apart = {} if who.unit or who.by else ends_apart(who.rows(), asked)
+    return _plan(people, keys, named, who, apart)
 
 
 def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
     """The keys that a coin keeps by their numbers of people, drawn where the people were counted: see `Spark.kept`."""
     keys = [f"k{i}" for i in range(len(who.by))]
-    result = who.source.connection.kept(_plan(who.table([]), keys, {}, who), keys, coin)
+    result = who.source.connection.kept(_plan(who.table([]), keys, {}, who, {}), keys, coin)
     return list(_own({key: result[key].to_pylist() for key in keys}, who))
 
 
@@ -113,24 +121,30 @@ def _own(columns: Mapping[str, Any], who: People) -> Iterator[tuple[Any, ...]]:
     return zip(*read, strict=True)
 
 
-def _plan(people: Any, keys: list[str], requests: Mapping[str, Request], who: People) -> Any:
-    """The plan in words that every engine knows."""
+def _plan(
+    people: Any, keys: list[str], requests: Mapping[str, Request], who: People, apart: Mapping[str, Sequence[Any]]
+) -> Any:
+    """One statement for everything; far ends are `apart` where they have been asked for by themselves."""
     simple: dict[str, Any] = {"people": people.count()}
     parts: list[Any] = []
     for name, request in requests.items():
         match request:
             case Tally():
                 simple |= _tallies(people, name, request)
+            case Ends() if name in apart:
+                simple |= sums(people, name, not who.source.embedded and request.farthest <= SMALL)
+                parts += apart[name]
+            case Ends() if who.source.embedded:
+                simple |= sums(people, name, False) | kept_ends(people, name, request)
             case Ends():
-                hints = (None, None) if keys or who.unit else _first(people, name, request.reach, who.source)
-                parts.append(_summed(people, keys, name, request.reach, hints))
+                parts.append(by_score(people, keys, name, request))
             case Votes():
                 parts.append(_votes(people, keys, name, request.reach))
             case Rare():
                 parts.append(_rare(people, keys, name, request.reach))
             case Middle():
                 parts.append(_middle(people, keys, name, request))
-    alone = len(parts) == len(simple) == 1 and any(isinstance(request, Ends) for request in requests.values())
+    alone = len(parts) == len(simple) == 1 and "people" in parts[0].columns
     main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
     for part in parts:
         main = _joined(main, part.drop("people") if "people" in part.columns else part, keys)
@@ -147,99 +161,12 @@ def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
     return {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(request.values)}
 
 
-@ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<int64>"))
-def _largest(value, n): ...  # type: ignore[no-untyped-def]
-
-
-@ibis.udf.agg.builtin(name="min", signature=(("int64", "int64"), "array<int64>"))
-def _smallest(value, n): ...  # type: ignore[no-untyped-def]
-
-
-def _one_pass(people: Any, keys: list[str], requests: Mapping[str, Request], who: People) -> Any:
-    """The plan where the engine can keep the largest and the smallest while it adds up.
-
-    Of a long table, the first rows tell from where on a value can be among them, and the rest is passed over quickly.
-    """
-    simple: dict[str, Any] = {"people": people.count()}
-    votes = [_votes(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Votes)]
-    votes += [_rare(people, keys, name, request.reach) for name, request in requests.items() if isinstance(request, Rare)]
-    votes += [_middle(people, keys, name, request) for name, request in requests.items() if isinstance(request, Middle)]
-    for name, request in requests.items():
-        column = people[name]
-        if isinstance(request, Tally):
-            simple |= _tallies(people, name, request)
-        elif isinstance(request, Ends):
-            simple |= {f"{name}_n": column.count(), f"{name}_sum": column.sum().cast("string")}
-            high, low = (None, None) if keys or who.unit else _hints(people, name, request.reach, who.source)
-            ends = (
-                ("largest", _largest(column, request.reach, where=None if high is None else column >= high)),
-                ("smallest", _smallest(column, request.reach, where=None if low is None else column <= low)),
-            )
-            simple |= {f"{name}_{way}": end.cast("array<string>") for way, end in ends}
-    main = people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
-    for part in votes:
-        main = _joined(main, part, keys)
-    return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
-
-
-def _hints(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
-    """Values that at least `reach` people reach from above and from below: they are among the first rows. With too few
-    there, values that everybody reaches, so that the plan has one shape whatever the rows."""
-    first = people.limit(HINT)
-    ends = source.run(first.agg(high=_largest(first[name], reach), low=_smallest(first[name], reach))).to_pylist()[0]
-    high, low = ends["high"], ends["low"]
-    return (high[-1], low[-1]) if high is not None and len(high) == len(low) == reach else EVERYBODY
-
-
-def _first(people: Any, name: str, reach: int, source: Source) -> tuple[int, int]:
-    """The same in words that every engine knows."""
-    first = people.limit(HINT // 5)  # which are sorted
-    ends = source.run(_summed(first, [], name, reach, (None, None))).to_pylist()[0]
-    high, low = (spread(ends[f"{name}_{way}"], reach, way == "largest") for way in ("largest", "smallest"))
-    return (high[-1], low[-1]) if len(high) == len(low) == reach else EVERYBODY
-
-
-EVERYBODY = -(2**62), 2**62
-HINT = 100_000
-"""Rows at the beginning of a table that are looked at for hints."""
-
-
 def _joined(main: Any, part: Any, keys: list[str]) -> Any:
     if not keys:
         return main.cross_join(part)
     other = part.rename({f"{key}_": key for key in keys})
     both = main.left_join(other, [main[key] == other[f"{key}_"] for key in keys])
     return both.drop(*(f"{key}_" for key in keys))
-
-
-def _summed(people: Any, keys: list[str], name: str, reach: int, hints: tuple[int | None, int | None]) -> Any:
-    """People, the total and both ends in one pass: people are gathered by score where it can be among the ends, and all
-    others together. Whatever the hints are, the result is the same."""
-    high, low = hints
-    value = people[name]
-    apart = value if high is None or low is None else ibis.cases(((value >= high) | (value <= low), value))
-    rows = people.select(*keys, value=value, apart=apart)
-    scores = rows.group_by([*keys, "apart"]).agg(rows_=rows.count(), n_=rows.value.count(), total_=rows.value.sum())
-    scores = scores.mutate(inner_=scores.apart.isnull())
-
-    def ranks(order: Any) -> Any:
-        return ibis.row_number().over(ibis.window(group_by=[*keys, "inner_"], order_by=order))
-
-    scores = scores.mutate(down_=ranks(ibis.desc("apart")), up_=ranks(ibis.asc("apart")))
-    each = scores.apart.cast("string").concat("*", scores.n_.cast("string"))
-    aggregates = {
-        "people": scores.rows_.sum(),
-        f"{name}_n": scores.n_.sum(),
-        f"{name}_sum": scores.total_.cast("decimal(38, 0)").sum().cast("string"),
-        f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < reach)),
-        f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < reach)),
-    }
-    return scores.group_by(keys).agg(**aggregates) if keys else scores.agg(**aggregates)
-
-
-def _list(column: Any) -> Any:
-    """Numbers as text with commas: what every engine can gather and send."""
-    return column.cast("string").group_concat(",")
 
 
 def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
@@ -250,11 +177,11 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     rivals = counted.filter(~counted[f"{name}own"])
     if not keys:
         some = rivals.order_by(ibis.desc("votes")).limit(reach + 2)
-        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": _list(some.votes)}))
+        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": listed(some.votes)}))
     window = ibis.window(group_by=keys, order_by=ibis.desc("votes"))
     ranked = rivals.mutate(rank_=ibis.row_number().over(window))
     some = ranked.filter(ranked.rank_ < reach + 2)
-    collected = some.group_by(keys).agg(**{f"{name}_rivals": _list(some.votes)})
+    collected = some.group_by(keys).agg(**{f"{name}_rivals": listed(some.votes)})
     return _joined(counted.group_by(keys).agg(**own), collected, keys)
 
 

@@ -27,9 +27,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class Ends:
-    """How many people have a score, the total, and the largest and the smallest, `reach` from each end."""
+    """How many people have a score, the total, and those at the far ends who can matter: the largest from `largest_from` on
+    and the smallest up to `smallest_to`, `reach` of each; None where nobody is needed. Others may come along."""
 
     reach: int
+    largest_from: int | None = -(2**62)
+    smallest_to: int | None = 2**62
+    farthest: int = 2**62
+    """How far from zero a score can be."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +119,8 @@ def result_of(columns: Mapping[str, Any], name: str, request: Request, size: int
         case Ends():
             total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
             ways = ("largest", "smallest")
-            lists = [[spread(v, request.reach, way == "largest") for v in columns[f"{name}_{way}"]] for way in ways]
-            for values in lists:
-                _complete(values, columns[f"{name}_n"], request.reach)
+            texts = [columns.get(f"{name}_{way}", [None] * size) for way in ways]
+            lists = [[spread(v, request.reach, way == "largest") for v in of] for of, way in zip(texts, ways, strict=True)]
             largest, smallest = _ends(lists[0]), _ends(lists[1])
             return Result({}, total, columns[f"{name}_n"], largest, smallest, request.reach)
         case Middle():
@@ -130,12 +134,6 @@ def result_of(columns: Mapping[str, Any], name: str, request: Request, size: int
         return Result({}, columns[f"{name}_different"], columns["people"], (), rarest)
     rivals = _ends([spread(v, request.reach + 2, True) for v in columns[f"{name}_rivals"]])
     return Result({}, columns[f"{name}_own"], columns["people"], rivals)
-
-
-def _complete(lists: Sequence[Sequence[int]], people: Array, reach: int) -> None:
-    """A table that changed while it was read could give too few; the answer would then be another table's."""
-    if any(len(values) < min(reach, n) for values, n in zip(lists, people.tolist(), strict=True)):
-        raise DuotoneError(UNREADABLE)
 
 
 def spread(values: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, UnreadableColumn
 from duotone.tables.engines.stored_values import Columns
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.table_names import column_list
@@ -83,6 +83,11 @@ class Source:
             return self.reading.kinds
         return {name: _kind(dtype, self.untyped) for name, dtype in self.table.schema().items()}
 
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Of columns whose type no rule reads: what it is, and how to convert it, where that is known."""
+        return {} if self.reading is None else self.reading.refused
+
     @cached_property
     def rows(self) -> Any:
         """The table with all of its columns that can be asked about."""
@@ -125,7 +130,8 @@ class Source:
     def require_key(self, column: str, what: str) -> None:
         """Refuse what cannot name a person or a group: only values that are equal exactly when they look so."""
         if self.columns[self.named_column(column)] in ("float", "decimal", "time", "other"):
-            raise DuotoneError(f"column {column} cannot be {what}: it must hold text, whole numbers, Booleans or dates")
+            why = self.refused.get(self.named_column(column), "must hold text, whole numbers, Booleans or dates")
+            raise DuotoneError(f"column {column} cannot be {what}: it {why}")
 
     def run(self, plan: Any) -> Any:
         """Execute a plan and give its result as an Arrow table.
@@ -139,6 +145,16 @@ class Source:
         """After a fork the engine's threads are gone, or its connection is another process's too."""
         if os.getpid() != self.process:
             raise DuotoneError(FORKED)
+
+
+@contextmanager
+def explained(tables: Iterable[Source]) -> Iterator[None]:
+    """Say of a column that cannot be asked about what its type is, and how to convert it, where one of the tables knows."""
+    try:
+        yield
+    except UnreadableColumn as error:
+        known = (table.refused[error.column] for table in tables if error.column in table.refused)
+        raise UnreadableColumn(error.column, next(known, error.how)) from None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import itertools
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duotone.tables.sql.condition import Kind
@@ -37,6 +37,8 @@ class Reading:
     sql: str
     zone: bool = False
     """Whether it is stored as a time with a zone, which is read in UTC."""
+    refused: str = ""
+    """Of a type that no rule reads: what it is, and how to convert it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Columns:
 
     kinds: Mapping[str, Kind]
     table: Callable[[Sequence[str]], Any]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Of columns whose type no rule reads: what it is, and how to convert it, where that is known."""
 
 
 def quoted(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, UnreadableColumn
 from duotone.tables.sql.column_names import column_name, written
 from duotone.tables.sql.compare_constant import compare
 from duotone.tables.sql.condition import (
@@ -189,9 +189,7 @@ def read_part(node: exp.Expression, columns: Columns) -> Part:
 def _column(node: exp.Column, columns: Columns) -> Operand:
     name = column_name(node, columns)
     if columns[name] == "other":
-        raise DuotoneError(
-            f"column {name} holds neither numbers, text, Booleans nor dates, and cannot be asked about: convert it"
-        )
+        raise UnreadableColumn(name)
     return Operand(name, columns[name])
 
 

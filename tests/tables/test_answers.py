@@ -1,0 +1,100 @@
+"""What an answer says about itself: how sure it is, what was clipped, and a sentence for a report."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, DuotoneError, ask, balanced, partition_selection, prepare, select_groups, with_boundary
+from duotone.line.table import line_table
+from duotone.release.coin import insecure_test_seed
+from duotone.tables.accuracy import Accuracy, at_most
+
+P = ApproxDP(1, "1e-6")
+STAYS = pa.table({"patient": range(60), "ward": ["Ely"] * 30 + ["Wells"] * 30, "days": [3, 9] * 30})
+ABOUT: dict[str, Any] = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
+BY_WARD = "select ward, count(*) > 9 from t group by ward"
+
+
+@pytest.mark.parametrize(
+    "line", [balanced(P), balanced(ApproxDP(exp_epsilon=2**60)), with_boundary(P, "9/10"), partition_selection(P)]
+)
+def test_errors_are_those_of_the_mechanism(line: Any) -> None:
+    accuracy = Accuracy(line_table(line))
+    for margin in (1, 2, 5, 20):
+        no, yes = accuracy.errors(margin)
+        assert no == pytest.approx(float(line.error(margin - 1)), rel=1e-9, abs=1e-25)
+        assert yes == pytest.approx(float(line.error(-margin)), rel=1e-9, abs=1e-25)
+    assert max(accuracy.errors(1)) > 0  # a mistake that is next to impossible is possible
+    bad: list[Any] = [0, -1, True, 1.5]
+    for none in bad:
+        with pytest.raises(DuotoneError, match="a margin is a whole number of people"):
+            accuracy.errors(none)
+
+
+@pytest.mark.parametrize("probability", [0.268941, 0.2690000001, 1e-300, 3.2601e-05, 0.5, 0.9991, 1.0, 5e-324])
+def test_at_most_is_rounded_up(probability: float) -> None:
+    assert (
+        Fraction(probability) <= Fraction(at_most(probability)) <= Fraction(probability) * Fraction(102, 100) + Fraction(5e-324)
+    )
+
+
+def test_an_answer_says_how_sure_it_is() -> None:
+    answer = ask(STAYS, "avg(days) > 5", P, **ABOUT)
+    assert "wrong with probability at most 0.269, never from 15 people on" in repr(answer)
+    page = answer._repr_html_()
+    assert "Pr[wrong] by people from flipping: 1: 0.269, 2: 0.0989" in page
+    assert "never wrong from 15 people on" in page
+    assert "clipped before anything is counted: days to [0, 30]" in page
+    assert (answer.clipping, answer.notes) == ("clipped before anything is counted: days to [0, 30] in steps of 1, a person's "
+                                               "values to their avg; what that changes is not in Pr[wrong]", ())  # fmt: skip
+    equal = ask(STAYS, "count(*) = 60", P)
+    assert equal.notes
+    assert all(note.split(":")[0] in equal._repr_html_() for note in equal.notes)
+
+
+def test_a_prepared_question_has_one_column_unless_mistakes_differ() -> None:
+    with prepare(STAYS, "count(*) > 9", P) as alike, prepare(STAYS, "count(*) > 9", P, costs=(10, 1)) as unlike:
+        assert "Pr[wrong]</th>" in alike._repr_html_()
+        assert "Pr[false" not in alike._repr_html_()
+        assert "Pr[false no]</th>" in unlike._repr_html_()
+        assert "never wrong from 15 people on" in alike._repr_html_()
+        assert f"width='{0.2689414 * 120:.1f}'" in alike._repr_html_()  # a bar of 1 is full: no logarithms
+
+
+def test_quotes() -> None:
+    """What a reader needs: the question, the answer, the budget, who is protected from what, clipping, and how often it is
+    wrong; nothing else of the table."""
+    plain = ask(STAYS, "count(*) > 9", ApproxDP(1), neighbours="replace").quote()
+    assert plain == (
+        "COUNT(*) > 9: yes (yes/no answer with differential privacy, ε = 1, δ = 0 per row under replacement; "
+        "each row is a person; wrong with probability at most 0.269, "
+        "and less often the more people would have to be different to change it)."
+    ) or plain.startswith("COUNT(*) > 9: no (")  # once in 10^20
+    costly = ask(STAYS, "count(*) > 9", P, costs=(10, 1)).quote()
+    assert "wrong with probability at most 0.0787 where yes is true and 0.787 where no is, and never if 1" in costly
+    grouped = ask(STAYS, BY_WARD, ApproxDP(exp_epsilon=9, delta="1e-3"), unit="patient", max_rows=1).quote()
+    assert grouped.startswith(
+        "ward, COUNT(*) > 9 GROUP BY ward: Ely yes, Wells yes (yes/no answers with differential privacy, e^ε = 9"
+    )
+    assert "each answer with e^ε = 3, δ = 0.0005" in grouped
+    none = ask(STAYS.slice(0, 0), BY_WARD, P).quote()
+    assert "GROUP BY ward: no group may be shown (" in none
+    shown = select_groups(STAYS, "ward", ApproxDP(3, "1e-3")).quote()
+    assert shown.startswith("groups by ward: Ely, Wells (selected with differential privacy, ε = 3, δ = 0.001 per row")
+    assert "or more people is always shown)." in shown
+    assert "groups by ward: none may be shown" in select_groups(STAYS.slice(0, 0), "ward", P).quote()
+    toss = ask(STAYS, "count(*) > 9", ApproxDP(0)).quote()
+    assert toss.endswith("each row is a person; wrong with probability at most 0.5).")
+    assert "a coin toss" in ask(STAYS, "count(*) > 9", ApproxDP(0))._repr_html_()
+    bound = ask(STAYS, "avg(days) > 5 and count(*) > 3", P, bounds={"days": (0, 30)})
+    assert ("by a safe bound" in bound.quote()) == (bound.basis == "safe bound")
+
+
+def test_the_quote_of_a_test_is_no_answer() -> None:
+    with pytest.warns(UserWarning, match="NOT PRIVATE"), insecure_test_seed(1):
+        seeded = ask(STAYS, "count(*) > 9", P)
+    assert seeded.quote().startswith("NOT PRIVATE, by a test seed: COUNT(*) > 9")
