@@ -34,6 +34,14 @@ def test_budget_of_a_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [each["answers"]["sum"] for each in json.loads(out)["each"]] == [1, 10, 100]
 
 
+def test_what_was_counted_no_further_is_said_to_be_more(capsys: pytest.CaptureFixture[str]) -> None:
+    each = ("--epsilon", "1", "--each-epsilon", "1e-9")
+    _, out, _ = run(capsys, "budget", *each)
+    assert "131,072 or more" in out
+    (size,) = json.loads(run(capsys, "budget", *each, "--json")[1])["each"]
+    assert (size["answers"]["sum"], size["or_more"]) == (2**17, ["sum"])
+
+
 def test_budget_without_the_library_of_plans(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dp_accounting.pld.pld_pmf", None)
     code, out, _ = run(capsys, "budget", *BUDGET, "--each-epsilon", "0.017", "--each-delta", "1e-9")
@@ -89,6 +97,6 @@ def test_people(capsys: pytest.CaptureFixture[str], stars: Path) -> None:
 
 def test_people_in_each_group(capsys: pytest.CaptureFixture[str], stars: Path) -> None:
     question = "select town, count(*) > 100 from stars group by town"
-    _, out, _ = run(capsys, "ask", stars, question, *BUDGET, "--preview", "--people", "50", "--json")
+    _, out, _ = run(capsys, "ask", stars, question, *BUDGET, "--preview", "--people", "500", "--json")
     document = json.loads(out)
     assert document["in_units"]["comparisons"][0]["true"]["never_from"] == 100 + document["certain_from"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -166,6 +167,7 @@ def test_the_variable_names_the_ledger_where_no_file_does(
         ("ledger = 'a'\ndataset = 3", "dataset must be a name"),
         ("ledger = '\xff'", "must be TOML"),
         ("ledger = 'absent'", "there is no ledger at"),
+        ("ledger = '~/l'", "would be another ledger for each who asks"),
     ],
 )
 def test_a_bad_file_is_an_error_before_anything_is_read(
@@ -191,6 +193,72 @@ def test_a_folder_of_files_has_the_file_in_it_or_beside_it(tmp_path: Path) -> No
     (folder / "duotone.toml").write_text('ledger = "l"')
     with pytest.raises(DuotoneError, match=r"more than one duotone\.toml beside the data"):
         default_ledger(folder)
+
+
+def test_what_is_there_and_cannot_be_read_is_not_forgotten(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = stays.with_name("duotone.toml")
+    settings.symlink_to("nowhere")
+    refused = [ask(capsys, stays)]
+    settings.unlink()
+    settings.mkdir()
+    for code, out, err in (*refused, ask(capsys, stays)):
+        assert (code, out) == (2, "")
+        assert "duotone.toml cannot be read" in err
+
+
+TOGETHER = (
+    "select count(*) > 5 from (select who, count(*) as n from stays group by who) v"
+    " left join (select who, count(*) as m from labs group by who) w using (who) where m > 0"
+)
+
+
+def test_every_private_table_is_looked_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, name in ((here, "stays"), (there, "labs")):
+        folder.mkdir()
+        (folder / f"{name}.csv").write_text("who\n" + "".join(f"{n}\n" for n in range(99)))
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("both", ApproxDP(9, "1/2"), unit="who", neighbours="add-remove", version="1")
+    (there / "duotone.toml").write_text('ledger = "../l"')
+    options = ("--unit", "who", "--also", f"labs={there / 'labs.csv'}", "--dataset", "both")
+    together = ("ask", here / "stays.csv", TOGETHER, *PRIVACY, *options)
+    code, _, err = run(capsys, *together)
+    assert (code, spent(tmp_path / "l")) == (0, {"both": 1})
+    assert f"by {there / 'duotone.toml'}" in err
+    (here / "duotone.toml").write_text(f'ledger = "{tmp_path / "l"}"')  # the same one
+    assert "free, as recorded" in run(capsys, *together)[2]
+    (here / "duotone.toml").write_text('ledger = "other"')
+    code, out, err = run(capsys, *together)
+    assert (code, out) == (2, "")
+    assert "name different ledgers" in err
+
+
+def test_where_no_ledger_is_wanted_none_is_advised(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    err = ask(capsys, stays, "--no-ledger", "--as", "ann")[2]
+    assert "--no-ledger says that there is none: leave it out, or them" in err
+    assert "name it by" not in err
+    assert "name it by --ledger" in ask(capsys, stays, "--as", "")[2]
+
+
+@pytest.mark.slow
+def test_output_that_is_lost_is_said_to_be_recorded_only_where_it_is(stays: Path) -> None:
+    other = stays.parent / "other"
+    other.mkdir()
+    registered(other / "l", "stays")
+    (other / "duotone.toml").write_text('ledger = "l"')
+    lost = []
+    for table, options in (
+        (stays, ["--certificate", str(other / "x.json")]),
+        (other / "stays.csv", []),
+        (stays, ["--preview"]),
+    ):
+        (other / "stays.csv").write_bytes(stays.read_bytes())
+        command = [sys.executable, "-m", "duotone", "ask", str(table), QUESTION, *PRIVACY, *options]
+        with Path("/dev/full").open("w") as full:
+            lost.append(subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300).stderr)
+    assert "drawn is lost" in lost[0]
+    assert "charged is recorded in the ledger" in lost[1]
+    assert "an answer" not in lost[2]
 
 
 def test_the_repository_has_no_such_file() -> None:

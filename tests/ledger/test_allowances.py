@@ -19,7 +19,7 @@ from recorded_entries import FIRST_VERSION, stored
 
 from duotone import ApproxDP, Charge, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
-from duotone.errors import LedgerError
+from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import canonical
 from duotone.ledger.ledger import Ledger
 
@@ -48,7 +48,7 @@ def test_an_asker_spends_the_allowance_and_no_more(ledger: Ledger) -> None:
 def test_everybody_without_an_own_allowance_has_the_default_one(ledger: Ledger) -> None:
     ledger.allow("census", "*", ApproxDP("0.1"))
     ledger.allow("census", "ann", ApproxDP("0.2"))
-    for name, many in (("ann", 2), ("bob", 1), ("eve", 1), ("*", 1)):
+    for name, many in (("ann", 2), ("bob", 1), ("eve", 1)):
         for i in range(many):
             ask(ledger, f"{name}{i}", TENTH, by=name)
         with pytest.raises(OverBudget, match="the allowance of"):
@@ -63,7 +63,7 @@ def test_everybody_without_an_own_allowance_has_the_default_one(ledger: Ledger) 
         "ann": (0.3, "epsilon 0, delta 0"),
         "bob": (0.1, "epsilon 0, delta 0"),
         "eve": (0.1, "epsilon 0, delta 0"),
-        "*": (0.1, "epsilon 0, delta 0"),
+        "*": (0, "epsilon 0.1, delta 0"),
     }
     assert ledger.verify().holds
 
@@ -134,6 +134,9 @@ def test_bad_allowances_are_refused(ledger: Ledger) -> None:
         ledger.allow("census", "ann", 1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a name is a short printable text"):
         ledger.allow("census", "", ApproxDP(1))
+    for nobody in (b"x", 123, "", "a\nb", "*"):  # also of an answer that would be free
+        with pytest.raises(DuotoneError, match=r"a name is a short printable text|say who asks \(by\)"):
+            ask(ledger, by=nobody)
     with pytest.raises(LedgerError, match="there is no dataset other in this ledger; it has census"):
         ledger.allow("other", "ann", ApproxDP(1))
     with pytest.raises(LedgerError, match="there is no dataset other"):
@@ -150,7 +153,7 @@ def test_an_older_duotone_reads_none_of_these_entries(ledger: Ledger, place: str
     ledger.close_dataset("census")
     assert {entry["v"] for entry in ledger.entries()[:before]} == {2}
     assert {entry["v"] for entry in ledger.entries()[before:]} == {3}
-    assert execute(place, "SELECT value FROM duotone_ledger WHERE name = 'schema'") == [("4",)]
+    assert execute(place, "SELECT value FROM duotone_ledger WHERE name = 'schema'") == [("5",)]
 
 
 @pytest.mark.slow

@@ -31,14 +31,30 @@ def by_squares(epsilon: str, delta: str, each: str, each_delta: str) -> int:
         count += 1
 
 
+def composed(epsilon: str, each: str, each_delta: str, count: int) -> float:
+    """The least δ at ε of so many answers, whatever they are (Kairouz, Oh and Viswanath 2015): none of them reveals all, and
+    each of their losses is `each` up or down."""
+    total, step, delta = (float(Fraction(text)) for text in (epsilon, each, each_delta))
+    beyond = []
+    for ups in range(count + 1):
+        loss = (2 * ups - count) * step
+        if loss > total:
+            ways = math.lgamma(count + 1) - math.lgamma(ups + 1) - math.lgamma(count - ups + 1)
+            beyond.append(math.exp(ways + ups * step - count * math.log1p(math.exp(step))) * -math.expm1(total - loss))
+    hidden = count * math.log1p(-delta)
+    return -math.expm1(hidden) + math.exp(hidden) * math.fsum(beyond)
+
+
 @pytest.mark.parametrize("total", BUDGETS)
 @pytest.mark.parametrize("each", EACH)
 def test_sums_and_squares(total: tuple[str, str], each: tuple[str, str]) -> None:
     answers = Capacity(ApproxDP(*total), ApproxDP(*each)).answers
     assert answers["sum"] == by_sums(*total, *each)
     assert answers["advanced"] == by_squares(*total, *each)
-    assert answers["plan"] is not None
-    assert answers["plan"] >= by_sums(*total, *each)
+    plan, delta = answers["plan"], float(Fraction(total[1]))
+    assert plan is not None
+    assert composed(total[0], *each, plan) <= delta * (1 + 1e-9)
+    assert composed(total[0], *each, plan + 1) > delta
 
 
 def test_a_plan_admits_the_most_of_small_answers() -> None:

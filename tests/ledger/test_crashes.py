@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from attacks import HERE, Asker, charges, contents, interrupt
 from ledgers import ABOUT, ask, register
+from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
@@ -28,11 +29,12 @@ def run(script: str, *arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_1000_kills(tmp_path: Path) -> None:
+def test_many_kills(tmp_path: Path) -> None:
     """SIGKILL at random moments, four writers: nothing released uncharged, nothing lost, every ledger verifies."""
-    counts = run("killed.py", tmp_path, 1000, 4, 6)
+    kills = 1000 if EXHAUSTIVE else 400
+    counts = run("killed.py", tmp_path, kills, 4, 6)
     assert counts["released"] <= counts["answered"] <= counts["flipped"] <= counts["charged"]
-    assert counts["charged"] > 500
+    assert counts["charged"] > kills / 2
 
 
 @pytest.mark.slow

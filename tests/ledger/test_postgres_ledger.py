@@ -147,7 +147,9 @@ def test_no_secret_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     "place",
     [
         "postgresql+psycopg://ann:Secret9@localhost/db", "host=localhost password=Secret9", "mysql://ann:Secret9@h/db",
-        "postgresql://ann:5/Secret9@localhost:1/db", "postgresql://ann:1?Secret9@h/db", " PostgreSQL://ann:Secret9@localhost:1/db",
+        "postgresql://ann:5/Secret9@localhost:1/db", "postgresql://ann:1?Secret9@h/db",
+        "postgres//u:Secret9@h/db", "postgres:u:Secret9@h/db", "host=h passwd=Secret9", "postgresql://localhost:1/db%3Fpassword=Secret9",
+        " PostgreSQL://ann:Secret9@localhost:1/db",
     ],
 )  # fmt: skip
 def test_no_password_is_ever_shown(place: str) -> None:

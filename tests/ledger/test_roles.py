@@ -109,7 +109,7 @@ def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
         odds: list[Any] = [[], None, "", 0, -1, "x", 1.5]
         wrong = [{k: v for k, v in body.items() if k != name} for name in body]
         wrong += [{**body, name: odd} for name in body if name != "answer" for odd in odds]
-        wrong += [{**body, "dataset": "another"}]
+        wrong += [{**body, "dataset": "another"}, {**body, "v": "2"}]
         allowed = [{**CHARGE, name: odd} for name in ("version", "question", "notion", "boundary", "key") for odd in ("", "x")]
         allowed += [{**ANSWER, "key": odd} for odd in ("", "x")]
         for entry in wrong:
@@ -240,7 +240,7 @@ def test_functions_of_the_last_version_are_replaced_and_rights_stay(shared: str)
     arguments = "entry_seq integer, entry_dataset text, entry_kind text, entry_question text, entry_body text, entry_hash text"
     older = f"duotone_append({arguments}) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $$old$$; END'"
     execute(by(shared, "ledger_owner"), f"CREATE OR REPLACE FUNCTION {older}")
-    execute(shared, "UPDATE duotone_ledger SET value = '3' WHERE name = 'schema'")
+    execute(shared, "UPDATE duotone_ledger SET value = '4' WHERE name = 'schema'")
     with open_ledger(by(shared, "asker")) as asker, open_ledger(by(shared, "ledger_owner")) as owner:
         with pytest.raises(LedgerError, match="its owner has to bring it up to date"):
             ask(asker, "r")

@@ -8,7 +8,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from ledgers import ask, register
 from memory_store import MemoryStore
@@ -17,6 +19,7 @@ from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_l
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
 from duotone.tables.ask import prepare_groups
+from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.prepared import Prepared
 
 EACH = ApproxDP(1, "1e-6")
@@ -231,3 +234,70 @@ def test_the_rule_advanced_says_what_it_counts(tmp_path: Path, capsys: pytest.Ca
         pytest.raises(OverBudget, match=r"with which the rule advanced counts epsilon 1\.097, delta"),
     ):
         prepare(TABLE, "count(*) > 10", ApproxDP("0.2", "1e-7")).charge(ledger, "t")
+
+
+def several(folder: Path) -> None:
+    for name, rows in (("a", 200), ("b", 200), ("c", 2)):
+        pq.write_table(pa.table({"who": range(rows)}), folder / f"{name}.parquet")
+
+
+def free(table: Any, ledger: Ledger, **options: Any) -> bool:
+    with prepare(table, "count(*) > 100", EACH, **options) as asked:
+        receipt = asked.charge(ledger, "t").receipt
+    assert receipt is not None
+    return receipt.free
+
+
+def test_other_files_are_another_question(tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    several(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert not free("[ab].parquet", ledger)
+    assert not free("[c].parquet", ledger)
+    assert free(["b.parquet", tmp_path / "a.parquet"], ledger)
+    assert free(str(tmp_path / "[!c].parquet"), ledger)
+    assert not free(["a.parquet"], ledger)
+
+
+def test_many_files_are_known_by_their_hash(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        for n in range(60):
+            (tmp_path / folder / f"{'long' * 9}{n}.parquet").touch()
+    names = [_identity(files_of(tmp_path / f"{folder}/*{end}.parquet")) for folder in ("one", "two") for end in ("", "[0-8]")]
+    assert len(set(names)) == 4
+    assert names[0].startswith("60 files, ")
+    assert all(len(name) < 100 for name in names)
+
+
+def test_other_files_beside_are_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    several(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    question = (
+        "select count(*) > 100 from (select who, count(*) as n from a group by who) v"
+        " left join (select who, count(*) as m from b group by who) w using (who) where m > 0"
+    )
+    with open_ledger("l") as own:
+        own.register("t", ApproxDP(9, "1e-4"), unit="who", neighbours="add-remove", version="1")
+        for also, known in (("[b].parquet", False), ("[c].parquet", False), (["b.parquet"], True)):
+            with prepare("a.parquet", question, EACH, unit="who", also={"b": also}) as asked:
+                receipt = asked.charge(own, "t").receipt
+            assert receipt is not None
+            assert receipt.free == known
+
+
+def test_tables_of_one_name_in_two_databases_are_two(tmp_path: Path, ledger: Ledger) -> None:
+    for month in ("jan", "feb"):
+        with duckdb.connect(str(tmp_path / f"{month}.duckdb")) as database:
+            database.execute("create table t as select range as x from range(200)")
+    assert not free(tmp_path / "jan.duckdb", ledger, name="t")
+    assert not free(tmp_path / "feb.duckdb", ledger, name="t")
+    with duckdb.connect(str(tmp_path / "jan.duckdb")) as database:
+        assert free(database, ledger, name="t")
+
+
+def test_a_dataset_has_a_name(ledger: Ledger, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x\n" + "1\n" * 99)
+    refused = pytest.raises(DuotoneError, match="a dataset is a short printable text, got ''")
+    with prepare(tmp_path / "t.csv", "count(*) > 10", EACH) as asked, refused:
+        asked.charge(ledger, "")
+    assert ledger.statement("t").charges == ()

@@ -7,7 +7,7 @@ import itertools
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 from duotone import DuotoneError, prepare
 from duotone.questions import Difference, Variance
 from duotone.questions.units import Units
-from duotone.tables.preview import rounded, written
+from duotone.tables.preview import _root, rounded, written
 
 Person = tuple[str, int | None]
 People = Sequence[Person]
@@ -66,6 +66,8 @@ VALUES: list[Person] = [("A", 0), ("A", 1), ("A", 3), ("A", None)]
 SIGNED: list[Person] = [("A", -2), ("A", 0), ("A", 1), ("A", 3)]
 LETTERS: list[Person] = [("A", 0), ("B", 0), ("C", 0)]
 ARMS: list[Person] = [("A", 0), ("A", 3), ("B", 0), ("B", 3)]
+FROM1: list[Person] = [("A", 1), ("A", 3), ("A", None)]
+TO31: dict[str, Any] = {"bounds": {"x": (1, 3)}}
 TO3, TO2 = {"bounds": {"x": (0, 3)}}, {"bounds": {"x": (-2, 3)}}
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
@@ -225,39 +227,69 @@ def units_of(question: str, replaced: bool, options: dict[str, Any]) -> tuple[Un
         return compared.units, compared.exact
 
 
+def hold(case: Any, replaced: bool, claims: Counter[tuple[str, str]]) -> None:
+    """Whatever is said of a question holds for every small table."""
+    question, compared, sign, limit, statistic, sizes, domain, options = case
+    units, _ = units_of(question, replaced, options)
+
+    def truth(people: People) -> bool:
+        value = compared(people)
+        return value is not None and OF[sign](value, limit)
+
+    most = MOST * len(sizes([]))
+    margins = flips(domain, truth, most + (0 if replaced else REACH), replaced)
+    for counts, margin in margins.items():
+        people = people_of(counts, domain)
+        value, there = statistic(people), sizes(people)
+        if value is None or not min(there) or len(people) > most:
+            continue
+        yes = truth(people)
+        for k in range(1, REACH + 1):
+            for n in range(1, min(min(there), MOST) + 1):
+                far = units.far(k, n, yes)
+                if far is not None and beyond(units, value, far, yes):
+                    assert margin >= k, (question, people, k, n, far)
+                    claims[question, "far"] += k > 1
+            near = units.near(k, min(there), yes) if min(there) == max(there) else None
+            if near is not None and beyond(units, near, value, yes):
+                assert margin <= k, (question, people, k, near)
+                claims[question, "near"] += 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("replaced", [False, True])
 def test_of_all_small_tables(replaced: bool) -> None:
     claims: Counter[tuple[str, str]] = Counter()
-    for question, compared, sign, limit, statistic, sizes, domain, options in cases():
-        units, _ = units_of(question, replaced, options)
-
-        def truth(people: People, f: Any = compared, s: str = sign, t: Any = limit) -> bool:
-            value = f(people)
-            return value is not None and OF[s](value, t)
-
-        most = MOST * len(sizes([]))
-        margins = flips(domain, truth, most + (0 if replaced else REACH), replaced)
-        for counts, margin in margins.items():
-            people = people_of(counts, domain)
-            value, there = statistic(people), sizes(people)
-            if value is None or not min(there) or len(people) > most:
-                continue
-            yes = truth(people)
-            for k in range(1, REACH + 1):
-                for n in range(1, min(min(there), MOST) + 1):
-                    far = units.far(k, n, yes)
-                    if far is not None and beyond(units, value, far, yes):
-                        assert margin >= k, (question, people, k, n, far)
-                        claims[question, "far"] += k > 1
-                near = units.near(k, min(there), yes) if min(there) == max(there) else None
-                if near is not None and beyond(units, near, value, yes):
-                    assert margin <= k, (question, people, k, near)
-                    claims[question, "near"] += 1
+    for case in cases():
+        hold(case, replaced, claims)
     said = {kind: {q for (q, k), n in claims.items() if k == kind and n} for kind in ("far", "near")}
     asked = {case[0] for case in cases()}
     assert asked - said["far"] <= {q for q in asked if replaced and q.startswith(("avg(x) filter", "count(distinct"))}
     assert asked == said["near"]
+
+
+def at_the_ends() -> Iterator[Any]:
+    """Averages and shares against limits that are one of the bounds, or outside of them."""
+    for sign, limit in [(s, n) for s in OF for n in (0, 1, 3, 4)]:
+        if (sign, limit) not in ((">", 3), (">", 4), (">=", 4), ("<", 0), ("<=", 0), ("<", 1)):
+            yield f"avg(x) {sign} {limit}", lambda p: mean(xs(p)), sign, limit, lambda p: mean(xs(p)), present, FROM1, TO31
+    for sign, text in (("<", "11/8"), ("<=", "1"), (">=", "0"), (">", "-1"), (">=", "1"), ("<=", "0")):
+        met = (lambda p: share(p, lambda x: x > 1),) * 2
+        yield f"avg(x > 1) {sign} {text}", met[0], sign, Fraction(text), met[1], present, FROM1, {}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_of_limits_at_and_beyond_the_bounds(replaced: bool) -> None:
+    claims: Counter[tuple[str, str]] = Counter()
+    for case in at_the_ends():
+        hold(case, replaced, claims)
+    assert {kind for _, kind in claims} == {"far", "near"}
+
+
+def test_no_toss_up_is_promised_where_there_is_none() -> None:
+    beyond_all = preview_of("avg(x) > 0", 1000, bounds={"x": (1, 5)}).table
+    assert beyond_all[0][2:] == ("–", "from 1", "from 1")
+    assert beyond_all[1][2:] == ("–", "–", "–")
 
 
 @pytest.mark.slow
@@ -335,6 +367,45 @@ def test_what_it_says() -> None:
     assert preview_of("avg(x) > 4", 100, bounds={"x": (0, 10)}).table[0][-1] == "from 4.85"
 
 
+@pytest.mark.parametrize(
+    ("question", "labels"),
+    [
+        ("stddev(x) > 4", ["stddev(x) > 4: the standard deviation"]),
+        ("avg(x) < avg(y)", ["avg(x) < avg(y): the second average less the first"]),
+        ("avg(x) - avg(y) > 1", ["avg(x) - avg(y) > 1: the first average less the second"]),
+        ("2 * avg(x) > avg(y)", ["2 * avg(x) > avg(y): the first average less the second, by their weights"]),
+        ("avg(x) + avg(y) > 1", ["avg(x) + avg(y) > 1: both averages together, by their weights"]),
+        ("sum(x) > 3 * sum(y)", ["sum(x) > 3 * sum(y): by how much it holds"]),
+        ("count(v) filter (where x > 1) > 0.5 * count(*)",
+         ["count(v) FILTER(WHERE x > 1) > 0.5 * count(*): by how much it holds"]),
+        ("count(*) filter (where v = 'a') > 5 and count(*) filter (where v = 'b') > 5",
+         ["count(*) FILTER(WHERE v = 'a') > 5: the count", "count(*) FILTER(WHERE v = 'b') > 5: the count"]),
+        ("count(x) / count(y) > 9/8",
+         ["count(x) / count(y) > 9 / 8 (count 1 - 1.125 * count 2 > 0): by how much it holds",
+          "count(x) / count(y) > 9 / 8 (count > 0): the count"]),
+        ("count(*) = 5", ["count(*) = 5 (count >= 5): the count", "count(*) = 5 (count <= 5): the count"]),
+        ("count(distinct v) < 5", ["count(distinct v) >= 5: the count"]),
+        ("bool_and(x > 1)", ["bool_and(CAST(x > 1 AS BOOLEAN)): people who do not"]),
+    ],
+)  # fmt: skip
+def test_a_comparison_is_called_as_it_is_written(question: str, labels: list[str]) -> None:
+    rows = preview_of(question, 1000, bounds={"x": (0, 30), "y": (0, 30)}).table
+    assert [row[0] for row in rows[::2]] == labels
+
+
+def test_a_standard_deviation_is_shown_by_its_root() -> None:
+    options: Any = {"bounds": {"x": (0, 30)}}
+    root, square = (preview_of(q, 1000, **options).comparisons[0] for q in ("stddev(x) > 4", "variance(x) > 16"))
+    for one, other in ((root.true, square.true), (root.false, square.false)):
+        for shown, exact in zip(vars(one).values(), vars(other).values(), strict=True):
+            assert (shown is None) == (exact is None)
+            assert shown is None or abs(shown**2 - exact) <= exact / 50
+    for value in (Fraction(n, d) for n in (0, 1, 2, 9, 10**9) for d in (1, 3, 10**7 + 1)):
+        low, high = (_root(value, up=up) for up in (False, True))
+        assert low**2 <= value <= high**2
+        assert high - low <= Fraction(1, 10**12)
+
+
 def test_a_comparison_under_not_is_wrong_the_other_way() -> None:
     costs: dict[str, Any] = {"costs": (10, 1)}
     plain, negated = (preview_of(f"{word}count(distinct v) >= 100", 10_000, **costs).comparisons[0] for word in ("", "not "))
@@ -355,6 +426,25 @@ def test_where_there_is_no_unit_people_are_told() -> None:
 def test_never_certain_without_delta() -> None:
     with prepare(TABLE, "count(*) > 5", epsilon=1) as asked:
         assert [row[-1] for row in asked.preview(10).table] == ["–", "–"]
+
+
+def test_without_a_budget_everything_is_a_toss_up() -> None:
+    with prepare(TABLE, "count(*) > 5", epsilon=0) as asked:
+        rows = [row[2:] for row in asked.preview(10).table]
+    assert rows == [("up to 10", "–", "–"), ("from 0", "–", "–")]
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("count(*) > 1000000", [("–", "–", "–"), ("–", "up to 100", "up to 100")]),
+        ("sum(x) > 1000000", [("–", "–", "–"), ("–", "up to 300", "up to 300")]),
+        ("sum(x) < 1000000", [("–", "up to 300", "up to 300"), ("–", "–", "–")]),
+        ("count(distinct v) >= 1000000", [("–", "–", "–"), ("–", "up to 100", "up to 100")]),
+    ],
+)
+def test_nothing_is_said_of_values_that_so_many_people_cannot_have(question: str, sides: list[Any]) -> None:
+    assert [row[2:] for row in preview_of(question, 100, bounds={"x": (0, 3)}).table] == sides
 
 
 @pytest.mark.parametrize("people", [0, -1, 2.5, True, "10", 2**43])

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from duotone.cli.audit import audit, paper
 from duotone.cli.budget import budget
+from duotone.cli.charging import LOST
 from duotone.cli.design import check, design, line
 from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
@@ -76,7 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
     written, 130 when it was interrupted, and 141 when the reader of its output stopped reading: what shells report for
     other tools, too.
     """
-    command_line = sys.argv[1:] if arguments is None else arguments
+    LOST.set("")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (else notes would go to standard output)
     if sys.stdout is None:
@@ -97,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (OSError, ValueError) as error:
         if not (isinstance(error, OSError) or output.closed):
             raise
-        code = _unwritten(error, command_line)
+        code = _unwritten(error)
     if code in (BROKEN_PIPE, 2):
         _drop(output)
     sys.exit(code)
@@ -157,31 +158,13 @@ def _interrupted() -> int:
     return INTERRUPTED
 
 
-def _unwritten(error: OSError | ValueError, arguments: list[str]) -> int:
+def _unwritten(error: OSError | ValueError) -> int:
     """Say that the output is lost, and what that means for an answer that may have been drawn."""
     if isinstance(error, BrokenPipeError):
         return BROKEN_PIPE
     why = (error.strerror if isinstance(error, OSError) else None) or "it is closed"
-    lost = ""
-    if arguments[:1] in (["ask"], ["groups"]):
-        charged = any(text == "--ledger" or text.startswith("--ledger=") for text in arguments) or _by_default(arguments)
-        lost = (
-            "; an answer that was charged is recorded in the ledger, and asking again is free"
-            if charged
-            else "; an answer that was drawn is lost, and asking again is a new release"
-        )
-    say(f"duotone: the output cannot be written: {why}{lost}")
+    say(f"duotone: the output cannot be written: {why}{LOST.get()}")
     return 2
-
-
-def _by_default(arguments: list[str]) -> bool:
-    """Whether some ledger is charged that no option names."""
-    from duotone.tables.default_ledger import default_ledger
-
-    try:
-        return "--no-ledger" not in arguments and any(map(default_ledger, arguments[1:]))
-    except (DuotoneError, OSError):
-        return False
 
 
 def _place(output: TextIO) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.ledger.capacity import Capacity
+    from duotone.ledger.privacy_filters import RuleName
     from duotone.privacy.approx_dp import ApproxDP
 
 
@@ -41,7 +42,9 @@ def budget(
 
         wrote(plotting.save(plotting.capacities(sizes), draw))
     if as_json:
-        print(json.dumps({"budget": _definition(total), "each": [_document(one) for one in sizes]}))
+        from duotone.privacy.text import definition_document
+
+        print(json.dumps({"budget": definition_document(total), "each": [_document(one) for one in sizes]}))
         return
     _print_errors(sizes)
     _print_counts(sizes)
@@ -49,19 +52,20 @@ def budget(
         print(note)
 
 
-def _definition(privacy: ApproxDP) -> dict[str, Any]:
-    from duotone.privacy.numbers import show
-
-    return {"ratio": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}
-
-
 def _document(one: Capacity) -> dict[str, Any]:
     from duotone.line.mechanism import MARGINS
+    from duotone.privacy.text import definition_document
 
-    certain = one.mechanism.certain[0] + 1
+    certain = _certain(one)
     errors = {str(m): float(one.mechanism.error(m - 1)) for m in MARGINS}
     until = int(certain) if math.isfinite(certain) else None
-    return {**_definition(one.each), "error_by_margin": errors, "certain_from": until, "answers": dict(one.answers)}
+    counts = {"answers": dict(one.answers), **({"or_more": list(one.or_more)} if one.or_more else {})}
+    return {**definition_document(one.each), "error_by_margin": errors, "certain_from": until, **counts}
+
+
+def _certain(one: Capacity) -> float:
+    """The number of people from flipping from which on no answer is wrong."""
+    return one.mechanism.certain[0] + 1
 
 
 def _print_errors(sizes: list[Capacity]) -> None:
@@ -70,14 +74,19 @@ def _print_errors(sizes: list[Capacity]) -> None:
     mechanisms = [one.mechanism for one in sizes]
     errors = [(m, [float(mechanism.error(m - 1)) for mechanism in mechanisms]) for m in MARGINS]
     rows = [(str(m), *(f"{wrong:.3g}" for wrong in each)) for m, each in errors if any(wrong > 1e-12 for wrong in each)]
-    ends = [mechanism.certain[0] + 1 for mechanism in mechanisms]
+    ends = map(_certain, sizes)
     rows.append(("never wrong from", *(f"{end:g}" if math.isfinite(end) else "–" for end in ends)))
     print_table(("people from flipping", *(f"Pr[wrong] at {_short(one.each)}" for one in sizes)), rows)
 
 
 def _print_counts(sizes: list[Capacity]) -> None:
-    rows = [(_short(one.each), *("–" if count is None else f"{count:,}" for count in one.answers.values())) for one in sizes]
+    rows = [(_short(one.each), *(_count(one, rule) for rule in one.answers)) for one in sizes]
     print_table(("each answer", *(f"answers by the rule {rule}" for rule in sizes[0].answers)), rows)
+
+
+def _count(one: Capacity, rule: RuleName) -> str:
+    count = one.answers[rule]
+    return "–" if count is None else f"{count:,}{' or more' * (rule in one.or_more)}"
 
 
 def _short(privacy: ApproxDP) -> str:

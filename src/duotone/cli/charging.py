@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from duotone.ledger.ledger import Ledger
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
+
+
+LOST: ContextVar[str] = ContextVar("LOST", default="")
+"""What becomes of answers where they cannot be shown: set before the first is drawn."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +35,32 @@ class Charging:
 
 
 def charging(
-    table: str, place: str | None, none: bool, dataset: str | None, again: bool, asker: str | None, *, together: bool = False
+    table: str,
+    place: str | None,
+    none: bool,
+    dataset: str | None,
+    again: bool,
+    asker: str | None,
+    *,
+    also: Collection[str] = (),
 ) -> Charging:
-    """What the options say about a ledger, or else what is the default for the table. `together` with further tables, it is
-    another dataset than by itself."""
+    """What the options say about a ledger, or else what is the default for the table. Together with further tables (`also`),
+    it is another dataset than by itself."""
     from duotone.tables.default_ledger import default_ledger
+    from duotone.tables.engines.together import in_files
 
     if none and place is not None:
         raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
-    default = None if none or place is not None else default_ledger(table)
+    # further tables of a database are named, and in no files of their own
+    default = None if none or place is not None else default_ledger(table, *(also if in_files(table) else ()))
     if default is not None:
-        own = None if together else default.dataset
+        own = None if also else default.dataset
         return Charging(default.place, own if dataset is None else dataset, again, asker, default.said_by)
-    if place is None and (again or dataset or asker):
-        raise DuotoneError("--again, --dataset and --as are for a ledger: name it by --ledger")
+    if place is None and (again or dataset is not None or asker is not None):
+        raise DuotoneError(
+            "--again, --dataset and --as are for a ledger"
+            + (", and --no-ledger says that there is none: leave it out, or them" if none else ": name it by --ledger")
+        )
     return Charging(place, dataset, again, asker)
 
 
@@ -59,11 +76,13 @@ def answered(prepared: Prepared, how: Charging) -> Answers:
 
 def _released(prepared: Prepared, how: Charging) -> Answers:
     if how.place is None:
+        LOST.set("; an answer that was drawn is lost, and asking again is a new release")
         return prepared.release()
+    LOST.set("; an answer that was charged is recorded in the ledger, and asking again is free")
     from duotone.ledger.ledger import open_ledger
 
     with open_ledger(how.place) as ledger:
-        dataset = _dataset(prepared, how, ledger)
+        dataset = prepared.dataset_in(ledger, how.dataset)
         reply = prepared.charge(ledger, dataset, again=how.again, by=how.asker)
     _say_which(how, dataset, ledger)
     if (receipt := reply.receipt) is not None:
@@ -82,7 +101,7 @@ def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
     from duotone.tables.price import quote_all
 
     with open_ledger(how.place) as ledger:
-        dataset = _dataset(every[0], how, ledger)
+        dataset = every[0].dataset_in(ledger, how.dataset)
         quotes = quote_all(every, ledger, dataset, again=how.again, by=how.asker)
     _say_which(how, dataset, ledger)
     return quotes
@@ -96,7 +115,7 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
     from duotone.tables.price import require_all_fit
 
     with open_ledger(how.place) as ledger:
-        require_all_fit(every, ledger, _dataset(every[0], how, ledger), again=how.again, by=how.asker)
+        require_all_fit(every, ledger, every[0].dataset_in(ledger, how.dataset), again=how.again, by=how.asker)
 
 
 def quote_text(quote: Quote, prepared: Prepared) -> str:
@@ -105,23 +124,14 @@ def quote_text(quote: Quote, prepared: Prepared) -> str:
     if quote.free:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
-    return f"ledger: {fits}{allowance}; price: {prepared.price}"
+    return f"ledger: {fits}{allowance}; price: {prepared.cost.price}"
 
 
 def quote_document(quote: Quote, prepared: Prepared) -> dict[str, Any]:
     """A quote as JSON."""
     document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
-    document |= {} if quote.free else {"price": prepared.price}
+    document |= {} if quote.free else {"price": prepared.cost.price}
     return document | ({} if quote.allowance is None else {"allowance": quote.allowance})
-
-
-def _dataset(prepared: Prepared, how: Charging, ledger: Ledger) -> str | None:
-    """The dataset that is charged; None for the library to refuse."""
-    from duotone.tables.dataset_name import dataset_of
-
-    together = prepared.asked is not None and bool(prepared.asked.beside)
-    named = how.dataset is not None or together or not prepared.source.named
-    return how.dataset if named else dataset_of(prepared.source, ledger)
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:

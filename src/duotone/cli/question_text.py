@@ -55,14 +55,9 @@ def _print_accuracy(prepared: Prepared) -> None:
 
 def budget_document(prepared: Prepared) -> dict[str, Any]:
     """The budget as JSON, and among how many answers about one person it is divided."""
-    from duotone.privacy.numbers import show
+    from duotone.privacy.text import definition_document
 
-    return {
-        "ratio": show(prepared.privacy.exp_epsilon),
-        "epsilon": prepared.privacy.epsilon,
-        "delta": show(prepared.privacy.delta),
-        "parts": prepared.parts,
-    }
+    return {**definition_document(prepared.privacy), "parts": prepared.parts}
 
 
 def question_document(prepared: Prepared, reply: Answers | None) -> dict[str, Any]:

@@ -123,7 +123,8 @@ def ask(
         raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
     if people is not None and not preview:
         raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
-    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker, together=bool(also))
+    further = named_values(also or [], "further private tables are NAME=FILE, each once")
+    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker, also=further.values())
     asked = prepare_all(
         table,
         questions,
@@ -141,7 +142,7 @@ def ask(
         costs=None if costs is None else parsed_costs(costs),
         vouched=vouched,
         public=named_values(public or [], "public tables are NAME=FILE, each once"),
-        also=named_values(also or [], "further private tables are NAME=FILE, each once"),
+        also=further,
     )
     documents: list[dict[str, Any]] = []
     with asked as every:

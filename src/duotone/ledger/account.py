@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.allowances import Askers, Share
-from duotone.ledger.entries import Body, State, at, dated, decoded, intact, is_label, label
+from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
+from duotone.ledger.entries import Body, State, at, dated, intact, is_label, label
 from duotone.ledger.planned_composition import choose, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
 from duotone.ledger.stores import Entries, Store
@@ -181,10 +181,7 @@ def statement(store: Store, dataset: str) -> Statement:
     rows = Scan(store, lambda entries: load(entries, dataset), dataset)
     state, charged, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
     since: datetime | None = None
-    for row in rows:
-        body = decoded(row)
-        state = state.after(body)
-        askers.add(row, body)
+    for row, body, state in added_up(rows, askers):
         if body["kind"] == "register":
             since = at(body)
         elif body["kind"] == "charge":
@@ -192,8 +189,7 @@ def statement(store: Store, dataset: str) -> Statement:
         elif body["kind"] == "answer":
             answers[body["charge"]] = body
     registered, carried = rows.end()
-    if state != carried:
-        raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
+    must_add_up(dataset, state, carried)
     charges = (_charge(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
     return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {}, since)
 

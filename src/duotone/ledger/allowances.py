@@ -6,7 +6,8 @@ length; `Askers` adds it up anew from the charges themselves, to begin with and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -132,15 +133,27 @@ class Askers:
         return f"goes beyond the allowance of {asker}" if kind == "charge" and not share.fits else None
 
 
-def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:
-    """Every asker of a dataset, from all its charges; they must add up to what its last entry carries."""
-    askers, state = Askers(), State()
-    for row in _all(entries, dataset):
+def added_up(rows: Iterable[Row], askers: Askers) -> Iterator[tuple[Row, Body, State]]:
+    """The entries of a dataset, each with the state after it, by its charges alone; askers are added up, too."""
+    state = State()
+    for row in rows:
         body = decoded(row)
         state = state.after(body)
         askers.add(row, body)
+        yield row, body, state
+
+
+def must_add_up(dataset: str, state: State, carried: State) -> None:
+    """Refuse a dataset whose last entry carries another state than its charges make."""
     if state != carried:
         raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
+
+
+def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:
+    """Every asker of a dataset, from all its charges; they must add up to what its last entry carries."""
+    askers = Askers()
+    ((_, _, state),) = deque(added_up(_all(entries, dataset), askers), maxlen=1)  # it has been registered, at least
+    must_add_up(dataset, state, carried)
     return askers
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.ledger.loss_distributions import MOST
 from duotone.ledger.planned_composition import PlannedComposition, choose
 from duotone.ledger.privacy_filters import BasicComposition, RuleName, most_answers
 from duotone.line.mechanism import LineMechanism, balanced
@@ -40,6 +41,11 @@ class Capacity:
         needs a budget with δ above 0, and "plan" an optional library (`unplanned`)."""
         advanced = most_answers(choose(self.budget, "advanced", None, ()), self.each) if self.budget.delta else None
         return {"sum": most_answers(BasicComposition(self.budget), self.each), "advanced": advanced, "plan": self._planned}
+
+    @property
+    def or_more(self) -> tuple[RuleName, ...]:
+        """The rules that may admit more answers than were counted; a plan has no more than 2^17."""
+        return tuple(rule for rule, count in self.answers.items() if count == MOST and rule != "plan")
 
     @property
     def unplanned(self) -> str | None:

@@ -59,6 +59,11 @@ class Charge:
         return privacy
 
     @property
+    def price(self) -> str:
+        """How many answers at which privacy."""
+        return f"{self.answers} answer{'s' * (self.answers > 1)} at {self.privacy}"
+
+    @property
     def boundary(self) -> str:
         """What is fixed at the boundary, as a ledger records it."""
         return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))

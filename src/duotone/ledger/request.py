@@ -7,7 +7,7 @@ from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Registered, load
-from duotone.ledger.allowances import Share, share_of
+from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
 from duotone.ledger.stores import Entries
@@ -35,6 +35,9 @@ class Request:
             raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
+        signed(by)
+        if by == EVERYBODY:
+            raise DuotoneError(f"{EVERYBODY} stands for everybody else in allowances, and is no name: say who asks (by)")
         terms = {
             "question": question,
             "notion": write(charge.privacy),
@@ -42,11 +45,6 @@ class Request:
             "answers": charge.answers,
         }
         return cls(dataset, charge, terms, about, bool(again), by)
-
-    @property
-    def price(self) -> str:
-        """How many answers at which privacy."""
-        return f"{self.charge.answers} answer{'s' * (self.charge.answers > 1)} at {self.charge.privacy}"
 
     def key(self, state: State) -> str:
         """What decides whether it is the same question as another, of the dataset as it is."""
@@ -109,9 +107,9 @@ class Standing:
             if rule.name == "advanced":  # by which one answer may count for more than its own epsilon
                 epsilon, delta = rule.spent(self.state.spent)
                 counted = f", with which the rule advanced counts epsilon {epsilon:.4g}, delta {delta:.4g} in all,"
-            raise OverBudget(request.dataset, request.price + counted, before.left)
+            raise OverBudget(request.dataset, request.charge.price + counted, before.left)
         if not self.fits:
-            raise OverBudget(request.dataset, request.price, str(before.allowance), request.by)
+            raise OverBudget(request.dataset, request.charge.price, str(before.allowance), request.by)
 
 
 def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:

@@ -48,3 +48,8 @@ def definition_object(privacy: ApproxDP) -> dict[str, str | None]:
         "ratio": show(privacy.exp_epsilon),
         "delta": show(Fraction(privacy.delta)),
     }
+
+
+def definition_document(privacy: ApproxDP) -> dict[str, str | float]:
+    """A definition as the command's JSON has it: ε to be read, e^ε and δ exactly."""
+    return {"ratio": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}

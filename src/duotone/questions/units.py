@@ -7,7 +7,8 @@ from flipping. Of tables with `people` people:
 - `far`: from this value of the statistic on, every table of so many people *or more* is at least k people from flipping;
 - `near`: up to this value, every table of so many people is at most k people from flipping.
 
-Both are closed: the value itself is included. None where there is no such value. Each class has its proof.
+Both are closed: the value itself is included. None where there is no such value that so many people can have. Each class has
+its proof.
 """
 
 from __future__ import annotations
@@ -20,6 +21,18 @@ from duotone.questions.threshold import CROWD
 
 HAIR = Fraction(1, 1000)
 """The part of a person's influence by which a bound is moved, where the bound itself might be on either side."""
+
+
+def within(value: Fraction, low: Fraction, high: Fraction, *, from_there_up: bool) -> Fraction | None:
+    """The first value from there on, upwards or downwards, that is between two others; None where none is.
+
+    >>> ends = Fraction(0), Fraction(10)
+    >>> [within(Fraction(11), *ends, from_there_up=up) for up in (True, False)]
+    [None, Fraction(10, 1)]
+    """
+    if from_there_up:
+        return max(value, low) if value <= high else None
+    return min(value, high) if value >= low else None
 
 
 class Units(Protocol):
@@ -45,7 +58,7 @@ class TotalUnits:
 
     A table's total is `per`·(statistic − `zero`), times its number of rows where the statistic is `averaged`: a person has 1
     to `rows` of them. With `somebody`, each score is counted CROWD times, and each person 1 more. `least` are the smallest
-    scores above and below 0, without their sign; `low` and `high` what the statistic can be.
+    scores above and below 0, without their sign; `low` and `high` what an average can be.
 
     Proof of `far`. Under add-remove a person who joins or leaves moves the total by at most max(highest, −lowest), under
     replace by at most highest − lowest: a step. A yes at a total of at_least + (k − 1)·step or more is one after k − 1 changes,
@@ -58,7 +71,7 @@ class TotalUnits:
     less than the average of all.
 
     >>> count = TotalUnits(0, 1, at_least=1001)
-    >>> int(count.far(15, 0, True)), int(count.far(15, 0, False)), int(count.near(2, 0, True))
+    >>> int(count.far(15, 5000, True)), int(count.far(15, 5000, False)), int(count.near(2, 5000, True))
     (1015, 986, 1002)
     """
 
@@ -72,8 +85,8 @@ class TotalUnits:
     rows: int = 1
     somebody: bool = False
     least: tuple[int, int] = (1, 1)
-    low: Fraction | None = None
-    high: Fraction | None = None
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
 
     @property
     def upward(self) -> bool:
@@ -87,9 +100,7 @@ class TotalUnits:
             score = self._least_score(self.at_least + (margin - 1) * step, people if self.averaged else 1)
         else:
             score = self._most_score(self.at_least - 1 - (margin - 1) * step, CROWD - 1)
-        value = self._statistic(score, people)
-        within = (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-        return value if within else None
+        return self._within(self._statistic(score, people), people, from_there_up=yes == self.upward)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """The best of what newcomers, leavers and the largest scores can do."""
@@ -102,11 +113,20 @@ class TotalUnits:
             present = people if self.averaged else 0
             score = self._least_score(least, present)
             there = score <= self._most_score(self.at_least - 1, present)
-        if not there:
+        if not there or self.far(1, people, yes) is None:
             return None
-        value = self._statistic(score, people * self.rows)
-        value = value if self.low is None else max(value, self.low)
-        return value if self.high is None else min(value, self.high)
+        return self._within(self._statistic(score, people * self.rows), people, from_there_up=yes != self.upward)
+
+    def _within(self, value: Fraction, people: int, *, from_there_up: bool) -> Fraction | None:
+        """The first of the values from there on that so many people can have; None where they can have none of them."""
+        ends = (self.low, self.high) if self.averaged else self._totals(people)
+        return within(value, *ends, from_there_up=from_there_up)
+
+    def _totals(self, people: int) -> tuple[Fraction, Fraction]:
+        """The least and the greatest statistic, where it is a total."""
+        ends = (Fraction(people * score, CROWD if self.somebody else 1) for score in (self.lowest, 0, self.highest))
+        low, _, high = sorted(self.zero + end / self.per for end in ends)
+        return low, high
 
     def _close(self, margin: int, people: int, lowest: int, at_least: int, least: int) -> int:
         """The largest total from which `margin` changes are sure to be enough; `at_least` − 1 for none."""
@@ -144,13 +164,15 @@ class NobodyUnits:
 
     upward = False
 
-    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """So many on the wrong side; a yes is never far."""
-        return Fraction(margin) if not yes else Fraction(0) if margin == 1 else None
+        if yes:
+            return Fraction(0) if margin == 1 else None
+        return Fraction(margin) if margin <= people else None
 
-    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """Any yes; and few on the wrong side."""
-        return Fraction(0) if yes else Fraction(margin - 1) if margin > 1 else None
+        return Fraction(0) if yes else Fraction(min(margin - 1, people)) if margin > 1 else None
 
 
 @dataclass(frozen=True)
@@ -252,17 +274,18 @@ class DistinctUnits:
     replaced: bool = False
     upward = True
 
-    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """One value for each person."""
         value = self.at_least + margin - 1 if yes else self.at_least - margin
-        return Fraction(value) if value >= 0 else None
+        return within(Fraction(value), Fraction(0), Fraction(people), from_there_up=yes)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """Newcomers, or everybody who has one of the rarest values."""
         if not yes:
-            short = self.replaced and people < self.at_least
-            return None if short else Fraction(max(0, self.at_least - margin))
-        most = people if people <= margin else (self.at_least - 1) * people // (people - margin)
+            if self.replaced and people < self.at_least:
+                return None
+            return within(Fraction(self.at_least - margin), Fraction(0), Fraction(people), from_there_up=True)
+        most = people if people <= margin else min((self.at_least - 1) * people // (people - margin), people)
         return Fraction(most) if most >= self.at_least else None
 
 
@@ -280,11 +303,13 @@ class LeadUnits:
     replaced: bool = False
     upward = True
 
-    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """The lead that `margin` − 1 people do not take."""
         step = 2 if self.replaced else 1
-        return Fraction((margin - 1) * step + 1 if yes else (1 - margin) * step)
+        value = Fraction((margin - 1) * step + 1 if yes else (1 - margin) * step)
+        return within(value, Fraction(-people), Fraction(people), from_there_up=yes)
 
-    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:  # noqa: ARG002
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """The lead that `margin` people are sure to take."""
-        return Fraction(margin * (2 if self.replaced else 1) if yes else 1 - margin)
+        value = Fraction(margin * (2 if self.replaced else 1) if yes else 1 - margin)
+        return within(value, Fraction(-people), Fraction(people), from_there_up=not yes)

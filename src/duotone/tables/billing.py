@@ -41,6 +41,7 @@ def billed(
         raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
     about = {"unit": declared.person or "row", "neighbours": declared.neighbours}
     named = dataset is None or dataset == source.name or not source.named
-    tables = [*([] if named else [source.name]), *source.beside]
+    own = source.identity or (None if named else source.name)
+    tables = [*([] if own is None else [own]), *source.beside]
     question = f"{normal} OF {' AND '.join(tables)}" if tables else normal
-    return dataset or source.name, question, about
+    return source.name if dataset is None else dataset, question, about

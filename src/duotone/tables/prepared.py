@@ -267,11 +267,6 @@ class Prepared:
         return Charge(self.mechanism, self.parts, beside)
 
     @property
-    def price(self) -> str:
-        """What it costs, in words."""
-        return f"{self.cost.answers} answer{'s' * (self.cost.answers > 1)} at {self.cost.privacy}"
-
-    @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
         text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
@@ -301,10 +296,18 @@ class Prepared:
         """The dataset, the question and whom it is about, as a ledger knows them."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError("a ledger is what open_ledger returns")
-        together = self.asked is not None and bool(self.asked.beside)
-        if dataset is None and self.source.named and not together:
-            dataset = dataset_of(self.source, ledger)
-        return billed(self.normal, self.declared, self.source, dataset, together=together)
+        dataset = self.dataset_in(ledger, dataset)
+        return billed(self.normal, self.declared, self.source, dataset, together=self._together)
+
+    @property
+    def _together(self) -> bool:
+        """Whether it joins private tables."""
+        return self.asked is not None and bool(self.asked.beside)
+
+    def dataset_in(self, ledger: Ledger, dataset: str | None = None) -> str | None:
+        """The dataset of a ledger that is charged: the one that is named, or by the table's name; None where it has none."""
+        named = dataset is not None or self._together or not self.source.named
+        return dataset if named else dataset_of(self.source, ledger)
 
     @property
     def population(self) -> Population:

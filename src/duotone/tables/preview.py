@@ -6,6 +6,7 @@ Nothing is read: the number of people is a public guess, and what follows from i
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +40,8 @@ from duotone.tables.sql.condition import Operand
 OFTEN, SELDOM = 0.1, 0.01
 """A toss-up is wrong at least so often; what is seldom wrong, at most so often."""
 MOST_PEOPLE = 2**42
+PRECISION = 10**12
+"""Of a square root, before it is rounded further."""
 DIGITS = 3
 """The digits of a distance that are shown; the rest is rounded so that what is said stays true."""
 HEAD = ("comparison", "if", f"wrong in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "never wrong")
@@ -144,8 +147,12 @@ def preview(
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
     margins = [_Margins.of(lambda m: errors(m)[0], certain[0]), _Margins.of(lambda m: errors(m)[1], certain[1])]
-    made = zip(_atoms(tree, False), comparisons, strict=True)
-    shown = (_compared(atom, one.units, margins[::-1] if negated else margins, people) for (atom, negated), one in made)
+    atoms = list(_atoms(tree, False))
+    many = Counter(atom.text for atom, _ in atoms)
+    shown = (
+        _compared(atom, many[atom.text] > 1, one.units, margins[::-1] if negated else margins, people)
+        for (atom, negated), one in zip(atoms, comparisons, strict=True)
+    )
     return Preview(people, tuple(shown))
 
 
@@ -165,20 +172,24 @@ class _Margins:
     """The last margin that is a toss-up, the first that is seldom wrong, and the first that never is."""
 
     toss_up: int | None
-    seldom: int
+    seldom: int | None
     never: int | None
 
     @staticmethod
     def of(error: Callable[[int], float], certain: float) -> _Margins:
         never = int(certain) if math.isfinite(certain) else None
         often = _first(lambda m: error(m) < OFTEN)
-        return _Margins(often - 1 or None, _first(lambda m: error(m) <= SELDOM), never)
+        toss_up = MOST_PEOPLE if often is None else often - 1 or None
+        return _Margins(toss_up, _first(lambda m: error(m) <= SELDOM), never)
 
 
-def _first(holds: Callable[[int], bool]) -> int:
-    """The first margin from which on it holds, by doubling and bisection: errors only fall."""
+def _first(holds: Callable[[int], bool]) -> int | None:
+    """The first margin from which on it holds, by doubling and bisection: errors only fall. None where it never does, as
+    without any privacy budget, or only for more people than can be guessed."""
     high = 1
     while not holds(high):
+        if high >= MOST_PEOPLE:
+            return None
         high *= 2
     low = high // 2
     while high - low > 1:
@@ -187,23 +198,39 @@ def _first(holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _compared(atom: Atom, units: Units | None, margins: Sequence[_Margins], people: int) -> ComparisonPreview:
-    text, measure, percent = words(atom)
-    true, false = (_side(units, m, people, yes) for m, yes in zip(margins, (True, False), strict=True))
+def _compared(atom: Atom, part: bool, units: Units | None, margins: Sequence[_Margins], people: int) -> ComparisonPreview:
+    """A comparison as it is written; with `part`, one of several that it is made of, in words."""
+    inner, measure, percent = words(atom)
+    text = inner if not atom.text else f"{atom.text} ({inner})" if part else atom.text
+    root = isinstance(atom, VarianceThreshold) and atom.root
+    true, false = (_side(units, m, people, yes, root) for m, yes in zip(margins, (True, False), strict=True))
     return ComparisonPreview(text, measure, percent, None if units is None else units.upward, true, false)
 
 
-def _side(units: Units | None, margins: _Margins, people: int, yes: bool) -> Side:
+def _side(units: Units | None, margins: _Margins, people: int, yes: bool, root: bool) -> Side:
     if units is None:
         return Side(*(None if m is None else Fraction(m) for m in (margins.toss_up, margins.seldom, margins.never)))
     up, limit = yes == units.upward, units.far(1, people, yes)
+    if root and limit is not None:
+        limit = _root(limit, up=up)
 
-    def far(margin: int | None) -> Fraction | None:
-        value = None if margin is None else units.far(margin, people, yes)
-        return None if value is None else rounded(value, limit, up=up)
+    def shown(value: Fraction | None, *, up: bool) -> Fraction | None:
+        return None if value is None else rounded(_root(value, up=up) if root else value, limit, up=up)
 
     near = None if margins.toss_up is None else units.near(margins.toss_up, people, yes)
-    return Side(None if near is None else rounded(near, limit, up=not up), far(margins.seldom), far(margins.never))
+    far = (None if margin is None else units.far(margin, people, yes) for margin in (margins.seldom, margins.never))
+    return Side(shown(near, up=not up), *(shown(value, up=up) for value in far))
+
+
+def _root(value: Fraction, *, up: bool) -> Fraction:
+    """A square root, rounded upwards or downwards.
+
+    >>> str(_root(Fraction(16), up=True)), float(_root(Fraction(2), up=False))
+    ('4', 1.414213562373)
+    """
+    scaled = value * PRECISION**2
+    root = math.isqrt(math.floor(scaled))
+    return Fraction(root + (up and root**2 < scaled), PRECISION)
 
 
 def rounded(value: Fraction, limit: Fraction | None, *, up: bool) -> Fraction:
@@ -244,10 +271,11 @@ def words(atom: Atom) -> tuple[str, str, bool]:
             shares = not any(isinstance(side.value, Operand) for side in (atom.first, atom.second))
             averages = isinstance(atom.first, Mean) and isinstance(atom.second, Mean)
             of = "shares" if shares else "averages" if averages else "quantiles"
-            measure = "the difference" if averages else "people from flipping"
+            measure = _apart(atom, of[:-1]) if averages else "people from flipping"
             return f"difference of {of} {'>' if atom.strict else '>='} {written(atom.limit)}", measure, shares
         case VarianceThreshold():
-            return f"variance({atom.value.column}) {atom.sign} {written(atom.limit)}", "the variance", False
+            measure = "the standard deviation" if atom.root else "the variance"
+            return f"variance({atom.value.column}) {atom.sign} {written(atom.limit)}", measure, False
         case DistinctThreshold():
             return f"count(distinct {atom.value.column}) >= {atom.at_least}", "the count", False
         case CountsComparison():
@@ -267,9 +295,27 @@ def _linear_words(atom: LinearThreshold) -> tuple[str, str, bool]:
             return f"share {sign} {written(100 * limit)}%", "the share", True
         return f"avg({first.value.column}) {sign} {written(limit)}", "the average", False
     if rest:
-        return f"one side {'>' if atom.strict else '>='} the other", "the difference", False
+        return f"{_weighted(atom)} {'>' if atom.strict else '>='} {written(atom.limit)}", "by how much it holds", False
     what = "count" if first.value is None else f"sum({first.value.column})"
     return f"{what} {sign} {written(atom.limit / first.weight)}", "the count" if first.value is None else "the sum", False
+
+
+def _apart(atom: MeanDifference, what: str) -> str:
+    """Which of two is less which, in the order in which they are written."""
+    first, second = atom.weights
+    if first * second > 0:
+        return f"both {what}s together, by their weights"
+    weighted = "" if abs(first) == abs(second) == 1 else ", by their weights"
+    return (f"the first {what} less the second" if first > 0 else f"the second {what} less the first") + weighted
+
+
+def _weighted(atom: LinearThreshold) -> str:
+    """Counts and sums with their weights; counts by their order, where there are several."""
+    names = ["count" if term.value is None else f"sum({term.value.column})" for term in atom.terms]
+    names = [f"{name} {n}" if names.count(name) > 1 else name for n, name in enumerate(names, 1)]
+    parts = [(term.weight, name) for term, name in zip(atom.terms, names, strict=True)]
+    texts = [("- " if w < 0 else "+ ") + (name if abs(w) == 1 else f"{written(abs(w))} * {name}") for w, name in parts]
+    return " ".join(texts).removeprefix("+ ")
 
 
 def _quantile_words(atom: QuantileThreshold) -> tuple[str, str, bool]:

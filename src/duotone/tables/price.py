@@ -30,6 +30,6 @@ def require_all_fit(
     for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, by=by), start=1):
         if not quote.fits:
             known, *_ = questions[0].billed(ledger, dataset)
-            asked = f"question {number} of {len(questions)}, {questions[number - 1].price} after those before it,"
+            asked = f"question {number} of {len(questions)}, {questions[number - 1].cost.price} after those before it,"
             allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
             raise OverBudget(known, asked, f"{quote.left}{allowance}")

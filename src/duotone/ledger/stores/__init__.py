@@ -21,8 +21,8 @@ def open_store(place: str | Path, *, wait: float = 30.0) -> Store:
     """A store by its place: a path, or a URL that begins with postgresql:// or postgres://. Nothing is touched yet."""
     text = str(place).strip()
     scheme = re.match(r"([A-Za-z][\w+.-]*):/", text)
-    keywords = not scheme and re.search(r"password\s*=", text, re.IGNORECASE)
-    if keywords or (scheme and scheme[1].lower() not in ("postgresql", "postgres")):
+    secret = not scheme and re.search(r"pass\w*\s*=|:.*@", text, re.IGNORECASE)  # an error would repeat a file's name
+    if secret or (scheme and scheme[1].lower() not in ("postgresql", "postgres")):
         raise DuotoneError("a ledger is a file, or a database whose URL begins with postgresql://")
     if scheme:
         from duotone.ledger.stores.postgres import PostgresStore

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
@@ -18,7 +18,7 @@ CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
 LOCK_NOT_AVAILABLE = "55P03"
 """The code with which Postgres ends a wait for a lock."""
-WITH_FUNCTIONS = 4
+WITH_FUNCTIONS = 5
 """The version of the schema from which on entries are appended by these functions; that before had others."""
 
 
@@ -39,7 +39,8 @@ class PostgresStore(Store):
             host, port = parts.hostname or "localhost", parts.port
         except ValueError:
             return "postgresql://…"
-        if "@" in f"{parts.path}{parts.query}{parts.fragment}":  # a password with a / or ? in it looks like this
+        misread = "@" in f"{parts.query}{parts.fragment}" or set("@?=") & set(unquote(parts.path))
+        if misread:  # a password with a / or ? in it looks like this, and a question mark that was written as %3F
             return "postgresql://…"
         return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
 

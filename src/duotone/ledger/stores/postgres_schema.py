@@ -24,8 +24,9 @@ _TYPES = {
         "string": ("version", "question", "notion", "boundary", "key", "at"),
         "boolean": ("again",),
         "object": ("after",),
+        "number": ("v",),
     },
-    "answer": {"string": ("key", "at"), "object": ("after",)},
+    "answer": {"string": ("key", "at"), "object": ("after",), "number": ("v",)},
 }
 _OF_ASKER = {"string": ("by", "filed"), "object": ("asker_spent",)}
 """What a charge has besides where there are allowances."""

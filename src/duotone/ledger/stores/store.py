@@ -28,11 +28,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     (),
     (),
+    (),
 )
 """The steps from no ledger to this version's schema. A step may add; it never touches an entry.
 
-The third adds functions on Postgres (`postgres_schema`), which the fourth replaces. In a file they are there to keep away
-versions that would put charges beside the file, and versions that know neither allowances nor closed datasets.
+The third adds functions on Postgres (`postgres_schema`), which the fourth and the fifth replace. In a file the third and the
+fourth are there to keep away versions that would put charges beside the file, and versions that know neither allowances nor
+closed datasets.
 """
 SCHEMA = len(MIGRATIONS)
 CHUNK = 1000

@@ -42,10 +42,8 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     grids = {value.column: grid_of(value, declared.bounds, "sum or average") for value in values}
     scoring = score(atom, grids)
     one = _contribution(atom, scoring, grids, declared, rows)
-    # An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0.
-    final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
-    absent = atom.present is not None and scoring.absent
-    bounds = score_bounds(final(one.low), final(one.high), declared, absent)
+    final = _final(atom)
+    bounds = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
 
     def scored(read: int) -> int:
         return final(one.scale * read + one.shift)
@@ -56,6 +54,16 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     units = _units(atom, scoring, one, grids, declared)
     request = one.tally or score_ends(scored, bounds, declared, reach)
     return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
+
+
+def _final(atom: LinearThreshold) -> Callable[[int], int]:
+    """An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0."""
+    return somebody if atom.present is not None and not atom.strict else int
+
+
+def _absent(atom: LinearThreshold, scoring: Score) -> bool:
+    """Whether someone can be there with no score at all."""
+    return atom.present is not None and scoring.absent
 
 
 def _units(
@@ -70,12 +78,10 @@ def _units(
     (scaled, first), *rest = scoring.terms
     grid = grids[first.value.column] if first.value is not None else None
     scale = scaled / (first.weight * (grid.step if grid is not None else 1))
-    final: Callable[[int], int] = somebody if atom.present is not None and not atom.strict else int
-    low, high = one.low, one.high
-    if declared.replaced and atom.present is not None and scoring.absent:
-        low, high = min(low, 0), max(high, 0)
+    final = _final(atom)
+    low, high = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
     common: dict[str, Any] = {"replaced": declared.replaced, "somebody": final is somebody, "least": _least(scoring, declared)}
-    ends = final(low), final(high), final(scoring.at_least)
+    ends = low, high, final(scoring.at_least)
     if is_average(atom):
         limit = -rest[0][1].weight / first.weight if rest else Fraction(0)
         within = (grid.low * grid.step, grid.high * grid.step) if grid is not None else (Fraction(0), Fraction(1))
@@ -84,8 +90,7 @@ def _units(
         return TotalUnits(*ends, per=per, zero=limit, averaged=True, rows=rows, low=within[0], high=within[1], **common)
     if len(weights) > 1:
         return TotalUnits(*ends, per=scale, zero=-atom.limit, **common)
-    positive = grid is None or grid.low >= 0
-    return TotalUnits(*ends, per=scale * first.weight, low=Fraction(0) if positive else None, **common)
+    return TotalUnits(*ends, per=scale * first.weight, **common)
 
 
 def is_average(atom: LinearThreshold) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -117,8 +118,19 @@ def of_duckdb(
         raise DuotoneError(f"table {name} has a collation, under which different texts are equal, or a generated column")
     source = _of_rows(connection, ".".join(map(quoted, parts)), name)
     return replace(
-        source, vouched=what, sibling=lambda other: of_duckdb(connection, other, place, (), database, vouched=vouched)
+        source,
+        vouched=what,
+        sibling=lambda other: of_duckdb(connection, other, place, (), database, vouched=vouched),
+        identity=_identity(connection, parts[0], name),
     )
+
+
+def _identity(connection: Any, database: str, name: str) -> str | None:
+    """The file of a database, by its name, with that of the table: files beside each other may have tables of one name. None
+    where it is in memory."""
+    query = "select path from duckdb_databases() where database_name = ?"
+    ((path,),) = quietly(lambda: connection.con.execute(query, [database]).fetchall(), UNREADABLE)
+    return None if path is None else json.dumps([Path(path).name, name])
 
 
 def of_query(connection: Any, query: str) -> Source:

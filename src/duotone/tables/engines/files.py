@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from glob import glob
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ LINES = (".csv", ".tsv", ".txt")
 DATABASES = (".duckdb", ".db")
 JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
+LONGEST_IDENTITY = 1_000
 CURES = {
     ".json": "if each of its lines is an object, call it .jsonl; else write it so, or as Parquet",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "sheets of a spreadsheet are not read: save the sheet as CSV"),
@@ -118,7 +123,17 @@ def _several(paths: Sequence[Path], name: str, layout: FileLayout, connect: Conn
             raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
     if len({path.resolve() for path in paths}) != len(paths):
         raise DuotoneError("a file is there twice, by the same or another name: name each once")
-    return of_parquet(paths, name, named=named, connect=connect)
+    source = of_parquet(paths, name, named=named, connect=connect)
+    return source if named else replace(source, identity=_identity(paths))
+
+
+def _identity(paths: Sequence[Path]) -> str:
+    """Files as a ledger knows them: the folder that all are in, by its name, and their names from there on; a long list by its
+    hash. In whatever order and by whatever pattern they are named, it is the same."""
+    places = [path.parent.resolve() / path.name for path in paths]
+    folder = Path(os.path.commonpath([place.parent for place in places]))
+    text = json.dumps([folder.name, *sorted(place.relative_to(folder).as_posix() for place in places)])
+    return text if len(text) <= LONGEST_IDENTITY else f"{len(paths)} files, {sha256(text.encode()).hexdigest()}"
 
 
 def _of_arrow_file(path: Path, connect: Connect) -> Source:

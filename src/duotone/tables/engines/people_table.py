@@ -36,7 +36,8 @@ def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[So
     for _, joined in beside:
         kinds[joined.join.matched] = "boolean"
         kinds |= {name: joined.people.kinds[own] for name, own in joined.join.columns}
-    called = tuple(json.dumps([joined.table, other.name if other.named else None]) for other, joined in beside)
+    names = (other.identity or (other.name if other.named else None) for other, _ in beside)
+    called = tuple(json.dumps([joined.table, name]) for (_, joined), name in zip(beside, names, strict=True))
     vouched = dict.fromkeys(each.vouched for each in (source, *(other for other, _ in beside)) if each.vouched is not None)
     made = _made(source, kinds, lambda: _together(source, people, beside))
     return replace(made, beside=called, vouched=" and of ".join(vouched) or None)

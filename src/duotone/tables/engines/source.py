@@ -53,6 +53,8 @@ class Source:
     """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
     """The names of other private tables whose people are joined to this one's, where they are their own."""
+    identity: str | None = None
+    """What tells it apart in a ledger where its name does not: several files by their names, or the file of a database."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:

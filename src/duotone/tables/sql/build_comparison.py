@@ -76,9 +76,9 @@ def _single(aggregate: Aggregate, sign: str, limit: Fraction, text: str) -> Tree
 def _deviation(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
     """A standard deviation, which is never below 0, against a limit is a variance against its square."""
     if limit >= 0:
-        return VarianceThreshold(aggregate.ordered, aggregate.where, sign, limit * limit, aggregate.less)
+        return VarianceThreshold(aggregate.ordered, aggregate.where, sign, limit * limit, aggregate.less, root=True)
     if sign in UPWARD:
-        return VarianceThreshold(aggregate.ordered, aggregate.where, ">=", NONE, aggregate.less)
+        return VarianceThreshold(aggregate.ordered, aggregate.where, ">=", NONE, aggregate.less, root=True)
     return Settled(False, "a standard deviation is never below 0")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -32,6 +32,8 @@ class LinearThreshold:
     strict: bool
     present: Condition | None = None
     people: bool = False
+    text: str = field(default="", compare=False, repr=False)
+    """The comparison that this is, or is a part of, as it was written."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class QuantileThreshold:
     strict: bool
     written: Fraction | None = None
     """A number as it is written, for values on a grid; `limit` is the float that other values are compared with."""
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class MeanDifference:
     weights: tuple[Fraction, Fraction]
     limit: Fraction
     strict: bool
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,9 @@ class VarianceThreshold:
     sign: str
     limit: Fraction
     less: int
+    root: bool = field(default=False, compare=False, repr=False)
+    """Whether it was written as a standard deviation."""
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,7 @@ class DistinctThreshold:
     value: Operand
     where: Condition
     at_least: int
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,7 @@ class CountsComparison:
     sign: str
     limit: Fraction
     people: bool
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,7 @@ class ModeIs:
     value: Operand
     where: Condition
     winner: Value
+    text: str = field(default="", compare=False, repr=False)
 
 
 Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs | VarianceThreshold | DistinctThreshold | CountsComparison
@@ -151,6 +161,16 @@ class Settled:
 
 
 Tree = Atom | BoolOp | Negation | Settled
+
+
+def labelled(tree: Tree, text: str) -> Tree:
+    """The same, where each atom says which comparison it is, or is a part of; none that is negated, which is its opposite."""
+    match tree:
+        case BoolOp():
+            return replace(tree, parts=tuple(labelled(part, text) for part in tree.parts))
+        case Negation() | Settled():
+            return tree
+    return replace(tree, text=text)
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,10 @@ class Aggregates:
 
     def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
         """A value such that so many are at or below it."""
-        q = constant(node.args.get("quantile") or node.expression or exp.Null())
+        share = node.args.get("quantile") or node.expression or exp.Null()
+        if isinstance(share, exp.Order) and share.expressions == [exp.Ordered(this=node.this, nulls_first=False)]:
+            share = share.this  # as the normal form writes percentile_disc
+        q = constant(share)
         if not (isinstance(q, Fraction) and 0 < q < 1):
             raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
         return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)

@@ -13,7 +13,7 @@ from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared
 from duotone.tables.sql.build_thresholds import ranked
 from duotone.tables.sql.compare_constant import compare
-from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, Term, Tree
+from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, Term, Tree, labelled
 from duotone.tables.sql.condition import MIRRORED, Columns, Condition, IsNull, Not, both
 from duotone.tables.sql.constants import constant
 from duotone.tables.sql.is_condition import SIGNS
@@ -39,7 +39,7 @@ class Comparisons:
             case exp.Not():
                 return Negation(self.tree(node.this))
             case exp.LogicalOr() | exp.LogicalAnd() | exp.Filter() if isinstance(bare(node), exp.LogicalOr | exp.LogicalAnd):
-                return self.any_or_all(node)
+                return labelled(self.any_or_all(node), _written(node))
             case exp.Between():
                 low, high = (
                     exp.GTE(this=node.this, expression=node.args["low"]),
@@ -53,7 +53,7 @@ class Comparisons:
             raise DuotoneError(
                 f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something{example}"
             )
-        return self.comparison(node)
+        return labelled(self.comparison(node), _written(node))
 
     def any_or_all(self, node: exp.Expression) -> Tree:
         """Whether somebody has such a row; and nobody one that is otherwise."""
@@ -109,3 +109,8 @@ class Comparisons:
             return chosen
         somebody = LinearThreshold((Term(Fraction(1), None, both(where, Not(IsNull(test.operand)))),), Fraction(0), strict=True)
         return BoolOp("and", (Negation(chosen), somebody))  # of nobody there is no mode to differ
+
+
+def _written(node: exp.Expression) -> str:
+    """A comparison to be shown."""
+    return node.sql(dialect="duckdb", comments=False, normalize_functions="lower")

@@ -58,7 +58,7 @@ def parse(text: str) -> exp.Select:
     try:
         text.encode()
         logger.setLevel(logging.CRITICAL)  # what it warns about is refused below
-        statements = [s for s in sqlglot.parse(text if SELECT.match(text) else f"select {text}", dialect="duckdb") if s]
+        statements = _statements(text if SELECT.match(text) else f"select {text}")
         if len(statements) != 1 or not isinstance(statements[0], exp.Select):
             raise DuotoneError("a question is one select, or one yes/no expression")
         select = statements[0]
@@ -73,6 +73,14 @@ def parse(text: str) -> exp.Select:
         ) from None
     finally:
         logger.setLevel(level)
+
+
+def _statements(text: str) -> list[exp.Expr]:
+    """What the parser makes of a text. On some that are no SQL it fails with errors that are not its own."""
+    try:
+        return [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement]
+    except (AttributeError, TypeError, ValueError, LookupError):
+        raise SqlglotError from None
 
 
 def split_questions(text: str) -> list[str]:
