@@ -232,7 +232,7 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
     table = pa.table({"g": ["a"], "x": [1]})
     for asked in (prepare(table, "select g, count(*) > 1 from t group by g", budget), prepare_groups(table, "g", budget)):
         with asked as question:
-            (note,) = question.notes
+            (note,) = question.remarks
             assert question.selection is not None
             shown = [question.selection.yes(n - 1) for n in range(1, 200)]
         always = next(n for n, p in enumerate(shown, start=1) if p == 1)
@@ -241,4 +241,4 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
         assert f": {seldom}" in note
         assert f", one of {always} or more always" in note
     with prepare(table, "select g, count(*) > 1 from t group by g", budget, groups=["a"]) as listed:
-        assert listed.notes == ()
+        assert listed.remarks == ()

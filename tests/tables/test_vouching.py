@@ -77,7 +77,7 @@ def test_the_command_says_what_was_vouched_for(tmp_path: Path, capsys: pytest.Ca
 
     def said(*arguments: str, code: int = 0) -> Any:
         with pytest.raises(SystemExit) as ended:
-            main([*arguments, "--unit", "p", "--table", "v", "--epsilon", "9", "--delta", "0.1"])
+            main([*arguments, "--unit", "p", "--table", "v", "--epsilon", "9", "--delta", "0.001"])
         assert (ended.value.code or 0) == code
         return capsys.readouterr()
 
