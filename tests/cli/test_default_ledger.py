@@ -114,6 +114,7 @@ def test_a_preview_shows_the_price(stays: Path, capsys: pytest.CaptureFixture[st
     assert spent(ledger) == {"stays": 1}
 
 
+@pytest.mark.slow
 def test_a_file_beside_the_data_names_the_ledger(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings, ledger = stays.with_name("duotone.toml"), registered(stays.with_name("budget"), "stays", "both")
     settings.write_text('ledger = "budget"\n')

@@ -64,6 +64,7 @@ def test_an_equality_is_said(capsys: pytest.CaptureFixture[str], visits: Path) -
     assert says in run(capsys, "ask", visits, "count(*) = 9", *PRIVACY, "--preview")[1].splitlines()
 
 
+@pytest.mark.slow
 def test_several_questions_share_a_budget(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
     questions = tmp_path / "two.sql"
     questions.write_text("count(*) > 20; -- the first\nselect town from visits group by town\nhaving count(*) > 3;\n")
@@ -148,6 +149,7 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
     assert any("no such dates" in line and " 151 " in line for line in shown.splitlines())
 
 
+@pytest.mark.slow
 def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
     with open_ledger(tmp_path / "a.ledger") as ledger:
         ledger.register("visits", ApproxDP(3, "1/2"), unit="row", neighbours="add-remove", version="1")
@@ -180,6 +182,7 @@ def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: P
         prepare(visits, "count(*) > 20", ApproxDP(1), costs=(1, 2, 3))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_separator_may_be_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Every command that opens a file takes it; a tab is also written as a shell leaves it."""
     for separator, stated in ((";", ";"), ("\t", "\\t")):
@@ -251,6 +254,7 @@ def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert ("and 10 more: see --json" in last) == (many > 20)
 
 
+@pytest.mark.slow
 def test_a_preview_says_whether_the_budget_suffices(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
     ledger, file = tmp_path / "a.ledger", tmp_path / "q.sql"
     with open_ledger(ledger) as own:

@@ -293,6 +293,7 @@ def _life(draw: random.Random) -> None:
     store.end()
 
 
+@pytest.mark.slow
 def test_never_beyond_an_allowance_and_never_refused_within_it() -> None:
     for i in range(SEQUENCES):
         _life(random.Random(f"allowances {i}"))

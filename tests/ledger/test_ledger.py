@@ -48,6 +48,7 @@ def test_charge_then_flip(ledger: Ledger, place: str) -> None:
     assert (receipt.charge, receipt.free, receipt.left, receipt.unanswered) == (2, False, "epsilon 0.5, delta 0", 0)
 
 
+@pytest.mark.slow
 def test_the_same_question_is_free_and_never_flips(ledger: Ledger) -> None:
     flips: list[int] = []
     first = ask(ledger, flips=flips)

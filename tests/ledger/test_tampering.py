@@ -23,6 +23,7 @@ from duotone.ledger.stores import Row
 from duotone.ledger.verify import Verdict, verify
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["edit", "remove", "cut", "swap", "refile", "head"])
 def test_tampering_is_found(place: str, how: str) -> None:
     with open_ledger(place) as ledger:

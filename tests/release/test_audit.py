@@ -138,6 +138,7 @@ def test_a_function_that_ends_the_program_does_not_pass(ending: str, place: str,
     assert ("the audited function failed with" if place == "called" else "there is no function") in done.stderr
 
 
+@pytest.mark.slow
 def test_a_function_may_use_processes_of_its_own(tmp_path: Path) -> None:
     """A forked child ends as it always does; and afterwards so does everybody."""
     ways = [os._exit, os.execv, os.execve]

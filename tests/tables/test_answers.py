@@ -65,6 +65,7 @@ def test_a_prepared_question_has_one_column_unless_mistakes_differ() -> None:
         assert f"width='{0.2689414 * 120:.1f}'" in alike._repr_html_()  # a bar of 1 is full: no logarithms
 
 
+@pytest.mark.slow
 def test_quotes() -> None:
     """What a reader needs: the question, the answer, the budget, who is protected from what, clipping, and how often it is
     wrong; nothing else of the table."""

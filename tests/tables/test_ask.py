@@ -111,6 +111,7 @@ def test_no_error_holds_private_values() -> None:
     assert seen >= 2
 
 
+@pytest.mark.slow
 def test_listed_keys_of_every_kind() -> None:
     days = [datetime.date(2025, 1, 1), datetime.date(2025, 1, 2)]
     kinds: dict[str, list[Any]] = {"b": [True, False], "i": [7, 8], "d": days, "s": ["x", "y"]}
@@ -123,6 +124,7 @@ def test_listed_keys_of_every_kind() -> None:
             assert reply.answers[shown[column],] is True
 
 
+@pytest.mark.slow
 def test_the_plan_is_the_same_whatever_the_rows() -> None:
     """One statement, to the last constant, of many rows, few, or none with a value; and no other is run."""
     for sql, unit in (("avg(x) > 1", None), ("avg(x) > 1", "u"), ("sum(x) > 7", None), ("stddev(x) > 1", None)):

@@ -182,6 +182,7 @@ def test_two_grouped_questions_at_half_the_budget_each(tmp_path: Path) -> None:
             prepare(TABLE, question.format(40), ApproxDP("0.25", "5e-7")).charge(opened, "t")
 
 
+@pytest.mark.slow
 def test_of_several_questions_none_is_charged_unless_all_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, place, questions = tmp_path / "t.csv", str(tmp_path / "l.ledger"), tmp_path / "q.sql"
     file.write_text("town\n" + "Ely\n" * 60)

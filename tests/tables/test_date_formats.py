@@ -67,6 +67,7 @@ def column(path: Path, texts: list[str], written: str) -> pa.ChunkedArray:
     return [at[i] for i in range(len(texts))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", DATES)
 def test_every_day_is_read_by_its_format(written: str, tmp_path: Path) -> None:
     years = range(0, 10_000, 37) if EXHAUSTIVE else YEARS
@@ -91,6 +92,7 @@ TIMES: dict[str, Callable[[int, int, int, int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", TIMES)
 def test_every_clock_is_read_by_its_format(written: str, tmp_path: Path) -> None:
     clocks = [(clock, text) for clock in CLOCKS if (text := TIMES[written](*clock))]
@@ -115,6 +117,7 @@ def test_a_format_that_tells_no_date_is_refused(written: str, tmp_path: Path) ->
         open_source(tmp_path / "t.csv", formats={"x": written})
 
 
+@pytest.mark.slow
 def test_a_column_with_a_format_is_a_date_in_the_question(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("day,seen\n" + "31/12/2025,1/1/2026 10:30\n" * 5 + "1/2/2026,\n" * 3 + "2026-02-01,soon\n")

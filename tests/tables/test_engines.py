@@ -228,6 +228,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
     assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"
 
 
+@pytest.mark.slow
 def test_queries_of_postgres_are_asked_about_where_they_are_vouched_for(postgres: str) -> None:
     import ibis
     import psycopg

@@ -69,6 +69,7 @@ def test_a_column_may_have_any_name(kind: str, tmp_path: Path) -> None:
 ODD = [line for line in csvs.LINES if len(line) <= 3_000_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", " ", "^"])
 @pytest.mark.parametrize("ending", [".csv", ".txt", ".csv.gz"])
 def test_a_line_is_read_by_itself_with_every_separator(separator: str, ending: str, tmp_path: Path) -> None:

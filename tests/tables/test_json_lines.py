@@ -101,6 +101,7 @@ def test_no_line_changes_how_another_is_read(tmp_path: Path) -> None:
             assert rows(b"\r\n".join(lines)) == [EXPECTED[line] for line in lines if line in EXPECTED], lines
 
 
+@pytest.mark.slow
 def test_levels_are_those_of_the_rows(tmp_path: Path) -> None:
     file, draw = tmp_path / "t.jsonl", random.Random(7)
     people = [(draw.randrange(40), draw.choice([0, 2, 5, 9.5, None]), draw.random() < 0.5) for _ in range(200)]

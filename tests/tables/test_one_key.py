@@ -107,6 +107,7 @@ PEOPLE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_equal_keys_have_equal_levels_on_every_table() -> None:
     """Of all questions with all declarations: those with one key have one level on each of some random tables."""
     rows = random.Random(7)

@@ -278,6 +278,7 @@ def at_the_ends() -> Iterator[Any]:
         yield f"avg(x > 1) {sign} {text}", met[0], sign, Fraction(text), met[1], present, FROM1, {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaced", [False, True])
 def test_of_limits_at_and_beyond_the_bounds(replaced: bool) -> None:
     claims: Counter[tuple[str, str]] = Counter()

@@ -118,6 +118,7 @@ def level(table: Any, question: str, **options: Any) -> int:
         return int(prepared._levels()[2][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "bounds"), PLAIN, ids=[question for question, _ in PLAIN])
 def test_the_answer_is_that_of_plain_sql(question: str, bounds: dict[str, Any]) -> None:
     """By plain DuckDB: between limits around the value that it finds, and beyond neither."""
@@ -184,6 +185,7 @@ def test_no_row_is_read_before_the_release(tmp_path: Path) -> None:
         asked.release()  # it is closed
 
 
+@pytest.mark.slow
 def test_a_public_table_may_be_joined_inside_each(tmp_path: Path) -> None:
     """Which of the private tables it is joined to is part of the question."""
     own = pa.table({"nr": [1, 2, 3], "town": ["a", "a", "b"]})
@@ -273,6 +275,7 @@ def test_other_joins_and_tables_are_refused_with_the_reason(
         prepare(table, f"select count(*) > 5 {tail}", P, **{"unit": "nr", "also": ALSO, **options})
 
 
+@pytest.mark.slow
 def test_tables_on_other_connections_are_refused(tmp_path: Path) -> None:
     (tmp_path / "labs.csv").write_text("nr,x\n1,2\n")
     question = f"select count(*) > 5 from {X} join {Y} using (nr)"
@@ -356,6 +359,7 @@ def test_the_command_joins_private_files(tmp_path: Path, capsys: pytest.CaptureF
     assert [bool(answer) for answer in answers] == [True, True]
 
 
+@pytest.mark.slow
 def test_names_cannot_make_two_questions_one() -> None:
     """A label in quotes that reads like SQL; which of two frames is which; a name that is another table's."""
     visits = pa.table({"nr": [i % 300 for i in range(900)]})

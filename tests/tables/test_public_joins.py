@@ -145,6 +145,7 @@ KEYS: list[tuple[Any, Any, int | str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("private", "public", "matches"), KEYS, ids=range(len(KEYS)))
 def test_keys_are_equal_when_they_look_so(private: Any, public: Any, matches: int | str, tmp_path: Path) -> None:
     """A list is a column of a CSV file."""
@@ -198,6 +199,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "why"), REFUSED, ids=[source for source, _ in REFUSED])
 def test_other_joins_are_refused_with_the_reason(source: str, why: str) -> None:
     with pytest.raises(DuotoneError, match=why):

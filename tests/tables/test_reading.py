@@ -175,6 +175,7 @@ class Hostile:
     __repr__ = __str__
 
 
+@pytest.mark.slow
 def test_columns_that_are_not_asked_about_are_never_touched() -> None:
     odd: list[Any] = [pd.NA, [1], decimal.Decimal("sNaN"), "\ud800", object(), None]
     frame = pd.DataFrame({"x": [1.0] * 6, "o": pd.Series(odd, dtype=object), "c": pd.Series(odd[4:] * 3, dtype=object)})
@@ -195,6 +196,7 @@ def test_columns_that_are_not_asked_about_are_never_touched() -> None:
             open_source(pd.DataFrame([[1, 2]], columns=names))
 
 
+@pytest.mark.slow
 def test_a_pandas_type_that_no_rule_reads_is_named_with_its_cure() -> None:
     """By its dtype alone: whatever the rows are, the sentence is the same, and objects stay refused."""
     cure = r"has dtype {}, which does not say what its values are: convert it, for text with df\['ward'\].astype\('string'\)"

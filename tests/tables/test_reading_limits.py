@@ -82,6 +82,7 @@ def test_a_long_line_is_read_or_not_by_its_length_alone(tmp_path: Path) -> None:
                     assert asked._levels()[2].tolist() == [4 if counted else -5], (size, end, len(before))
 
 
+@pytest.mark.slow
 def test_a_byte_1_drops_its_own_line_alone(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     long = b"y" * (2 * 10**6 - 2)

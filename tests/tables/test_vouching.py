@@ -45,6 +45,7 @@ def test_queries_of_duckdb(tmp_path: Path) -> None:
     assert inspect_clipping(tmp_path / "t.duckdb", unit="p", name="v", vouched=True).rows.people == 7  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_queries_of_ibis() -> None:
     backend = ibis.duckdb.connect()
     backend.con.execute(f"create table t as {ROWS}; create view v as select * from t")

@@ -48,6 +48,7 @@ def test_a_tables_own_column_may_have_the_name_that_is_used_inside() -> None:
     assert levels(table, 'count(*) filter (where "present rows" = 0) > 1') == [1]
 
 
+@pytest.mark.slow
 def test_the_unit_and_the_groups_are_found_in_other_letters(tmp_path: Path) -> None:
     question = "count(distinct PERSON) > 3"
     assert levels(TABLE, question, unit="pErSoN") == levels(TABLE, question, unit="Person") == [6]

@@ -45,6 +45,7 @@ def expected(number: int | None, unit: str) -> T | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", list(SCALE))
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "-03:30"])
 def test_arrow_and_parquet(unit: str, zone: str, tmp_path: Path) -> None:
