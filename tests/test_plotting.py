@@ -33,6 +33,7 @@ def texts(figure: object) -> str:
     return " ".join(t.get_text() for t in figure.findobj(lambda a: hasattr(a, "get_text")))  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_graph_names_and_probabilities(tmp_path: Path) -> None:
     mechanism = design(families.votes(3).graph(), PRIVACY)
     assert "111: 0.9" in texts(plotting.graph(mechanism))

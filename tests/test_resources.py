@@ -49,6 +49,7 @@ def test_a_fork_has_threads_of_its_own() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.slow
 def test_what_other_tests_left_behind_is_not_collected_by_a_child() -> None:
     """DuckDB ends a forked child that collects an open connection; `conftest` collects before it forks."""
     left: list[object] = [duckdb.connect()]

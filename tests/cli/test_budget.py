@@ -67,6 +67,7 @@ def stars(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_people(capsys: pytest.CaptureFixture[str], stars: Path) -> None:
     asked = ("ask", stars, "avg(stars) > 4", "--bounds", "stars=1:5:1", *BUDGET)
     code, out, _ = run(capsys, *asked, "--preview", "--people", "1000")

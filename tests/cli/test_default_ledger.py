@@ -94,6 +94,7 @@ def test_an_unknown_dataset_lists_those_there_are(stays: Path, capsys: pytest.Ca
     )
 
 
+@pytest.mark.slow
 def test_a_preview_shows_the_price(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = registered(stays.with_name("l"), "stays")
     price = "1 answer at ApproxDP(epsilon=1.0, delta=1/1000000)"

@@ -227,6 +227,7 @@ def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixtur
     assert "with one group in each line" in run(capsys, *asked)[2]
 
 
+@pytest.mark.slow
 def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A file is not what was registered under another name, and a file has no tables; answers by group are shown in full."""
     table, ledger, groups = tmp_path / "stays.csv", tmp_path / "a.ledger", tmp_path / "groups.csv"
@@ -276,6 +277,7 @@ def test_a_preview_says_whether_the_budget_suffices(capsys: pytest.CaptureFixtur
     assert "ledger: free, as recorded" in run(capsys, *first[:5], *PRIVACY, "--preview")[1]  # the file is called visits
 
 
+@pytest.mark.slow
 def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
         code, _, err = run(capsys, "ask", *arguments, *PRIVACY)

@@ -35,6 +35,7 @@ def test_example_1() -> None:
     assert FIRST.utility(lambda truth: truth[2]) > SECOND.utility(lambda truth: truth[2])
 
 
+@pytest.mark.slow
 @given(coloured_graphs(), exact_budgets, st.data())
 def test_check_is_definition_1_on_every_edge(graph: ColouredGraph, privacy: ApproxDP, data: st.DataObject) -> None:
     yes: dict[Any, Fraction] = {d: data.draw(probabilities) for d in graph.names}

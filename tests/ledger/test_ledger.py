@@ -175,6 +175,7 @@ def test_batches_and_groups_are_charged_at_once(place: str) -> None:
         assert receipt.left.startswith("614 of 714 answers")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(

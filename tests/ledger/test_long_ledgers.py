@@ -87,6 +87,7 @@ def test_entries_stay_short_and_charges_take_the_same_work_whatever_was_charged(
     store.end()
 
 
+@pytest.mark.slow
 def test_nothing_is_scanned_to_ask_one_question() -> None:
     """The same steps of the database's machine, but for a few more down the index, on 20 entries and on 200,000."""
     steps: dict[int, list[tuple[int, int]]] = {}

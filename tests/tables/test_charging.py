@@ -54,6 +54,7 @@ def test_the_same_question_is_answered_from_its_record_without_reading(ledger: L
         unreadable(prepare(TABLE, "count(*) > 11", EACH)).charge(ledger, "t")
 
 
+@pytest.mark.slow
 def test_what_changes_an_answer_is_another_question() -> None:
     bounds = {"x": (0, 1)}
     normals = [
@@ -80,6 +81,7 @@ def test_a_table_that_cannot_be_read_wastes_the_charge_and_says_so(ledger: Ledge
     assert (after.unanswered, after.left) == (1, "epsilon 1, delta 9.8e-05")
 
 
+@pytest.mark.slow
 def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
     question = "select town, count(*) > 20 from t group by town"
     reply = prepare(TABLE, question, EACH).charge(ledger, "t")
@@ -107,6 +109,7 @@ def test_a_plan_of_balanced_answers_admits_no_selection(tmp_path: Path) -> None:
             prepare(TABLE, "select town, count(*) > 1 from t group by town", ApproxDP(2, "2e-6")).charge(opened, "t")
 
 
+@pytest.mark.slow
 def test_the_command_charges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, place = tmp_path / "t.csv", str(tmp_path / "l.ledger")
     file.write_text("town\n" + "Ely\n" * 60)

@@ -70,6 +70,7 @@ def test_as_by_a_column(key: str, stored: str) -> None:
         assert next(by) == next(by)
 
 
+@pytest.mark.slow
 def test_by_place_and_by_name() -> None:
     by_key = levels("select year(day), count(*) > 9 from t group by year(day)")
     for shape in (

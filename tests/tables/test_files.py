@@ -135,6 +135,7 @@ def test_the_separator_is_found_in_the_first_line_alone(tmp_path: Path) -> None:
             open_source(table, separator=";")
 
 
+@pytest.mark.slow
 def test_no_row_can_make_the_first_line_unreadable(tmp_path: Path) -> None:
     """Where a carriage return ends the lines, rows follow the first one closely."""
     file = tmp_path / "t.csv"
@@ -264,6 +265,7 @@ def test_what_is_not_read_has_a_cure(name: str, says: str, tmp_path: Path) -> No
         open_source(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_a_table_of_a_duckdb_connection() -> None:
     with duckdb.connect() as own:
         own.execute("set timezone = 'Europe/Paris'; create table t as select range as x, 'a' as s from range(60)")

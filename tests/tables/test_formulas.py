@@ -116,6 +116,7 @@ def test_computed_text_is_read_by_the_rule_for_a_column() -> None:
     assert all(values[computed] == values[column] for computed, column in alike.items())
 
 
+@pytest.mark.slow
 def test_computed_text_of_a_file_is_counted_and_averaged(tmp_path: Path) -> None:
     """Against plain Python, as rows of a CSV file."""
     costs = ["$1,200.50", "$300", "NA", "", "$5.25", "250"]

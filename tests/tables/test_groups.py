@@ -159,6 +159,7 @@ def test_keys_must_be_equal_exactly_when_they_look_so() -> None:
         select_groups(pa.table({"a": [1], "A": [2]}), ["a"], SURE)
 
 
+@pytest.mark.slow
 def test_bad_sources(tmp_path: Path) -> None:
     for ending in ("parquet", "duckdb"):
         (tmp_path / f"t.{ending}").write_text("secret 4711")

@@ -88,6 +88,7 @@ def test_what_the_parser_breaks_on_is_no_sql(text: str) -> None:
         read_question(text, COLUMNS)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_what_is_mirrored_is_read_the_same_of_every_kind_of_column() -> None:
     """Or one would be answered by the record of another: each kind, compared with each constant, in each place."""
     kinds = ("boolean", "integer", "float", "decimal", "text", "untyped", "date", "time")

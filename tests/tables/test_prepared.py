@@ -28,6 +28,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Source, "run", run)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unread")
 @pytest.mark.parametrize("privacy", TOO_SMALL, ids=range(len(TOO_SMALL)))
 def test_a_budget_without_a_table_is_refused_before_anything_is_read(privacy: ApproxDP) -> None:

@@ -298,6 +298,7 @@ def test_tables_on_other_connections_are_refused(tmp_path: Path) -> None:
         prepare(unknown, question, P, unit="nr", also={"labs": "labs"})
 
 
+@pytest.mark.slow
 def test_a_ledger_knows_the_tables_together_by_a_name_of_their_own(tmp_path: Path) -> None:
     for name, table in (("visits", VISITS), ("labs", LABS), ("labs-2", LABS)):
         pq.write_table(table, tmp_path / f"{name}.parquet")

@@ -269,6 +269,7 @@ def test_the_public_rows_are_part_of_the_question(tmp_path: Path) -> None:
         assert charged == [True, True, False]
 
 
+@pytest.mark.slow
 def test_the_command_joins_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "trips.csv").write_text("zone,fare\n" + "a,30\nb,1\n" * 50)
     (tmp_path / "zones.csv").write_text("zone,region\na,north\nb,south\n")

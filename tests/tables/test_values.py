@@ -124,6 +124,7 @@ def test_a_line_of_a_csv_file_changes_no_other(tmp_path: Path, line: str, place:
         assert abs(first - second) <= most
 
 
+@pytest.mark.slow
 def test_values_never_leave_their_bounds() -> None:
     """What floats, narrow integers and averages of a person round to stays within what a newcomer could have."""
     edge = 2**51
@@ -155,6 +156,7 @@ def test_a_row_never_scores_more_than_it_is_thought_to(first: str, second: str, 
     assert abs(level(empty, sql, bounds={"x": (0, 100)}) - level(one, sql, bounds={"x": (0, 100)})) <= 1
 
 
+@pytest.mark.slow
 def test_what_stands_in_a_condition_too_is_a_safe_bound() -> None:
     content = pa.table({"x": [10, 10, 10, 10], "v": ["A"] * 4, "u": list("abcd")})
     for sql, basis in [

@@ -66,6 +66,7 @@ def test_the_unit_and_the_groups_are_found_in_other_letters(tmp_path: Path) -> N
     assert inspect_clipping(TABLE, unit="person") == inspect_clipping(TABLE, unit="Person")
 
 
+@pytest.mark.slow
 def test_endings_in_upper_case_and_blanks_in_names(tmp_path: Path) -> None:
     (tmp_path / "a.CSV").write_text("x, arm\n1,A\n2,B\n")
     (tmp_path / "a.TSV").write_text("x\tarm\n1\tA\n2\tB\n")
@@ -84,6 +85,7 @@ def test_endings_in_upper_case_and_blanks_in_names(tmp_path: Path) -> None:
     assert levels(tmp_path / "a.CSV", 'count(" arm") > 0') == [1]
 
 
+@pytest.mark.slow
 def test_a_column_of_a_text_file_is_a_condition_as_with_true(tmp_path: Path) -> None:
     fields = ["true", "false", "TRUE", "", "1", "0", "maybe", "7", "f"]
     path = tmp_path / "f.csv"
@@ -117,6 +119,7 @@ def test_casts_of_aggregates_answer_as_plain_duckdb(question: str) -> None:
     assert answer == (level >= 0,)
 
 
+@pytest.mark.slow
 def test_rows_are_said_to_be_clipped_only_where_they_are_counted() -> None:
     def said(question: str, **options: Any) -> bool:
         with prepare(TABLE, question, BUDGET, unit="Person", max_rows=2, bounds={"n": (0, 9)}, **options) as asked:
