@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
@@ -133,3 +134,18 @@ def test_notes_are_the_same_whatever_the_rows_are(tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_text(f"x,day\n{rows}")
         with prepare(tmp_path / "t.csv", question, ApproxDP(1), bounds={"x": (0, 10)}) as prepared:
             assert prepared.notes == (NUMBER.format("x is"), DATE.format("day is"))
+
+
+def test_a_persons_average_of_whole_numbers_says_that_it_is_one() -> None:
+    rows = pa.table({"u": [1, 1, 2, 2], "x": [0, 1, 0, 1]})
+    declared: dict[str, Any] = {"unit": "u", "per_unit": "avg"}
+    fine = ApproxDP(40, "1e-6")
+    with prepare(rows, "avg(x) > 0.4", fine, bounds={"x": (0, 1)}, **declared) as asked:
+        assert asked._levels()[2][0] < 0
+        (note,) = asked.remarks
+        assert "average of x is rounded down to a whole number" in note
+    with prepare(rows, "avg(x * 1.0) > 0.4", fine, bounds={"x * 1.0": (0, 1)}, **declared) as asked:
+        assert asked._levels()[2][0] >= 0
+        assert asked.remarks == ()
+    for own in ({"bounds": {"x": (0, 1, 1)}, **declared}, {"bounds": {"x": (0, 1)}, "unit": "u", "per_unit": "max"}):
+        assert prepare(rows, "avg(x) > 0.4", fine, **own).remarks == ()

@@ -77,15 +77,27 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
-    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), _notes(asked, declared))
+    notes = _notes(asked, declared, comparisons)
+    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), notes)
 
 
-def _notes(asked: ParsedQuestion, declared: Declared) -> tuple[str, ...]:
+def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> tuple[str, ...]:
     different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
     several = "each row is a person: where one can have several, name the column that tells persons apart (unit)"
     equalities = () if declared.replaced else asked.equalities
     ranges = (f"{text}: ask for a range, if it may be one" for text in equalities)
-    return (*([several] if different else []), *asked.notes, *ranges)
+    return (*([several] if different else []), *asked.notes, *_rounded(declared, comparisons), *ranges)
+
+
+def _rounded(declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
+    """A person's average of whole numbers is one, unless its grid is a choice of one's own."""
+    grids = {column: grid for compared in comparisons for column, grid in compared.grids.items()}
+    for column, grid in grids.items():
+        if declared.per_unit == "avg" and declared.bounds[column].grid is None and grid.step >= 1:
+            yield (
+                f"each person's average of {column} is rounded down to a whole number, since the column holds whole numbers: "
+                f"to keep its fractions ask about {column} * 1.0, with bounds for that"
+            )
 
 
 def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:
