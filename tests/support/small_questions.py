@@ -193,13 +193,13 @@ def no(person: Person) -> int:
     return sum(v == "N" for v, _ in person)
 
 
-def reduced(people: Sequence[Person], how: str, arm: str | None = None) -> list[int]:
-    """One value per person, on the grid of whole numbers from 0 to 3."""
+def reduced(people: Sequence[Person], how: str, arm: str | None = None) -> list[Any]:
+    """One value per person, from 0 to 3; an average as it is, since none here is finer than a millionth."""
     by_person = []
     for person in people:
         own = [min(max(x, 0), 3) for v, x in person if x is not None and arm in (None, v)]
         if own:
-            average = sum(own) // len(own)
+            average = Fraction(sum(own), len(own))
             by_person.append({"avg": average, "sum": min(sum(own), 3), "min": min(own), "max": max(own)}[how])
     return by_person
 

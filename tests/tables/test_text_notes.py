@@ -136,16 +136,27 @@ def test_notes_are_the_same_whatever_the_rows_are(tmp_path: Path) -> None:
             assert prepared.notes == (NUMBER.format("x is"), DATE.format("day is"))
 
 
-def test_a_persons_average_of_whole_numbers_says_that_it_is_one() -> None:
-    rows = pa.table({"u": [1, 1, 2, 2], "x": [0, 1, 0, 1]})
-    declared: dict[str, Any] = {"unit": "u", "per_unit": "avg"}
-    fine = ApproxDP(40, "1e-6")
-    with prepare(rows, "avg(x) > 0.4", fine, bounds={"x": (0, 1)}, **declared) as asked:
-        assert asked._levels()[2][0] < 0
-        (note,) = asked.remarks
-        assert "average of x is rounded down to a whole number" in note
-    with prepare(rows, "avg(x * 1.0) > 0.4", fine, bounds={"x * 1.0": (0, 1)}, **declared) as asked:
-        assert asked._levels()[2][0] >= 0
-        assert asked.remarks == ()
-    for own in ({"bounds": {"x": (0, 1, 1)}, **declared}, {"bounds": {"x": (0, 1)}, "unit": "u", "per_unit": "max"}):
-        assert prepare(rows, "avg(x) > 0.4", fine, **own).remarks == ()
+def test_a_persons_average_of_whole_numbers_is_on_a_finer_grid() -> None:
+    """As of numbers that need not be whole; a grid of one's own choice stays, and another grid is another question."""
+    rows = pa.table({"u": [1, 1, 2, 2, 3], "x": [0, 1, 0, 1, 0], "f": [0.0, 1.0, 0.0, 1.0, 0.0], "s": ["", "a", "", "a", ""]})
+    fine, declared = ApproxDP(40, "1e-6"), {"unit": "u", "per_unit": "avg"}
+    for question in ("avg({}) > 0.3", "avg({}) > 0.4", "median({}) >= 0.5", "stddev({}) < 0.3", "max({}) < 0.75",
+                     "avg({0}) filter (where s = 'a') > avg({0}) + 0.2", "avg({}) < 0.4 and not median({}) > 0.6"):  # fmt: skip
+        for neighbours in ("add-remove", "replace"):
+            known = []
+            for column in ("x", "f"):
+                options: Any = {**declared, "neighbours": neighbours, "bounds": {column: (0, 1)}}
+                with prepare(rows, question.replace("{}", column).replace("{0}", column), fine, **options) as asked:
+                    known.append((asked._levels()[2].tolist(), asked.basis))
+                    assert asked.remarks == ()
+            assert known[0] == known[1], question
+    own: Any = {**declared, "bounds": {"x": (0, 1, 1)}}
+    with (
+        prepare(rows, "avg(x) > 0.3", fine, **own) as whole,
+        prepare(rows, "avg(x) > 0.3", fine, **own | {"bounds": {"x": (0, 1)}}) as half,
+    ):
+        assert whole._levels()[2][0] < 0 <= half._levels()[2][0]
+        assert whole.normal != half.normal
+    computed: Any = {**declared, "bounds": {"length(s)": (0, 1)}}
+    (note,) = prepare(rows, "avg(length(s)) > 0.3", fine, **computed).remarks
+    assert "rounded down to a whole number" in note

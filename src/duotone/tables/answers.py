@@ -109,7 +109,7 @@ class Answers:
         >>> print(longer.quote().replace("; ", ";\\n"))
         AVG(days) > 5: yes (yes/no answer with differential privacy, ε = 1, δ = 1e-06 per patient under addition or removal;
         a person is a patient, with the avg of its rows;
-        clipped: days to [0, 30] in steps of 1, a person's values to their avg;
+        clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it).
         """
         keys = {" ".join(map(str, key)): WORDS[answer] for key, answer in self.answers.items()}

@@ -14,6 +14,7 @@ from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
+from duotone.tables.person_averages import as_numbers, averaged_columns, on_finer_grids
 from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
 
@@ -61,10 +62,12 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
             "person's rows: leave it out, and say by max_rows how many count"
         )
     rows = asked.where if asked.by or not declared.replaced else None
+    averaged = averaged_columns(_atoms(asked.tree), declared)
+    declared = on_finer_grids(declared, averaged)
     every: list[CompiledComparison] = []
 
     def make(atom: Atom) -> CompiledComparison:
-        every.append(compile_comparison(atom, declared, reach, rows or ALWAYS))
+        every.append(compile_comparison(as_numbers(atom, averaged.keys()), declared, reach, rows or ALWAYS))
         return every[-1]
 
     made = _made(asked.tree, make)

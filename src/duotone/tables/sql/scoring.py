@@ -63,6 +63,13 @@ class Bounds:
             raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
         return Grid(int(low), int(high), step)
 
+    @property
+    def finer(self) -> Bounds | None:
+        """The same on a grid that tells averages of whole numbers apart; None where one is chosen, or there is none."""
+        step = self._fine()
+        usable = self.grid is None and step < 1 and max(abs(self.low), abs(self.high)) / step <= FLOAT_STEPS
+        return Bounds(self.low, self.high, step) if usable else None
+
     def _fine(self) -> Fraction:
         power, span = COARSEST, (self.high - self.low) / FINE
         while power > -COARSEST and Fraction(10) ** power > span:
