@@ -705,6 +705,7 @@ ANSWERED = [
         options={
             "unit": "country",
             "max_rows": 1,
+            "max_groups": 1,
             "groups": [("Africa",), ("Americas",), ("Asia",), ("Europe",), ("Oceania",)],
         },
     ),

@@ -80,7 +80,7 @@ def test_quotes() -> None:
     ) or plain.startswith("COUNT(*) > 9: no (")  # once in 10^20
     costly = ask(STAYS, "count(*) > 9", P, costs=(10, 1)).quote()
     assert "wrong with probability at most 0.0787 where yes is true and 0.787 where no is, and never if 1" in costly
-    grouped = ask(STAYS, BY_WARD, ApproxDP(exp_epsilon=9, delta="1e-3"), unit="patient", max_rows=1).quote()
+    grouped = ask(STAYS, BY_WARD, ApproxDP(exp_epsilon=9, delta="1e-3"), unit="patient", max_rows=1, max_groups=1).quote()
     assert grouped.startswith(
         "ward, COUNT(*) > 9 GROUP BY ward: Ely yes, Wells yes (yes/no answers with differential privacy, e^ε = 9"
     )

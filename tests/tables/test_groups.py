@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,9 @@ def test_every_kind_of_table(tmp_path: Path) -> None:
         (tmp_path / "t.duckdb", "visits"),
     ]
     for source, name in sources:
-        chosen = select_groups(source, ["key"], privacy, unit="person", name=name)
+        chosen = select_groups(source, ["key"], privacy, unit="person", max_groups=1, name=name)
         assert list(chosen.answers) == [("common",)]
-        assert ask(source, "count(distinct person) >= 25", privacy, unit="person", name=name)
+        assert ask(source, "count(distinct person) >= 25", privacy, unit="person", max_groups=1, name=name)
         assert not ask(source, "sum(person) > 9000", privacy, bounds={"person": (0, 10)}, name=name)
     assert prove(chosen.certificate()).startswith("private and optimal")
 
@@ -139,12 +140,13 @@ def test_a_question_by_group_from_a_list_or_selected() -> None:
         ({"max_groups": True}, "must be a whole number from 1"),
         ({"max_groups": 2**40}, "must be a whole number from 1"),
         ({"unit": None, "max_groups": 2}, "name the unit"),
+        ({}, "with a unit, say in how many groups one person counts at most (max_groups): the budget is divided by it"),
         ({"privacy": ApproxDP(1)}, "with delta 0 no group may ever be shown"),
     ],
 )
 def test_bad_requests(arguments: dict[str, Any], says: str) -> None:
     call: dict[str, Any] = {"by": ["key"], "privacy": SURE, "unit": "person"} | arguments
-    with pytest.raises(DuotoneError, match=says):
+    with pytest.raises(DuotoneError, match=re.escape(says)):
         select_groups(table([(1, "a")]), call.pop("by"), call.pop("privacy"), **call)
 
 
@@ -200,7 +202,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     file.write_text("person,town\n" + "".join(f"{i},Ely\n" for i in range(90)) + "1,Wells\n")
     budget = ["--epsilon", "1", "--delta", "1e-15"]
     with pytest.raises(SystemExit) as ended:
-        main(["groups", str(file), "--by", "town", "--unit", "person", *budget, "--json"])
+        main(["groups", str(file), "--by", "town", "--unit", "person", *budget])
+    assert ended.value.code == 2
+    assert "say in how many groups one person counts at most (--max-groups)" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["groups", str(file), "--by", "town", "--unit", "person", "--max-groups", "1", *budget, "--json"])
     assert not ended.value.code
     assert json.loads(capsys.readouterr().out)["groups"] == [{"town": "Ely"}]
     proof = tmp_path / "proof.json"

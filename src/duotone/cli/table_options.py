@@ -22,7 +22,9 @@ BoundsOf = Annotated[
     list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
 ]
 PerUnit = Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")]
-MaxGroups = Annotated[int, typer.Option(metavar="K", help="In how many groups a person counts at most.")]
+MaxGroups = Annotated[
+    int | None, typer.Option(metavar="K", help="In how many groups a person counts at most; with --unit it must be said.")
+]
 LedgerPlace = Annotated[
     str | None,
     typer.Option(

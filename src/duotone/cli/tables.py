@@ -72,7 +72,7 @@ def ask(
     groups: Annotated[
         Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
     ] = None,
-    max_groups: MaxGroups = 1,
+    max_groups: MaxGroups = None,
     costs: Annotated[
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
@@ -181,7 +181,7 @@ def groups(
     ratio: Ratio = None,
     delta: Delta = "0",
     unit: Unit = None,
-    max_groups: MaxGroups = 1,
+    max_groups: MaxGroups = None,
     name: Name = None,
     vouched: Vouched = False,
     separator: Separator = None,

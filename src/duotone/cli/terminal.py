@@ -33,13 +33,14 @@ CertificateFile = Annotated[
 Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
 
 
-FLAGS = {"name": "--table", "max_rows": "--max-rows", "per_unit": "--per-unit", "columns": "--columns",
-         "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
+FLAGS = {"name": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
+         "columns": "--columns", "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
          "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE"}  # fmt: skip
 """What the command calls an option of the library."""
 ADVICE = (
     "say which (name)",
     "counts at most (max_rows)",
+    "counts at most (max_groups)",
     "become one value (per_unit)",
     "say which there are (columns)",
     "(separator), or put the names",

@@ -13,7 +13,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
-from duotone.tables.declared import Declared, budget_of, column_bounds, groups_in, public_groups
+from duotone.tables.declared import Declared, budget_of, column_bounds, groups_each, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileLayout
@@ -51,7 +51,7 @@ def prepare(
     max_rows: int | None = None,
     per_unit: Reduction | None = None,
     groups: Sequence[Any] | Path | None = None,
-    max_groups: int = 1,
+    max_groups: int | None = None,
     costs: tuple[Given, Given] | None = None,
     public: Mapping[str, Any] | None = None,
     also: Mapping[str, Any] | None = None,
@@ -69,10 +69,11 @@ def prepare(
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
     high)} or (low, high, grid). `groups` is a public list of keys, or the path of a CSV file with one in each line; without
-    it groups are selected privately. A person counts in at most `max_groups` of them. `costs` is how bad a false no and a
-    false yes are, as (10, 1): the worst expected cost is then the least that is possible. `public` are tables by name, files
-    or data frames, whose rows all may know: the question may join them. `also` are further private tables by name, of the same
-    people: the question may join their people to those of the first, each reduced to one row per person.
+    it groups are selected privately. With a unit, `max_groups` says in how many of them a person counts at most. `costs` is
+    how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible. `public`
+    are tables by name, files or data frames, whose rows all may know: the question may join them. `also` are further private
+    tables by name, of the same people: the question may join their people to those of the first, each reduced to one row per
+    person.
 
     `name` is the table of a database. `vouched` says, of a view or another query, that each of its rows belongs to one person
     and depends on nobody else's. `separator` is what stands between the fields of a CSV file whose first line has several
@@ -99,14 +100,15 @@ def prepare(
         if isinstance(groups, Path):
             groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))
-        listed = public_groups(source, asked.by, declared.unit, max_groups, groups)
+        listed = public_groups(source, asked.by, declared.unit, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         if asked.by and listed is None and not share.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
         if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
             raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-        return prepared_question(source, asked, declared, share, max_groups if asked.by else 1, listed, costs)
+        most = groups_each(asked.by, declared.unit, max_groups, listed)
+        return prepared_question(source, asked, declared, share, most, listed, costs)
 
 
 def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, also: Mapping[str, Any]) -> tuple[Source, Others]:
@@ -209,7 +211,7 @@ def prepare_groups(
     epsilon: Given | None = None,
     delta: Given | None = None,
     unit: str | None = None,
-    max_groups: int = 1,
+    max_groups: int | None = None,
     name: str | None = None,
     vouched: bool = False,
     separator: str | None = None,
@@ -227,10 +229,11 @@ def prepare_groups(
         if len(set(keys)) != len(keys):
             raise DuotoneError("name at least one column to group by, each once")
         declared = Declared(unit).of(source)
-        public_groups(source, keys, declared.unit, max_groups)
+        public_groups(source, keys, declared.unit)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        return prepared_selection(source, keys, declared, budget, max_groups)
+        most = groups_each(keys, declared.unit, max_groups)
+        return prepared_selection(source, keys, declared, budget, most)
 
 
 @taking(prepare_groups)
@@ -245,7 +248,7 @@ def select_groups(*table: Any, **options: Any) -> Answers:
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"town": ["Ely"] * 90 + ["Wells"], "person": range(91)})
-    >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person").answers)
+    >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person", max_groups=1).answers)
     [('Ely',)]
     """
     with prepare_groups(*table, **options) as prepared:

@@ -110,14 +110,26 @@ def _bounds(column: str, limits: Any) -> Bounds:
     return Bounds.of(*limits)
 
 
+def groups_each(by: tuple[str, ...], unit: str | None, most: int | None, listed: tuple[Key, ...] | None = None) -> int:
+    """In how many groups a person counts at most. It must be said, unless nobody can be in two that are asked about."""
+    if most is not None and (type(most) is not int or not 1 <= most < MOST):
+        raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
+    if unit is None and most not in (None, 1):
+        raise DuotoneError("without a unit each row is a person, in one group: name the unit")
+    if not by or unit is None or (most is None and listed is not None and len(listed) == 1):
+        return 1
+    if most is None:
+        raise DuotoneError(
+            f"with a unit, say in how many groups one {unit} counts at most (max_groups): the budget is divided by it, and with"
+            " 1, one that has rows in several groups counts in one of them alone"
+        )
+    return most
+
+
 def public_groups(
-    source: Source, by: tuple[str, ...], unit: str | None, most: int, groups: Sequence[Any] | None = None
+    source: Source, by: tuple[str, ...], unit: str | None, groups: Sequence[Any] | None = None
 ) -> tuple[Key, ...] | None:
     """The keys of a public list as they come back from the engine, None without one; refuses what no group can be named by."""
-    if type(most) is not int or not 1 <= most < MOST:
-        raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
-    if unit is None and most != 1:
-        raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     for column in by:
         source.require_key(column, "grouped by")
     if unit in by:
