@@ -33,7 +33,8 @@ def test_a_terminal_without_greek() -> None:
 def test_a_unit_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a\x1b[2J,x\n1,2\n")
-    for command in (["ask", file, "count(*) > 1", "--max-rows", "1", "--preview"], ["groups", file, "--by", "x"]):
+    groups = ["groups", file, "--by", "x", "--max-groups", "1"]
+    for command in (["ask", file, "count(*) > 1", "--max-rows", "1", "--preview"], groups):
         code, out, _ = run(capsys, *command, "--unit", "a\x1b[2J", "--epsilon", "1", "--delta", "1e-6")
         assert (code, "\x1b" in out, "a\\x1b[2J" in out) == (0, False, True)
 

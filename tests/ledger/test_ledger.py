@@ -138,6 +138,21 @@ def test_unit_and_neighbours_must_match(ledger: Ledger) -> None:
     assert flips == []
 
 
+def test_a_wrong_registration_is_put_right_under_another_name_while_nothing_is_charged(ledger: Ledger) -> None:
+    advice = r"register another name, and ask by that name \(dataset\)$"
+    register(ledger, dataset="wrong", unit="row")
+    with pytest.raises(LedgerError, match=rf"nothing was charged to it, and if .* close it \(close_dataset\), {advice}"):
+        register(ledger, dataset="wrong")
+    ledger.close_dataset("wrong")
+    with pytest.raises(LedgerError, match=f"nothing was charged to it, and it is closed: {advice}"):
+        register(ledger, dataset="wrong")
+    register(ledger, dataset="right")
+    assert not ask(ledger, dataset="right").free
+    with pytest.raises(LedgerError, match=r"right is registered already: its budget cannot be given twice$"):
+        register(ledger, dataset="right")
+    assert ledger.verify().holds
+
+
 def test_registration_is_checked(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="registered already"):
         register(ledger)

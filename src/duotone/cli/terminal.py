@@ -35,7 +35,8 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 FLAGS = {"name": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
          "columns": "--columns", "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
-         "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE"}  # fmt: skip
+         "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE",
+         "close_dataset": "duotone ledger close"}  # fmt: skip
 """What the command calls an option of the library."""
 ADVICE = (
     "say which (name)",
@@ -58,6 +59,8 @@ ADVICE = (
     "say who asks (by)",
     "say which one this is (dataset)",
     "called in the ledger (dataset)",
+    "close it (close_dataset)",
+    "ask by that name (dataset)",
     "if not so (formats)",
     "tells persons apart (unit)",
     "public list of groups (groups)",

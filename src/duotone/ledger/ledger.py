@@ -228,7 +228,7 @@ class Ledger:
         body = {"kind": "register", "v": VERSION, **registered.written(), "version": label(version, "version"), **signed(by)}
         with damage_as_error(), self._store.writing(create=True) as entries:
             if entries.last(dataset) is not None:
-                raise LedgerError(f"{dataset} is registered already: its budget cannot be given twice")
+                raise LedgerError(_registered_already(dataset, load(entries, dataset)[1]))
             self._append(entries, body, State().after(body))
         return registered
 
@@ -327,6 +327,15 @@ class Ledger:
     def close(self) -> None:
         """Close the file or the connection; the next use opens it again."""
         self._store.close()
+
+
+def _registered_already(dataset: str, state: State) -> str:
+    """Why a name is taken; and, as long as nothing was charged, how a mistake in its registration is put right."""
+    taken = f"{dataset} is registered already: its budget cannot be given twice"
+    if state.charges:
+        return taken
+    close = "it is closed:" if state.closed else "if something in it is wrong, close it (close_dataset),"
+    return f"{taken}; nothing was charged to it, and {close} register another name, and ask by that name (dataset)"
 
 
 def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
