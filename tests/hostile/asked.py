@@ -44,7 +44,7 @@ class Refused(str):
 def levels(source: Source, question: Question, by: str | None, **more: Any) -> Mapping[Any, int] | str:
     """The level of each group, or the sentence with which the question was refused, or failed."""
     text = question.text if by is None else f"select {by}, {question.text} group by {by}"
-    most = {"max_groups": 1} if by is not None and "unit" in question.options else {}
+    most: dict[str, Any] = {"max_groups": 1} if by is not None and "unit" in question.options else {}
     try:
         prepared = prepare(source, text, PRIVACY, **question.options, **most, **more)
     except DuotoneError as error:

@@ -3,7 +3,9 @@ against the plain way to write it, plain Python or plain DuckDB."""
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare
+from duotone.cli.terminal import with_flags
 from duotone.ledger.ledger import open_ledger
 from duotone.tables.ask import prepare_groups, select_groups
 from duotone.tables.inspection import inspect_clipping
@@ -64,6 +67,50 @@ def test_the_unit_and_the_groups_are_found_in_other_letters(tmp_path: Path) -> N
     with pytest.raises(DuotoneError, match="the unit cannot be a key too"):
         prepare_groups(TABLE, ["PERSON"], BUDGET, unit="person")
     assert inspect_clipping(TABLE, unit="person") == inspect_clipping(TABLE, unit="Person")
+
+
+RESERVED = pa.table({"Union": [1, 2], "order": [1, 2], "group": [1, 2], "case": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("question", "column"),
+    [
+        ("avg({}) > 1", "Union"),
+        ("count(*) filter (where {} = 1) > 1", "Union"),
+        ("select {0}, count(*) > 1 from t group by {0}", "Union"),
+        ("select count(*) > 1 from t where {} = 1 and group = 1", "case"),
+    ],
+)
+def test_a_column_called_as_a_word_of_sql_is_to_be_quoted(question: str, column: str) -> None:
+    """The sentence says so, and with that in quotes the question can be read; others fail as before."""
+    with pytest.raises(DuotoneError, match=f'{column} is a word of SQL, and a column here: write "{column}", in double quotes'):
+        prepare(RESERVED, question.format(column.lower()), BUDGET, bounds={column: (0, 9)})
+    with pytest.raises(DuotoneError, match="check its brackets and quotes"):
+        prepare(TABLE, question.format(column.lower()), BUDGET)
+    prepare(RESERVED, question.format(f'"{column}"'), BUDGET, bounds={column: (0, 9)}).close()
+    with pytest.raises(DuotoneError, match="check its brackets and quotes"):
+        prepare(RESERVED, 'avg("Union" > 1', BUDGET)
+
+
+def test_words_that_sql_leaves_free_need_no_quotes() -> None:
+    assert levels(RESERVED, "count(*) filter (where order = 1 and group = 1) > 0") == [0]
+
+
+@pytest.mark.parametrize("column", ["union", 'a"b', "it's", """a'"b""", "back\\slash", "$x"])
+def test_advice_about_bounds_can_be_pasted(column: str, tmp_path: Path) -> None:
+    """Into Python and into a shell."""
+    table, name = pa.table({column: [1.5, 2.5]}), '"' + column.replace('"', '""') + '"'
+    for question in (f"avg({name}) > 1", f"avg({name} * 2) > 1"):
+        with pytest.raises(DuotoneError, match="needs bounds") as refused:
+            prepare(table, question, BUDGET)
+        advice = re.search(r"\((bounds=.*\(low, high\)}\))", str(refused.value))
+        assert advice is not None
+        bounds = eval(f"dict({advice[1]}", {"low": 0, "high": 9})["bounds"]  # as it is written
+        prepare(table, question, BUDGET, bounds=bounds).close()
+        flag = re.search(r"\((--bounds .*=LOW:HIGH['\"])\)", with_flags(str(refused.value)))
+        assert flag is not None
+        shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
+        assert shell.stdout.splitlines() == ["--bounds", f"{next(iter(bounds))}=LOW:HIGH"]
 
 
 @pytest.mark.slow

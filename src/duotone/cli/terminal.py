@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import csv
 import json
 import re
+import shlex
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -80,7 +82,16 @@ def with_flags(sentence: str) -> str:
     for words in ADVICE:
         sentence = sentence.replace(words, re.sub(option, lambda name: FLAGS[name[0]], words))
     sentence = sentence.replace("register it first;", "register it first (duotone ledger register);")
-    return re.sub(r'\(bounds=\{"(.*)": \(low, high\)\}\)', r'(--bounds "\1=LOW:HIGH")', sentence)
+    return re.sub(r"\(bounds=\{(\".*\"|'.*'): \(low, high\)\}\)", _bounds_flag, sentence)
+
+
+def _bounds_flag(advice: re.Match[str]) -> str:
+    """Advice to give bounds, as it is written in a shell: in single quotes where double ones would not keep the name."""
+    try:
+        text = f"{ast.literal_eval(advice[1])}=LOW:HIGH"
+    except (SyntaxError, ValueError):  # a name that only looks like such advice
+        return advice[0]
+    return f"(--bounds {shlex.quote(text)})" if set('"$`\\!').intersection(text) else f'(--bounds "{text}")'
 
 
 def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:

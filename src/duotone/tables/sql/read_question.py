@@ -44,7 +44,8 @@ limit=Fraction(5, 1), strict=True, present=None, people=False)
     if name is not None and any(among([exp.to_identifier(other)], names_of(name)) for other in also):
         raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
     try:
-        asked = _read(parse(text), columns, unit, name, public, also)
+        known = [column for table in (columns, *public.values(), *also.values()) for column in table]
+        asked = _read(parse(text, known), columns, unit, name, public, also)
         return replace(asked, notes=(*asked.notes, *text_notes(asked, columns, public, also)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None

@@ -29,7 +29,7 @@ def read_value(text: str, columns: Columns) -> Operand:
 
 
 def _computed(text: str, columns: Columns) -> Operand:
-    select = parse(text)
+    select = parse(text, columns)
     if len(select.expressions) != 1 or any(value for name, value in select.args.items() if name != "expressions"):
         raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")
     for column in select.find_all(exp.Column):

@@ -186,11 +186,18 @@ def unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
     return unions
 
 
+def _python(text: str) -> str:
+    """A text as Python writes it: in double quotes, unless there are some in it."""
+    return f'"{text}"' if text.isprintable() and not {'"', "\\"}.intersection(text) else repr(text)
+
+
 def grid_of(
     value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "variance", "reduction", "compared quantile"]
 ) -> Grid:
     """The grid of a column that is added up or compared with another, which needs bounds."""
     if value.column not in bounds:
-        own = f' (bounds={{"{value.column}": (low, high)}})' + "; bounds of its columns do not tell" * (value.made is not None)
+        own = f" (bounds={{{_python(value.column)}: (low, high)}})" + "; bounds of its columns do not tell" * (
+            value.made is not None
+        )
         raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts{own}")
     return bounds[value.column].on(value.column, value.kind)

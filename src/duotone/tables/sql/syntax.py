@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
@@ -45,12 +46,15 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
 CLAUSES = {"limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
            "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
 INSTEAD = {"with": "to make one row of each person first, put that select after from, as in from (select … group by u)"}
+MOST_WORDS = 8
+"""Words of SQL in a question that are tried in quotes, where the table has columns so called."""
 CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
 """Other names of aggregates, of one argument each."""
 
 
-def parse(text: str) -> exp.Select:
-    """One select over one table, or a yes/no expression made into one."""
+def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
+    """One select over one table, or a yes/no expression made into one. `columns` are those that it may be about: an error says
+    which of them is a word of SQL."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise DuotoneError(f"a question is text of at most {LONGEST} characters")
     logger = logging.getLogger("sqlglot")
@@ -58,21 +62,59 @@ def parse(text: str) -> exp.Select:
     try:
         text.encode()
         logger.setLevel(logging.CRITICAL)  # what it warns about is refused below
-        statements = _statements(text if SELECT.match(text) else f"select {text}")
-        if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-            raise DuotoneError("a question is one select, or one yes/no expression")
-        select = statements[0]
-        for node in list(select.find_all(exp.Anonymous)):
-            if node.name.lower() in CALLED and len(node.expressions) == 1:
-                node.replace(CALLED[node.name.lower()](this=node.expressions[0]))
-        _strict(select, bare=not SELECT.match(text))
-        return select
-    except (SqlglotError, UnicodeEncodeError):
-        raise DuotoneError(
-            "the question is not SQL that can be read: check its brackets and quotes; a question is, say, avg(days) > 5"
-        ) from None
+        return _select(text)
+    except (SqlglotError, UnicodeEncodeError) as error:
+        advice = _in_quotes(text, columns) if isinstance(error, SqlglotError) else None
+        usual = "check its brackets and quotes; a question is, say, avg(days) > 5"
+        raise DuotoneError(f"the question is not SQL that can be read: {advice or usual}") from None
     finally:
         logger.setLevel(level)
+
+
+def _select(text: str) -> exp.Select:
+    statements = _statements(text if SELECT.match(text) else f"select {text}")
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise DuotoneError("a question is one select, or one yes/no expression")
+    select = statements[0]
+    for node in list(select.find_all(exp.Anonymous)):
+        if node.name.lower() in CALLED and len(node.expressions) == 1:
+            node.replace(CALLED[node.name.lower()](this=node.expressions[0]))
+    _strict(select, bare=not SELECT.match(text))
+    return select
+
+
+def _in_quotes(text: str, columns: Iterable[str]) -> str | None:
+    """What to write where a column is called as a word of SQL, and the text can be read with that in quotes; else None."""
+    names = {name.lower(): name for name in columns}
+    try:
+        tokens = sqlglot.tokenize(text, read="duckdb")
+    except SqlglotError:
+        return None
+    words = [token for token in tokens if token.token_type is not TokenType.VAR and _written(text, token) in names][:MOST_WORDS]
+    for some in (*([word] for word in words), words):
+        if some and _can_be_read(_quoted(text, some, names)):
+            name = names[_written(text, some[0])]
+            return f'{name} is a word of SQL, and a column here: write "{name}", in double quotes, for the column'
+    return None
+
+
+def _written(text: str, token: Token) -> str:
+    """A token as it stands in the text, in lower case: of what is in quotes, with them."""
+    return text[token.start : token.end + 1].lower()
+
+
+def _quoted(text: str, words: Sequence[Token], names: Mapping[str, str]) -> str:
+    for word in reversed(words):
+        text = f'{text[: word.start]}"{names[_written(text, word)]}"{text[word.end + 1 :]}'
+    return text
+
+
+def _can_be_read(text: str) -> bool:
+    try:
+        _select(text)
+    except (SqlglotError, DuotoneError):
+        return False
+    return True
 
 
 def _statements(text: str) -> list[exp.Expr]:
