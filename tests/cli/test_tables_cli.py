@@ -142,7 +142,10 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
     assert seen["private"] is False
     assert seen["rows"]["above"]["2"] == {"people": 30, "rows": 45}
     assert run(capsys, "inspect", visits, *options)[0] == 2  # bounds that are no multiples of the grid
-    assert "nothing to inspect: name the unit, or give bounds" in run(capsys, "inspect", visits)[2]
+    code, out, _ = run(capsys, "inspect", visits)
+    assert (code, "none of these" in out) == (0, True)
+    read = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "│ cost" in line]
+    assert read == [["cost", "151", "151", "0", "60", "0"]]  # of which 0 is false
     assert "cost in [20, 60]" in run(capsys, "inspect", visits, "--bounds", "cost=20:60:20")[1]
     shown = run(capsys, "inspect", visits, "--date-format", "cost=%d/%m/%Y")[1]
     assert "cost as %d/%m/%Y" in shown

@@ -106,6 +106,33 @@ def test_texts_that_are_no_such_dates_are_counted(tmp_path: Path) -> None:
     }
 
 
+TEXTS = {
+    "n": ["5", "-1e3", "1.5", "nan", "", "$5", "5 "],
+    "iso": ["2025-12-31", "2024-01-02 10:11:12", "2025-02-31", "x", "", "", ""],
+    "day": ["31/12/2025", "1/1/2025", "31.12.2025", "2025-01-01", "", "", ""],
+    "flag": ["yes", "TRUE", "0", "f", "maybe", "", ""],
+}
+
+
+def test_what_texts_can_be_read_as_is_counted_where_nothing_else_is_asked(tmp_path: Path) -> None:
+    """By hand: nan is null, of 2025-02-31 there is no date, and true and 0 are numbers, too."""
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(",".join(line) for line in [list(TEXTS), *zip(*TEXTS.values(), strict=True)]) + "\n")
+    seen = inspect_clipping(file)
+    counts = {t.column: (t.values, t.numbers, t.dates, t.flags, t.neither) for t in seen.texts}
+    assert counts == {"n": (6, 4, 0, 0, 2), "iso": (4, 0, 2, 0, 2), "day": (4, 0, 1, 0, 3), "flag": (5, 2, 0, 4, 1)}
+    assert "day: 3 of 4 texts are no number, date, true or false" in repr(seen)
+    assert "none of these</th>" in seen._repr_html_()
+    shown = {"column": "iso", "values": 4, "numbers": 0, "dates": 2, "flags": 0, "neither": 2}
+    assert shown in as_document(seen)["texts"]
+    assert not inspect_clipping(file, unit="n").texts
+    wide = tmp_path / "wide.csv"
+    wide.write_text(",".join(f"c{i}" for i in range(120)) + "\n" + ",".join("x" if i % 2 else "1" for i in range(120)) + "\n")
+    assert [one.neither for one in inspect_clipping(wide).texts] == [0, 1] * 60
+    (tmp_path / "none.csv").write_text("a\n")
+    assert inspect_clipping(tmp_path / "none.csv").texts[0].values == 0
+
+
 def test_what_a_notebook_shows() -> None:
     table = pa.table({"who": [1, 1, 2], "x<": [5.0, 250.0, None]})
     seen = inspect_clipping(table, unit="who", bounds={'"x<"': (0, 100, 10)})

@@ -13,7 +13,9 @@ from duotone.tables.sql.read_question import read_question
 
 COLUMNS: dict[str, Any] = {"u": "untyped", "x": "untyped", "y": "untyped", "day": "untyped", "code": "text", "n": "float"}
 NUMBER = "{} read from text: what is no number is null; duotone inspect counts how many"
-DATE = "{} read from text as yyyy-mm-dd, without a time: what is no such date is null"
+CAST_DATE = "{} read from text as yyyy-mm-dd, and a time after the date is left out: what is no such date is null"
+OTHERWISE = ", and duotone inspect counts how many; if dates are written otherwise, say how (formats), as in day=%d/%m/%Y"
+DATE = CAST_DATE + OTHERWISE
 COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0}::double) to count numbers"
 FLAG = "{} read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null"
 ORDER = "{} is compared as text, letter by letter"
@@ -34,7 +36,9 @@ NOTES = {
     "max(day) > date '2025-01-01'": [DATE.format("day is")],
     "avg(replace(x, '$', '')::double) > 3": [NUMBER.format("CAST(REPLACE(x, '$', '') AS DOUBLE) is")],
     "avg(code::double) > 3": [NUMBER.format("code is")],
-    "count(*) filter (where left(code, 10)::date > date '2025-01-01') > 3": [DATE.format("CAST(LEFT(code, 10) AS DATE) is")],
+    "count(*) filter (where left(code, 10)::date > date '2025-01-01') > 3": [
+        CAST_DATE.format("CAST(LEFT(code, 10) AS DATE) is")
+    ],
     "sum(x) > 3 * count(x)": [NUMBER.format("x is"), COUNTED.format("x")],
     "avg(x) filter (where x is not null) > 3": [NUMBER.format("x is"), COUNTED.format("x")],
     "avg(x) filter (where y is not null) > 3": [NUMBER.format("x is")],

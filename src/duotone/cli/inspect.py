@@ -41,7 +41,7 @@ def inspect(
 ) -> None:
     """How much bounds, a grid and a limit on a person's rows would clip. NOT PRIVATE: for the table's owner only."""
     from duotone.tables.engines.person_columns import Reduction
-    from duotone.tables.inspection import as_document, inspect_clipping
+    from duotone.tables.inspection import TEXTS, as_document, inspect_clipping
 
     seen = inspect_clipping(
         without_password(table),
@@ -64,6 +64,9 @@ def inspect(
         print(printable(f"{dates.column} as {dates.format}"))
         counted = [("dates", str(dates.values)), ("texts that are no such dates: null", str(dates.unread))]
         print_table(("", "how many"), counted)
+    if seen.texts:
+        rows = [(t.column, *map(str, (t.values, t.numbers, t.dates, t.flags, t.neither))) for t in seen.texts]
+        print_table(TEXTS, rows)
 
 
 def _print_rows(seen: RowsPerPerson) -> None:

@@ -64,6 +64,8 @@ ADVICE = (
     "close it (close_dataset)",
     "ask by that name (dataset)",
     "if not so (formats)",
+    "written otherwise, say how (formats)",
+    "declare its date format (formats)",
     "tells persons apart (unit)",
     "public list of groups (groups)",
 )

@@ -6,8 +6,8 @@ released after; `levels` are what it is drawn from, `billing` what a ledger call
 answer will be, `answers` are what comes out, with their `accuracy` and `group_notes`; `taking` gives functions the same
 parameters). `declared` checks what is declared with a question, `sql` reads it into comparisons, `compile_question`
 (`person_averages` for grids) and `comparisons` say what each asks of an engine and which level follows, `engines` ask it;
-`engine_conformance` opens a table, and tries an unknown engine on made-up rows before it is trusted. `inspection` is for a
-table's owner, and not private.
+`engine_conformance` opens a table, and tries an unknown engine on made-up rows before it is trusted. `inspection`, with
+`text_columns`, is for a table's owner, and not private.
 """
 
 from importlib.util import find_spec

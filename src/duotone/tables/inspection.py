@@ -32,6 +32,7 @@ from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.formulas.casts import FROM_TEXT
 from duotone.tables.sql.read_value import read_value
 from duotone.tables.sql.scoring import Bounds, Grid
+from duotone.tables.text_columns import TextColumn, text_columns
 
 LIMITS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 QUANTILES = ("1/4", "1/2", "3/4", "9/10", "99/100", "1")
@@ -39,6 +40,10 @@ HUGE = 1e290
 """So large a value counts in a mean, so that no sum overflows."""
 ROUNDED = 1e-6
 """A value is moved by rounding where it is moved by more than this share of a step."""
+
+NOT_PRIVATE = "Inspection, NOT private"
+TEXTS = ("column", "texts", "numbers", "dates (2025-12-31)", "true or false", "none of these")
+"""What is shown of a text file's columns."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +102,20 @@ class Inspection:
     rows: RowsPerPerson | None
     values: tuple[ClippedValues, ...]
     dates: tuple[DatesRead, ...] = ()
+    texts: tuple[TextColumn, ...] = ()
+    """Of a text file, what its columns can be read as, where nothing else is asked."""
 
     def __repr__(self) -> str:
         rows = [] if self.rows is None else [f"{self.rows.people} people have {self.rows.rows} rows"]
         values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
         dates = [f"{one.column}: {one.unread} texts are no dates" for one in self.dates]
-        return f"<Inspection, NOT private: {'; '.join([*rows, *values, *dates])}>"
+        texts = [f"{one.column}: {one.neither} of {one.values} texts are no number, date, true or false" for one in self.texts]
+        return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts])}>"
 
     def _repr_html_(self) -> str:
+        if self.texts:
+            counts = [(one.column, one.values, one.numbers, one.dates, one.flags, one.neither) for one in self.texts]
+            return page(TEXTS, [[*map(cell, row)] for row in counts], before=NOT_PRIVATE)
         head = ("column", "lowest", "highest", "values", "below", "above", "rounded", "no numbers", "mean", "mean after")
         means = [[one.mean, one.mean_after] for one in self.values]
         rows = [
@@ -130,7 +141,7 @@ def inspect_clipping(
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
     Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null take no part. Of a file's
-    `formats` it counts the texts that do not match.
+    `formats` it counts the texts that do not match. Of a text file alone, it counts what each column can be read as.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"person": [1, 1, 1, 2], "cost": [5, 12, 250, -3]})
@@ -143,6 +154,8 @@ def inspect_clipping(
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit).of(source)
         unit = declared.unit
         if unit is None and not declared.bounds and not formats:
+            if texts := tuple(text_columns(source)):
+                return Inspection(None, (), texts=texts)
             raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
         operands = [read_value(column, source.columns) for column in declared.bounds]
         grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
@@ -150,8 +163,8 @@ def inspect_clipping(
         dates = []
         for column, written in (formats or {}).items():
             others = {name: how for name, how in (formats or {}).items() if name != column}
-            with open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, others)) as texts:
-                read_ones, every = (_there(one, column, unit) for one in (source, texts))
+            with open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, others)) as unread:
+                read_ones, every = (_there(one, column, unit) for one in (source, unread))
             dates.append(DatesRead(column, written, read_ones, every - read_ones))
         return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates))
 
@@ -264,4 +277,6 @@ def as_document(seen: Inspection) -> dict[str, Any]:
     document["values"] = [{k: show(v) if k in exact else v for k, v in one.items()} for one in shown]
     if seen.dates:
         document["dates"] = [vars(one) for one in seen.dates]
+    if seen.texts:
+        document["texts"] = [vars(one) for one in seen.texts]
     return document

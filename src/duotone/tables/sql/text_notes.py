@@ -34,7 +34,9 @@ def text_notes(
     operands = [part for part in parts if isinstance(part, Operand)]
     numbers, dates, flags = (_read_as(operands, kind) for kind in READ)
     counted = [part.operand.column for part in parts if isinstance(part, IsNull) and part.operand.kind == "untyped"]
-    notes = [f"{_are(names)} {how}" for names, how in zip((numbers, dates, flags), READ.values(), strict=True) if names]
+    in_file = [name for name in dates if columns.get(name) == "untyped"][:1]
+    how = {**READ, "date": READ["date"] + "".join(map(OTHERWISE.format, in_file))}
+    notes = [f"{_are(names)} {said}" for names, said in zip((numbers, dates, flags), how.values(), strict=True) if names]
     notes += (
         f"{column} is text here: NA or n/a is a value like any other; write count({column}::double) to count numbers"
         for column in dict.fromkeys(counted)
@@ -45,9 +47,11 @@ def text_notes(
 
 READ: Mapping[Kind, str] = {
     "float": "read from text: what is no number is null; duotone inspect counts how many",
-    "date": "read from text as yyyy-mm-dd, without a time: what is no such date is null",
+    "date": "read from text as yyyy-mm-dd, and a time after the date is left out: what is no such date is null",
     "boolean": "read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null",
 }
+OTHERWISE = ", and duotone inspect counts how many; if dates are written otherwise, say how (formats), as in {}=%d/%m/%Y"
+"""Of a text file's column that is read as dates."""
 
 
 def _compared_as_text(part: Any, kinds: Columns) -> Iterator[str]:
