@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from duotone import DuotoneError
+from duotone import ApproxDP, DuotoneError, prepare
 from duotone.tables.inspection import as_document, inspect_clipping
 
 CHANCE = random.Random(7)
@@ -104,6 +106,34 @@ def test_texts_that_are_no_such_dates_are_counted(tmp_path: Path) -> None:
         "values": [],
         "dates": [{"column": "day", "format": "%d/%m/%Y", "values": 3, "unread": 3}],
     }
+
+
+READ: dict[str, tuple[float, ...]] = {
+    "n": (0, 30),
+    "f": (0, 30),
+    "n * 2": (0, 30),
+    "length(s)": (0, 30),
+    "i": (0, 30),
+    "i8": (0, 2**51),
+    "d": (0, 30),
+}
+
+
+@pytest.mark.parametrize("per_unit", ["avg", "sum", "min", "max", None])
+@pytest.mark.parametrize("value", READ)
+def test_the_grid_is_the_one_that_is_asked_on(value: str, per_unit: Any) -> None:
+    """A person's average of whole numbers is on a finer grid than 1, unless one is chosen, and other values as they are."""
+    table = pa.table({"who": [1, 1, 2], "n": [3, 4, 40], "f": [0.5, 1.0, 2.0], "s": ["", "a", "b"], "i8": [1, 2, 3],
+                      "i": pa.array([1, 2, 3], "int8"), "d": [Decimal("1.5"), Decimal(2), Decimal(3)]})  # fmt: skip
+    for grid in ((), (1,)):
+        declared: Any = {"bounds": {value: READ[value] + grid}, "per_unit": per_unit, "unit": "who" if per_unit else None}
+        (seen,) = inspect_clipping(table, **declared).values
+        with prepare(table, f"avg({value}) > 3", ApproxDP(1, "1e-6"), **declared) as asked:
+            (shown,) = (grid for compared in asked.comparisons for grid in compared.grids.values())
+        assert (seen.low, seen.high, seen.step) == (shown.low * shown.step, shown.high * shown.step, shown.step)
+        if value == "n":
+            assert (seen.values, seen.above, seen.rounded) == (3, 1, 0)
+            assert [seen.mean, seen.mean_after] == pytest.approx([47 / 3, 37 / 3])
 
 
 TEXTS = {

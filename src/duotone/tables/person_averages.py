@@ -15,10 +15,14 @@ Part = TypeVar("Part")
 
 def averaged_columns(atoms: Iterable[Atom], declared: Declared) -> dict[str, Operand]:
     """The columns of whole numbers whose averages a finer grid tells apart, and for which no grid is declared."""
+    return averaged_values((part for atom in atoms for part in parts_of(_values(atom)) if isinstance(part, Operand)), declared)
+
+
+def averaged_values(values: Iterable[Operand], declared: Declared) -> dict[str, Operand]:
+    """Those of some values that are such columns, if a person's values are averaged."""
     if declared.per_unit != "avg":
         return {}
-    columns = (part for atom in atoms for part in parts_of(_values(atom)) if isinstance(part, Operand))
-    whole = {part.column: part for part in columns if part.kind == "integer" and part.made is None}
+    whole = {value.column: value for value in values if value.kind == "integer" and value.made is None}
     return {name: part for name, part in whole.items() if name in declared.bounds and declared.bounds[name].finer is not None}
 
 
