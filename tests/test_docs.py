@@ -163,6 +163,21 @@ def test_lines_of_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
         assert capsys.readouterr().out == "yes\n"
 
 
+def test_the_count_of_lines_fails_where_a_script_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(ROOT / "benchmarks" / "lines_of_code" / "count.py"))["main"]
+    settings = main.__globals__
+    settings |= {"HERE": tmp_path / "benchmarks" / "lines_of_code", "QUESTIONS": {"one": "a question"}}
+    settings["LIBRARIES"] = {"fine": "json", "absent": "no_such_library", "broken": "json"}
+    settings["HERE"].mkdir(parents=True)
+    for library, code in {"fine": "print('yes')", "absent": "import no_such_library", "broken": "1 / 0"}.items():
+        (settings["HERE"] / f"{library}_one.py").write_text(code)
+    assert main() == 1
+    shown = [line.split(" lines  ")[1] for line in capsys.readouterr().out.splitlines()]
+    assert shown == ["yes", "not installed", "FAILED: ZeroDivisionError: division by zero"]
+    del settings["LIBRARIES"]["broken"]
+    assert main() == 0
+
+
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -28,16 +28,27 @@ def lines(script: Path) -> int:
     return sum(1 for text in kept if text and not text.startswith("#"))
 
 
-def answer(script: Path, module: str) -> str:
-    """What it prints, once, if its library is here."""
+def answer(script: Path, module: str) -> tuple[str, bool]:
+    """What it prints, once, if its library is here; and whether it failed."""
     if find_spec(module) is None:
-        return "not installed"
+        return "not installed", False
     done = subprocess.run([sys.executable, script], cwd=HERE.parents[1], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    if done.returncode == 0:
+        return done.stdout.strip(), False
+    return f"FAILED: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}", True
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Every line of the table; 1 if a script failed."""
+    failures = 0
     for question, words in QUESTIONS.items():
         for library, module in LIBRARIES.items():
             script = HERE / f"{library}_{question}.py"
-            print(f"{words:<28}{library:<12}{lines(script):>3} lines  {answer(script, module)}")
+            said, failed = answer(script, module)
+            failures += failed
+            print(f"{words:<28}{library:<12}{lines(script):>3} lines  {said}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,7 @@ ValueError
     ├── NotAMorphism    a map sends two neighbours to datasets that are not
     ├── MissingExtra    an optional library is not installed
     ├── UnreadableColumn  a question about a column whose type no rule reads
+    ├── UnknownColumn   a name that no column has
     └── LedgerError     a ledger cannot be used; nothing was released
         ├── LedgerBusy  other processes kept it for too long
         └── OverBudget  an answer would cost more than is left
@@ -77,6 +78,17 @@ class UnreadableColumn(DuotoneError):
 
     def __reduce__(self) -> tuple[type[UnreadableColumn], tuple[str, str]]:
         return UnreadableColumn, (self.column, self.how)
+
+
+class UnknownColumn(DuotoneError):
+    """A name that no column of a table has; `columns` lists those there are, `hint` says what may have been meant."""
+
+    def __init__(self, column: str, columns: str, hint: str = "", table: str = "the table") -> None:
+        self.column, self.columns, self.hint, self.table = column, columns, hint, table
+        super().__init__(f"{table} has no column {column}{f' ({hint})' if hint else ''}; it has {columns}")
+
+    def __reduce__(self) -> tuple[type[UnknownColumn], tuple[str, str, str, str]]:
+        return UnknownColumn, (self.column, self.columns, self.hint, self.table)
 
 
 class LedgerError(DuotoneError):

@@ -1047,7 +1047,7 @@ REFUSED = [
         "wages",
         "sum(hours) / count(distinct nr) > ?",
         ("17495.0", "17565.0"),
-        refused="for a sum per person, make one row of each first",
+        refused="make one row of each person first",
         options={"bounds": {"hours": (0, 5000)}, "unit": "nr", "max_rows": 8},
     ),
     Real(

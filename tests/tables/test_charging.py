@@ -305,3 +305,15 @@ def test_a_dataset_has_a_name(ledger: Ledger, tmp_path: Path) -> None:
     with prepare(tmp_path / "t.csv", "count(*) > 10", EACH) as asked, refused:
         asked.charge(ledger, "")
     assert ledger.statement("t").charges == ()
+
+
+def test_a_ledger_may_be_named_by_its_place(ledger: Ledger, tmp_path: Path) -> None:
+    with prepare(TABLE, "count(*) > 100", EACH) as asked:
+        for place, known in ((str(tmp_path / "l.ledger"), False), (tmp_path / "l.ledger", True)):
+            receipt = asked.charge(place, "t", by="ann").receipt
+            assert receipt is not None
+            assert receipt.free == known
+        with pytest.raises(DuotoneError, match="there is no ledger"):
+            asked.charge(tmp_path / "none.ledger", "t")
+    assert [charge.by for charge in ledger.statement("t").charges] == ["ann"]
+    assert not (tmp_path / "none.ledger").exists()

@@ -134,7 +134,10 @@ def test_a_column_with_a_format_is_a_date_in_the_question(tmp_path: Path) -> Non
             assert asked._levels()[2].item() == level, question
     with prepare(file, "select day, count(*) > 2 from t group by day", P, formats=formats, groups=[["2025-12-31"]]) as asked:
         assert asked._levels()[2].tolist() == [2]
-    for wrong, says in (({"dy": "%d/%m/%Y"}, "no such column; there are day, seen"), ("%d", "formats are {column: format}")):
+    for wrong, says in (
+        ({"dy": "%d/%m/%Y"}, r"no column dy \(did you mean day\?\); it has day, seen"),
+        ("%d", "formats are {column: format}"),
+    ):
         with pytest.raises(DuotoneError, match=says):
             open_source(file, formats=wrong)  # type: ignore[arg-type]
     with pytest.raises(DuotoneError, match="only CSV files and JSON lines have formats"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -283,3 +284,30 @@ def test_a_table_of_a_duckdb_connection() -> None:
                 open_source(own.sql(query))
     with pytest.raises(DuotoneError, match="connection is closed"):
         open_source(own, name="t")
+
+
+@pytest.mark.parametrize(
+    "mistyped",
+    [
+        "postgres:user:hunter2@host/db",
+        "postgres:/user:hunter2@host/db",
+        "postgres//user:hunter2@host/db",
+        "user:hunter2@host/db",
+        "user:hun*ter2@host/db",
+        "host=h PASSWORD = hunter2",
+        "postgresql:hunter2",
+        "postgres:user:hunter2://host/db",
+    ],
+)
+def test_a_mistyped_url_is_not_repeated(mistyped: str) -> None:
+    """Neither as a table nor beside one, nor in a list of files."""
+    beside = {"t": mistyped}
+    for ask_it in (
+        lambda: open_source(mistyped),
+        lambda: open_source([mistyped, mistyped]),
+        lambda: ask(pa.table({"x": [1]}), "count(*) > 1", P, public=beside),
+        lambda: ask(pa.table({"x": [1]}), "count(*) > 1", P, unit="x", also=beside),
+    ):
+        with pytest.raises(DuotoneError) as raised:
+            ask_it()
+        assert not re.search("hunter|ter2", str(raised.value)), raised.value

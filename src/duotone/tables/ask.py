@@ -96,7 +96,7 @@ def prepare(
             declared = declared.one_row_each()
         source = with_keys(source, asked.keys) if asked.keys else source
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
-        declared = replace(declared, bounds=column_bounds(bounds or {}, made))
+        declared = replace(declared, bounds=column_bounds(bounds or {}, made, asked.about))
         if isinstance(groups, Path):
             groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))

@@ -18,6 +18,7 @@ from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.read_value import value_name
 from duotone.tables.sql.scoring import Bounds
+from duotone.tables.sql.table_names import unknown_in
 
 Key = tuple[Any, ...]
 MOST = 2**31
@@ -94,11 +95,13 @@ def _as_written(given: Any) -> Any:
     return str(given) if isinstance(given, float) else given
 
 
-def column_bounds(bounds: object, columns: Mapping[str, Kind]) -> Mapping[str, Bounds]:
-    """Bounds as they may be written, by column, or by what a question computes: {"price * amount": (0, 100)}."""
+def column_bounds(bounds: object, columns: Mapping[str, Kind], about: str = "the table") -> Mapping[str, Bounds]:
+    """Bounds as they may be written, by column, or by what a question computes: {"price * amount": (0, 100)}; `about` is
+    what has the columns, for errors."""
     if not (isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)):
         raise DuotoneError("bounds are {column: (low, high)} or {column: (low, high, grid)}")
-    named = {value_name(name, columns): limits for name, limits in bounds.items()}
+    with unknown_in(about):
+        named = {value_name(name, columns): limits for name, limits in bounds.items()}
     if len(named) != len(bounds):
         raise DuotoneError("two of the bounds are of the same values: give one pair for each")
     return {name: limits if isinstance(limits, Bounds) else _bounds(name, limits) for name, limits in named.items()}

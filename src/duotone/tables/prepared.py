@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
 from duotone.ledger.account import Receipt
-from duotone.ledger.ledger import Ledger
+from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.costs import boundary_for_costs
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
@@ -273,12 +274,17 @@ class Prepared:
         declared = self.declared if self.compiled is None else self.compiled.declared
         return normal_form(text, declared, self.most, self.listed, self.source.stated)
 
-    def charge(self, ledger: Ledger, dataset: str | None = None, *, again: bool = False, by: str | None = None) -> Answers:
-        """Charge a ledger, then release; the same question asked before is answered from its record, free. Where no `dataset`
-        is named, it is the table's name: of a file, without its ending.
+    def charge(
+        self, ledger: Ledger | str | Path, dataset: str | None = None, *, again: bool = False, by: str | None = None
+    ) -> Answers:
+        """Charge a ledger, which may be named by its place, then release; the same question asked before is answered from its
+        record, free. Where no `dataset` is named, it is the table's name: of a file, without its ending.
 
         Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted.
         """
+        if isinstance(ledger, str | Path):
+            with open_ledger(ledger) as opened:
+                return self.charge(opened, dataset, again=again, by=by)
 
         def flip() -> Any:
             try:
@@ -295,7 +301,7 @@ class Prepared:
     def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, str, dict[str, str]]:
         """The dataset, the question and whom it is about, as a ledger knows them."""
         if not isinstance(ledger, Ledger):
-            raise DuotoneError("a ledger is what open_ledger returns")
+            raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
         dataset = self.dataset_in(ledger, dataset)
         return billed(self.normal, self.declared, self.source, dataset, together=self._together)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from glob import glob
@@ -25,6 +26,8 @@ DATABASES = (".duckdb", ".db")
 JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
 LONGEST_IDENTITY = 1_000
+MAYBE_SECRET = r"pass\w*\s*=|:.*@|^\w\w+:"
+"""As in a connection string, a URL's user, or a URL without its slashes; not as in C:\\data."""
 CURES = {
     ".json": "if each of its lines is an object, call it .jsonl; else write it so, or as Parquet",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "sheets of a spreadsheet are not read: save the sheet as CSV"),
@@ -53,11 +56,21 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
         _refuse_name(name)
         matches = files_of(path)
         if not matches:
-            raise DuotoneError(f"there is no file like {path}")
+            raise _no_file(path, " like")
         return _several(matches, "the table", layout, connect, named=False)
     if not path.is_file():
-        raise DuotoneError(f"there is no file {path}")
+        raise _no_file(path)
     return _one(path, name, layout, vouched, connect)
+
+
+def _no_file(path: Path, like: str = "") -> DuotoneError:
+    """What is raised where there is no such file: its name is not repeated where it may be a mistyped URL with a password."""
+    if re.search(MAYBE_SECRET, str(path), re.IGNORECASE):
+        return DuotoneError(
+            "there is no such file, and a table of a server has a URL that begins with postgres:// or spark:// "
+            "(what was named is not shown, since a password may be in it)"
+        )
+    return DuotoneError(f"there is no file{like} {path}")
 
 
 def files_of(table: Any) -> list[Path]:
@@ -118,7 +131,7 @@ def _several(paths: Sequence[Path], name: str, layout: FileLayout, connect: Conn
     layout.refuse_all()
     for path in paths:
         if not path.is_file():
-            raise DuotoneError(f"there is no file {path}")
+            raise _no_file(path)
         if _ending(path) != ".parquet":
             raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
     if len({path.resolve() for path in paths}) != len(paths):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -81,8 +82,9 @@ def _located(url: str, name: str | None, vouched: bool) -> Source:
         case "spark":
             return spark.open_spark(url, name, vouched)
         case scheme:
+            said = f", not {scheme}://" if re.fullmatch(r"[\w+.-]+", scheme) else ""
             raise DuotoneError(
-                f"a table's URL begins with postgres:// or spark://, not {scheme}://; for others connect with Ibis in Python"
+                f"a table's URL begins with postgres:// or spark://{said}; for others connect with Ibis in Python"
             )
 
 

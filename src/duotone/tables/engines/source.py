@@ -17,7 +17,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnreadableColumn
 from duotone.tables.engines.stored_values import Columns
 from duotone.tables.sql.condition import Kind, columns_read
-from duotone.tables.sql.table_names import column_list
+from duotone.tables.sql.table_names import no_column
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 FORKED = "the table was opened by another process: open it in this one"
@@ -124,7 +124,7 @@ class Source:
             return name
         matches = [column for column in self.columns if column.lower() == name.lower()]
         if len(matches) != 1:
-            raise DuotoneError(f"the table has no column {name}; it has {column_list(self.columns)}")
+            raise no_column(name, self.columns)
         return matches[0]
 
     def require_key(self, column: str, what: str) -> None:

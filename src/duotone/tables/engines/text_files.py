@@ -15,7 +15,7 @@ from duotone.tables.engines.json_lines import declared_columns, objects_of
 from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import Columns, Reading
-from duotone.tables.sql.table_names import column_list
+from duotone.tables.sql.table_names import no_column
 
 
 def of_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
@@ -65,5 +65,5 @@ def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:
         raise DuotoneError('formats are {column: format}, as {"day": "%d/%m/%Y"}')
     for name in formats:
         if name not in names:
-            raise DuotoneError(f"there is a format for {name}, and no such column; there are {column_list(names)}")
+            raise DuotoneError(f"there is a format for a column that is not there: {no_column(name, names, 'the file')}")
     return formats

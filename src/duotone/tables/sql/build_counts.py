@@ -10,6 +10,11 @@ from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Par
 from duotone.tables.sql.comparison import CountsComparison, Tree
 from duotone.tables.sql.condition import Operand, both
 
+ROW_EACH = (
+    "make one row of each person first, as in select avg(n) > 2 from (select u, count(*) as n from t group by u), "
+    "where u is the unit"
+)
+
 
 def of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
     """Any arithmetic of counts and shares."""
@@ -20,6 +25,8 @@ def of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text
             f"{text} mixes aggregates: a standard deviation or a variance is compared with a number alone, since how many "
             "people would flip any other comparison of it is not known"
         )
+    if {"people"} < {a.kind for a in used} <= {"people", "count", "sum"}:
+        raise DuotoneError(f"{text} mixes aggregates of rows and of people: {ROW_EACH}")
     if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
         raise DuotoneError(
             f"{text} mixes aggregates: compare counts and sums with each other, one average or quantile with another or with "

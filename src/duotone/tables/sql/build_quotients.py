@@ -9,7 +9,7 @@ from duotone.errors import DuotoneError
 from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Part, linear
-from duotone.tables.sql.build_counts import of_counts
+from duotone.tables.sql.build_counts import ROW_EACH, of_counts
 from duotone.tables.sql.build_differences import MEASURES, difference
 from duotone.tables.sql.build_thresholds import NONE, ONE, counts_and_sums, mean, total
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, Settled, Term, Tree
@@ -71,9 +71,7 @@ def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: boo
         first, second = counts_and_sums(upper_weights), counts_and_sums(lower_weights)
         if first and second and "sum" in (kinds := {x.kind for x in (*first, *second)}):
             if "people" in kinds:
-                raise DuotoneError(
-                    f"{text}: for a sum per person, make one row of each first: (select …, sum(…) as s … group by …)"
-                )
+                raise DuotoneError(f"{text} mixes aggregates of rows and of people: {ROW_EACH}")
             return _by_sum(first, a, second, b, sign, limit)
     return of_counts({part: ONE}, sign, limit, text)
 

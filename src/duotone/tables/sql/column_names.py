@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from sqlglot import exp
 
-from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Columns
-from duotone.tables.sql.table_names import column_list
+from duotone.tables.sql.table_names import no_column
 
 
 def written(node: exp.Expression, columns: Columns) -> str:
@@ -35,15 +32,6 @@ def column_name(node: exp.Column, columns: Columns) -> str:
     """The column that a name means, or an error that says which columns there are."""
     name = find_column(node.this, columns)
     if name is None:
-        raise DuotoneError(f"the table has no column {node.name}; it has {column_list(columns)}{_meant(node, columns)}")
+        quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")
+        raise no_column(node.name, columns, else_hint=f"a text stands in single quotes, as '{node.name}'" if quoted else "")
     return name
-
-
-def _meant(node: exp.Column, columns: Columns) -> str:
-    """What may have been meant: another column, or a text. Names of columns are public."""
-    near = get_close_matches(node.name.lower(), [name.lower() for name in columns], n=1, cutoff=0.75)
-    likely = next((name for name in columns if near and name.lower() == near[0]), node.name)
-    if likely.strip() != node.name.strip():
-        return f": did you mean {likely}?"
-    quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted") and likely == node.name
-    return f": a text stands in single quotes, as '{node.name}'" if quoted else ""

@@ -190,6 +190,8 @@ class ParsedQuestion:
     """The public tables whose columns each row gets."""
     beside: tuple[PeopleJoin, ...] = ()
     """The people of other private tables, whose columns each person's row gets."""
+    about: str = field(default="the table", compare=False)
+    """What has the columns that it names, in words: the table, or what inner selects make of it."""
     equalities: tuple[str, ...] = field(default=(), compare=False)
     """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
     labels: tuple[str, ...] = field(default=(), compare=False)

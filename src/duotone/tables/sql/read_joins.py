@@ -15,7 +15,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.sql.column_names import find_column
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
 from duotone.tables.sql.question_tables import PublicJoin
-from duotone.tables.sql.table_names import allowed_names, among, column_list, drop_names, same
+from duotone.tables.sql.table_names import allowed_names, among, drop_names, no_column, same
 
 Names = Sequence[Sequence[exp.Identifier]]
 ONLY = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
@@ -131,7 +131,7 @@ class _Tables:
     def _required(self, column: exp.Expression, columns: Columns, what: str) -> str:
         name = find_column(column, columns)
         if name is None:
-            raise DuotoneError(f"{what} has no column {column.name}; it has {column_list(columns)}")
+            raise no_column(column.name, columns, what)
         return name
 
     def rename(self, select: exp.Select) -> None:

@@ -20,7 +20,7 @@ from duotone.tables.sql.read_joins import join_tables
 from duotone.tables.sql.read_people import read_people
 from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
 from duotone.tables.sql.syntax import parse
-from duotone.tables.sql.table_names import among, names_of
+from duotone.tables.sql.table_names import among, names_of, unknown_in
 from duotone.tables.sql.text_notes import text_notes
 
 NO_TABLES: Mapping[str, Columns] = {}
@@ -72,9 +72,11 @@ def _read(
     if clauses:
         raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
     people = read_people(inner, columns, unit, name, public)
-    outer = _read(select, people.kinds, None, None, NO_TABLES, NO_TABLES, HERE)
-    notes = (*_public_notes(people.joins), *outer.notes)
-    return replace(outer, normal=f"{outer.normal} FROM ({people.normal})", people=people, joins=people.joins, notes=notes)
+    about = " ".join(["the inner select", *_called(select)])
+    with unknown_in(about):
+        outer = _read(select, people.kinds, None, None, NO_TABLES, NO_TABLES, HERE)
+    notes, normal = (*_public_notes(people.joins), *outer.notes), f"{outer.normal} FROM ({people.normal})"
+    return replace(outer, normal=normal, people=people, joins=people.joins, about=about, notes=notes)
 
 
 def _together(
@@ -91,8 +93,11 @@ def _together(
         raise DuotoneError(f"{TOGETHER}: name the unit")
     people = read_people(inner, columns, unit, name, public)
     selects_unit(inner, unit, columns)
+    labels = [*_called(select), *(clause.this.alias for clause in select.args["joins"])]
     kinds, joined, beside = join_people(select, people, {unit: columns[unit]}, public, also)
-    outer = _about_rows(select, kinds, None, [joined, HERE])
+    about = f"the join of {' and '.join(labels)}"
+    with unknown_in(about):
+        outer = _about_rows(select, kinds, None, [joined, HERE])
     normal, joins = f"{outer.normal} FROM ({people.normal})", [*people.joins]
     for other in beside:
         table, label = (exp.to_identifier(called, quoted=True).sql() for called in (other.table, other.join.label))
@@ -101,7 +106,7 @@ def _together(
     tables = list(dict.fromkeys(other.table for other in beside))
     said = f"{' and '.join(tables)} {'is' if len(tables) == 1 else 'are'} private, too"
     notes = (f"{said}: neighbours differ in all rows of one person, in all tables", *_public_notes(joins), *outer.notes)
-    return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, notes=notes)
+    return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
 
 
 def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition]) -> ParsedQuestion:
@@ -131,6 +136,12 @@ def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:
 
 HERE = Compare(Operand(PRESENT, "integer"), ">", Fraction(0))
 """Of one row per person: a person without a row in the inner select's where is not there."""
+
+
+def _called(select: exp.Select) -> list[str]:
+    """The name of the inner select that was taken out, if it has any."""
+    clause = select.args.get("from_")
+    return [] if clause is None else [clause.this.name]
 
 
 def _inner(select: exp.Select) -> exp.Select | None:

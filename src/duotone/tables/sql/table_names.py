@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 
 from sqlglot import exp
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, UnknownColumn
 
 TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), ".parquet", ".arrow", ".feather")
@@ -20,6 +22,27 @@ def column_list(columns: Iterable[str]) -> str:
     age, " arm"
     """
     return ", ".join(name if name == name.strip() else f'"{name}"' for name in columns)
+
+
+def no_column(name: str, columns: Collection[str], table: str = "the table", else_hint: str = "") -> UnknownColumn:
+    """What is raised where a name means none of the columns, which are public; `else_hint` where none is spelt nearly so.
+
+    >>> print(no_column("salarry", ["vote", "salary"]))
+    the table has no column salarry (did you mean salary?); it has vote, salary
+    """
+    lowered = {column.lower(): column for column in columns}
+    near = [lowered[match] for match in get_close_matches(name.lower(), lowered, n=1, cutoff=0.75)]
+    others = [f"did you mean {column}?" for column in near if column.strip() != name.strip()]  # the list shows blanks
+    return UnknownColumn(name, column_list(columns), others[0] if others else "" if near else else_hint, table)
+
+
+@contextmanager
+def unknown_in(table: str) -> Iterator[None]:
+    """Say of an unknown column whose columns were looked through, where that is not the table itself."""
+    try:
+        yield
+    except UnknownColumn as error:
+        raise UnknownColumn(error.column, error.columns, error.hint, table) from None
 
 
 def drop_names(select: exp.Select, name: str | None, columns: Container[str] = ()) -> None:
