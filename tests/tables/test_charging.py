@@ -317,3 +317,17 @@ def test_a_ledger_may_be_named_by_its_place(ledger: Ledger, tmp_path: Path) -> N
             asked.charge(tmp_path / "none.ledger", "t")
     assert [charge.by for charge in ledger.statement("t").charges] == ["ann"]
     assert not (tmp_path / "none.ledger").exists()
+
+
+def test_one_dataset_in_two_kinds_of_files_is_one_budget_and_two_questions(ledger: Ledger, tmp_path: Path) -> None:
+    """A text file's column is read by other rules: here one answer is about texts, the other about numbers."""
+    (tmp_path / "t.csv").write_text("x\n" + "NA\n" * 99)
+    pq.write_table(pa.table({"x": pa.array([None] * 99, pa.int64())}), tmp_path / "t.parquet")
+    answers = []
+    for file in ("t.csv", "t.parquet"):
+        with prepare(tmp_path / file, "count(x) > 50", EACH) as asked:
+            answers.append(asked.charge(ledger))
+    assert [bool(answer) for answer in answers] == [True, False]
+    assert [charge.question for charge in ledger.statement("t").charges] == [
+        f"SELECT COUNT(x) > 50 OF t.{ending}" for ending in ("csv", "parquet")
+    ]

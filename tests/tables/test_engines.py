@@ -204,6 +204,38 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
         assert "hunter2" not in str(refused.value)
 
 
+def test_tables_of_one_name_in_two_postgres_databases_or_schemas_are_two(postgres: str, tmp_path: Path) -> None:
+    """Each has its own recorded answer under one dataset; who asks, and by which password, makes no difference."""
+    import psycopg
+
+    other = postgres.replace("/postgres?", "/elsewhere?")
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("create database elsewhere")
+        connection.execute(
+            "create role twin login password 'hunter2'; create table beds as select generate_series(1, 300) as x"
+        )
+        connection.execute("grant select on beds to twin; create schema ward; create table ward.beds as select 1 as x")
+    with psycopg.connect(other, autocommit=True) as connection:
+        connection.execute("create table beds as select 1 as x")
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("beds", ApproxDP(9, "1e-4"), unit="row", neighbours="add-remove", version="1")
+
+        def free(url: str, name: str = "beds") -> bool:
+            with prepare(url, "count(*) > 100", ApproxDP(1, "1e-6"), name=name) as asked:
+                receipt = asked.charge(ledger, "beds").receipt
+            assert receipt is not None
+            return receipt.free
+
+        assert not free(postgres)
+        assert not free(other)
+        assert not free(f"{postgres}&options=-csearch_path%3Dward")
+        assert free(postgres)
+        assert free(postgres.replace("duotone@", "twin:hunter2@"))
+        assert free(postgres, "ward.beds")  # as the search path found it
+        assert "hunter2" not in json.dumps(ledger.entries())
+        assert "twin" not in json.dumps(ledger.entries())
+
+
 def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None:
     import psycopg
 

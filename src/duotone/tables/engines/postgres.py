@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -42,6 +43,8 @@ left join pg_catalog.pg_collation c on c.oid = a.attcollation
 where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
+NUMBERED = "select pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'execute')"
+NUMBER = "select system_identifier from pg_catalog.pg_control_system()"
 UNSTORED = {"v": "view", "m": "materialised view", "f": "foreign table"}
 HELD = {"int64": "int8", "float64": "float8", "decimal": "numeric", "string": "text", "boolean": "bool", "date": "date",
         "timestamp": "timestamp"}  # fmt: skip
@@ -150,7 +153,20 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
         reading=Columns(kinds, table),
         vouched=what,
         sibling=lambda other: of_database(backend, other, vouched=vouched),
+        identity=_identity(backend.con, *full),
     )
+
+
+def _identity(connection: Any, schema: str, table: str) -> str:
+    """Server, database, schema and table, by which a ledger tells it from others; no user and no password. The server is known
+    by where it is reached, and, since localhost is many, by its own number where this role may see that."""
+
+    def one(query: str) -> Any:
+        return quietly(lambda: connection.execute(query).fetchone()[0], UNREACHABLE)
+
+    host = connection.info.host.rpartition("@")[2].lower()  # of a mistyped URL, a part of its password stands before @
+    number = one(NUMBER) if one(NUMBERED) else None
+    return json.dumps([f"{host}:{connection.info.port}", number, one("select pg_catalog.current_database()"), schema, table])
 
 
 def of_query(backend: Any, query: str) -> Source:
@@ -165,7 +181,7 @@ def of_query(backend: Any, query: str) -> Source:
 
     with closed_on_error(release):
         source = of_database(backend, name, vouched=True)
-        return replace(source, name="the query", named=False, release=release, sibling=None)
+        return replace(source, name="the query", named=False, release=release, sibling=None, identity=None)
 
 
 def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, str | None]:

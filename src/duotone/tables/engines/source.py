@@ -54,7 +54,8 @@ class Source:
     beside: tuple[str, ...] = ()
     """The names of other private tables whose people are joined to this one's, where they are their own."""
     identity: str | None = None
-    """What tells it apart in a ledger where its name does not: several files by their names, or the file of a database."""
+    """What tells it apart in a ledger where its name does not: several files by their names, a database by its
+    file or its server."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:
