@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, DuotoneError, ask, balanced, partition_selection, prepare, select_groups, with_boundary
+from duotone import (
+    ApproxDP,
+    DuotoneError,
+    ask,
+    balanced,
+    open_ledger,
+    partition_selection,
+    prepare,
+    select_groups,
+    with_boundary,
+)
 from duotone.line.table import line_table
 from duotone.release.coin import insecure_test_seed
 from duotone.tables.accuracy import Accuracy, at_most
+from duotone.tables.ask import prepare_groups
 
 P = ApproxDP(1, "1e-6")
 STAYS = pa.table({"patient": range(60), "ward": ["Ely"] * 30 + ["Wells"] * 30, "days": [3, 9] * 30})
@@ -74,25 +86,27 @@ def test_quotes() -> None:
     wrong; nothing else of the table."""
     plain = ask(STAYS, "count(*) > 9", ApproxDP(1), neighbours="replace").quote()
     assert plain == (
-        "COUNT(*) > 9: yes (yes/no answer with differential privacy, ε = 1, δ = 0 per row under replacement; "
+        'In the table, "count(*) > 9" was answered yes with differential privacy, ε = 1, δ = 0 per row under replacement; '
         "each row is a person; wrong with probability at most 0.269, "
-        "and less often the more people would have to be different to change it)."
-    ) or plain.startswith("COUNT(*) > 9: no (")  # once in 10^20
+        "and less often the more people would have to be different to change it."
+    ) or plain.startswith('In the table, "count(*) > 9" was answered no with')  # once in 10^20
     costly = ask(STAYS, "count(*) > 9", P, costs=(10, 1)).quote()
     assert "wrong with probability at most 0.0787 where yes is true and 0.787 where no is, and never if 1" in costly
     grouped = ask(STAYS, BY_WARD, ApproxDP(exp_epsilon=9, delta="1e-3"), unit="patient", max_rows=1, max_groups=1).quote()
     assert grouped.startswith(
-        "ward, COUNT(*) > 9 GROUP BY ward: Ely yes, Wells yes (yes/no answers with differential privacy, e^ε = 9"
+        f'In the table, "{BY_WARD}" was answered yes for Ely, yes for Wells, with differential privacy, e^ε = 9'
     )
     assert "each answer with e^ε = 3, δ = 0.0005" in grouped
     none = ask(STAYS.slice(0, 0), BY_WARD, P).quote()
-    assert "GROUP BY ward: no group may be shown (" in none
+    assert none.startswith(f'In the table, "{BY_WARD}" was answered for no group, since none may be shown, with differ')
     shown = select_groups(STAYS, "ward", ApproxDP(3, "1e-3")).quote()
-    assert shown.startswith("groups by ward: Ely, Wells (selected with differential privacy, ε = 3, δ = 0.001 per row")
-    assert "or more people is always shown)." in shown
-    assert "groups by ward: none may be shown" in select_groups(STAYS.slice(0, 0), "ward", P).quote()
+    assert shown.startswith(
+        "In the table, Ely, Wells of the groups by ward may be shown, selected with differential privacy, ε = 3, δ = 0.001 per "
+    )
+    assert shown.endswith("or more people is always shown.")
+    assert "In the table, none of the groups by ward may be shown" in select_groups(STAYS.slice(0, 0), "ward", P).quote()
     toss = ask(STAYS, "count(*) > 9", ApproxDP(0)).quote()
-    assert toss.endswith("each row is a person; wrong with probability at most 0.5).")
+    assert toss.endswith("each row is a person; wrong with probability at most 0.5.")
     assert "a coin toss" in ask(STAYS, "count(*) > 9", ApproxDP(0))._repr_html_()
     bound = ask(STAYS, "avg(days) > 5 and count(*) > 3", P, bounds={"days": (0, 30)})
     assert ("by a safe bound" in bound.quote()) == (bound.basis == "safe bound")
@@ -101,4 +115,28 @@ def test_quotes() -> None:
 def test_the_quote_of_a_test_is_no_answer() -> None:
     with pytest.warns(UserWarning, match="NOT PRIVATE"), insecure_test_seed(1):
         seeded = ask(STAYS, "count(*) > 9", P)
-    assert seeded.quote().startswith("NOT PRIVATE, by a test seed: COUNT(*) > 9")
+    assert seeded.quote().startswith('NOT PRIVATE, by a test seed: In the table, "count(*) > 9" was answered ')
+
+
+def test_a_quote_names_the_table_or_the_dataset_and_has_the_question_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "stays.csv").write_text("ward,days\n" + "Ely,3\n" * 99)
+    written = "select Count(*) > 9  -- of all\n  from stays\n where ward = 'Ely  2' or ward = 'Ely';"
+    shown = "\"select Count(*) > 9 from stays where ward = 'Ely  2' or ward = 'Ely'\""
+    with prepare(tmp_path / "stays.csv", written, P) as asked:
+        assert asked.quote().startswith(f"In stays.csv, {shown} is to be answered with differential privacy, ε = 1, δ = 1e-06")
+        assert asked.release().quote().startswith(f"In stays.csv, {shown} was answered ")
+        with open_ledger(tmp_path / "l") as ledger:
+            ledger.register("survey", P, unit="row", neighbours="add-remove", version="1")
+            assert asked.charge(ledger, "survey").quote().startswith(f"In survey, {shown} was answered ")
+    with prepare_groups(tmp_path / "stays.csv", "ward", P) as groups:
+        assert groups.quote().startswith("In stays.csv, the groups by ward are to be selected with differential privacy")
+
+
+def test_without_delta_one_note_says_what_a_small_one_adds() -> None:
+    with prepare(STAYS, "count(*) > 9", ApproxDP(1)) as asked, prepare(STAYS, "count(*) > 9", P) as usual:
+        assert asked.accuracy.ending == "with delta 0 no answer is ever certain; with delta 1e-6 one would be from 15 people on"
+        assert usual.accuracy.ending == "never wrong from 15 people on"
+        assert asked._repr_html_().count("1e-6") == asked.release()._repr_html_().count("1e-6") == 1
+    for options in ({"privacy": ApproxDP(0)}, {"privacy": ApproxDP(1), "costs": (10, 1)}):
+        with prepare(STAYS, "count(*) > 9", **options) as other:
+            assert other.accuracy.ending == "with delta 0 no answer is ever certain"

@@ -16,6 +16,7 @@ from duotone.release.coin import Basis
 
 NOTHING = 1e-12
 """Probabilities up to this are not shown."""
+USUAL_DELTA = "1e-6"
 SHORT = 12
 """The characters of a number up to which it is written exactly."""
 
@@ -78,9 +79,18 @@ class Accuracy:
     def ending(self) -> str:
         """From where on nothing is wrong."""
         if not math.isfinite(self.certain):
-            return "with delta 0 no answer is ever certain"
+            return f"with delta 0 no answer is ever certain{self._by_delta}"
         never = "always shown" if self.table.boundary == "selection" else "never wrong"
         return f"{never} from {self.certain:g} people on"
+
+    @property
+    def _by_delta(self) -> str:
+        """What a small δ would add where there is none. Nothing of a coin toss, nor where costs are weighed by the budget."""
+        privacy = self.table.privacy
+        if privacy.exp_epsilon == 1 or self.table.boundary != "balanced":
+            return ""
+        usual = on_line(ApproxDP.from_exp_epsilon(privacy.exp_epsilon, USUAL_DELTA), "balanced")
+        return f"; with delta {USUAL_DELTA} one would be from {max(usual.certain) + 1:g} people on"
 
     @property
     def brief(self) -> str:

@@ -51,6 +51,10 @@ class Answers:
     """What was cut to what before it was counted."""
     remarks: tuple[str, ...] = ()
     """What whoever reads the answer should know about the table and the question: each a sentence."""
+    asked: str = ""
+    """What was asked, as it was written."""
+    of: str = "the table"
+    """What it was asked about: a dataset of a ledger, or the table by its name."""
 
     def __bool__(self) -> bool:
         if self.by:
@@ -107,21 +111,23 @@ class Answers:
         >>> about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
         >>> longer = ask(stays, "avg(days) > 5", epsilon=1, delta=1e-6, **about)
         >>> print(longer.quote().replace("; ", ";\\n"))
-        AVG(days) > 5: yes (yes/no answer with differential privacy, ε = 1, δ = 1e-06 per patient under addition or removal;
+        In the table, "avg(days) > 5" was answered yes with differential privacy, ε = 1, δ = 1e-06 per patient under addition \
+or removal;
         a person is a patient, with the avg of its rows;
         clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg;
-        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it).
+        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
         keys = {" ".join(map(str, key)): WORDS[answer] for key, answer in self.answers.items()}
         if not self.by:
-            said, kind = WORDS[bool(self)], "yes/no answer"
+            said = f"{self.asked} was answered {WORDS[bool(self)]}"
         elif self.table.boundary == "selection":
-            said, kind = ", ".join(keys) or "none may be shown", "selected"
+            said = f"{', '.join(keys) or 'none'} of {self.asked} may be shown, selected"
+        elif keys:
+            said = f"{self.asked} was answered {', '.join(f'{word} for {key}' for key, word in keys.items())},"
         else:
-            said = ", ".join(f"{key} {word}" for key, word in keys.items()) or "no group may be shown"
-            kind = "yes/no answers"
+            said = f"{self.asked} was answered for no group, since none may be shown,"
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
-        return f"{warning}{self.question.removeprefix('SELECT ')}: {said} ({kind} with {method(self)})."
+        return f"{warning}In {self.of}, {said} with {method(self)}."
 
     def to_arrow(self) -> Any:
         """A table with the columns that the question is grouped by, and `answer`, a Boolean."""

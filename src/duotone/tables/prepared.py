@@ -215,12 +215,14 @@ class Prepared:
         >>> stays = pa.table({"patient": ["a", "b"], "days": [3, 9]})
         >>> with prepare(stays, "avg(days) > 5", ApproxDP(1, "1e-6"), bounds={"days": (0, 30)}) as asked:
         ...     print(asked.quote().replace("; ", ";\\n"))
-        AVG(days) > 5, to be answered with differential privacy, ε = 1, δ = 1e-06 per row under addition or removal;
+        In the table, "avg(days) > 5" is to be answered with differential privacy, ε = 1, δ = 1e-06 per row under addition or \
+removal;
         each row is a person;
         clipped: days to [0, 30] in steps of 1;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
-        return f"{self.question.removeprefix('SELECT ')}, to be answered with {method(self)}."
+        said = "are to be selected" if self.asked is None else "is to be answered"
+        return f"In {self._named}, {self._written} {said} with {method(self)}."
 
     def preview(self, people: int) -> Preview:
         """How far what is compared must be from its limit for the answer to be right, of a public guess of `people` people:
@@ -249,12 +251,28 @@ class Prepared:
         finally:
             keys = people = levels = None  # no traceback may show them
 
-    def _reply(self, answers: Mapping[Key, bool], private: bool | None = None, receipt: Receipt | None = None) -> Answers:
+    def _reply(
+        self,
+        answers: Mapping[Key, bool],
+        private: bool | None = None,
+        receipt: Receipt | None = None,
+        dataset: str | None = None,
+    ) -> Answers:
         grids = {c: str(g.step) for compared in self.comparisons for c, g in compared.grids.items()}
         common = self.privacy, self.share, self.basis, self.person, grids
         drawn = self.coin.private if private is None else private
         said = self.vouched, self.question, self.protected, self.clipped, self.remarks
-        return Answers(answers, self.by, *common, drawn, self.table, receipt, *said)
+        return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, self._written, dataset or self._named)
+
+    @property
+    def _named(self) -> str:
+        """The table, for a report."""
+        return self.source.name if self.source.named else "the table"
+
+    @property
+    def _written(self) -> str:
+        """What is asked, for a report: as it was written."""
+        return f"the groups by {' and '.join(self.by)}" if self.asked is None else f'"{self.asked.text}"'
 
     @property
     def question(self) -> str:
@@ -296,7 +314,7 @@ class Prepared:
         known, question, about = self.billed(ledger, dataset)
         receipt = ledger.ask(known, question, self.cost, flip, again=again, by=by, **about)
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
-        return self._reply(answers, receipt.answer["private"], receipt)
+        return self._reply(answers, receipt.answer["private"], receipt, known)
 
     def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, str, dict[str, str]]:
         """The dataset, the question and whom it is about, as a ledger knows them."""

@@ -15,6 +15,8 @@ from duotone.errors import DuotoneError
 LONGEST = 10_000
 """Characters of a question, at most."""
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
+SPACES = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)
+"""Texts and names in quotes, which stay as they are; and spaces and comments."""
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Select: ("expressions", "from_", "joins", "where", "group", "having", "order"),
@@ -50,6 +52,15 @@ MOST_WORDS = 8
 """Words of SQL in a question that are tried in quotes, where the table has columns so called."""
 CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
 """Other names of aggregates, of one argument each."""
+
+
+def one_line(text: str) -> str:
+    """A question as it was written, for people to read: in one line, without comments.
+
+    >>> print(one_line("avg(days) > 5  -- of all\\n and mode(ward) = 'A  B';"))
+    avg(days) > 5 and mode(ward) = 'A  B'
+    """
+    return SPACES.sub(lambda part: part[1] or " ", text).strip(" ;")
 
 
 def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
