@@ -12,7 +12,7 @@ from thinned import thinned
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
-from duotone.tables.sql.normal_form import normal_text
+from duotone.tables.sql.normal_form import normal_forms
 from duotone.tables.sql.read_question import read_question
 
 COLUMNS = {"x": "integer", "y": "integer", "f": "boolean", "town": "text", "u": "integer"}
@@ -21,7 +21,7 @@ MIRROR = dict(zip(SIGNS, (">", ">=", "<", "<=", "=", "<>"), strict=True))
 
 
 def form(text: str) -> str:
-    return normal_text(sqlglot.parse_one(f"select {text}", dialect="duckdb"))  # type: ignore[arg-type]
+    return normal_forms(sqlglot.parse_one(f"select {text}", dialect="duckdb"))[0]  # type: ignore[arg-type]
 
 
 def parts(tree: Tree) -> object:

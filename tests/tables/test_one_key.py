@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from contextlib import suppress
-from itertools import product
+from itertools import permutations, product
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
 from thinned import thinned
 
-from duotone import ApproxDP, DuotoneError, prepare
+from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.tables.ask import prepare_all
+from duotone.tables.price import quote_all
 from duotone.tables.sql.read_question import read_question
 
 P = ApproxDP(1, "1e-6")
@@ -39,6 +42,20 @@ APART = [
     ("count(*) > 10", "count(*) > 1e10"),
     ("mode(t) = '10'", "mode(t) = '10.0'"),
     ("count(*) filter (where t = '1.0') > 2", "count(*) filter (where t = '1') > 2"),
+    ("count(*) filter (where x > 1 and y > 2 or t = 'a') > 3", "count(*) filter (where x > 1 and (y > 2 or t = 'a')) > 3"),
+    ("count(*) filter (where not (x > 1 and y > 2)) > 3", "count(*) filter (where not x > 1 and y > 2) > 3"),
+    ("count(*) filter (where x > 1 or y > 2) > 3", "count(*) filter (where x > 1 and y > 2) > 3"),
+    ("select count(*) > 3 and avg(x) > 2 where y > 1", "count(*) filter (where y > 1) > 3 and avg(x) filter (where y > 1) > 2"),
+    ("select count(*) filter (where x > 1) > 3 where y > 1", "select count(*) filter (where y > 1) > 3 where x > 1"),
+    ("select t, count(*) > 3 from t where x > 1 group by t", "select t, count(*) filter (where x > 1) > 3 from t group by t"),
+    (
+        "select count(*) > 3 from (select u, count(*) as n from t where x > 1 group by u)",
+        "select count(*) > 3 from (select u, count(*) filter (where x > 1) as n from t group by u)",
+    ),
+    (
+        "avg(case when x > 1 and y > 2 then 1.5 else x end) > 1",
+        "avg(case when y > 2 and x > 1 then 1.5 else x end) > 1",
+    ),  # whose text is the name of its bounds
 ]
 KINDS: Any = {"x": "float", "y": "integer", "u": "integer", "t": "text"}
 
@@ -48,14 +65,14 @@ def test_numbers_that_are_limits_or_weights_are_one_however_they_are_written(wri
     questions = [read_question(text, KINDS, "u" if "group by u" in text else None, "t") for text in written]
     assert len({question.normal for question in questions}) == 1
     assert all((q.tree, q.where, q.people) == (questions[0].tree, questions[0].where, questions[0].people) for q in questions)
-    if "from" not in written[0]:  # what is plain is recorded as it always was
+    if "from" not in written[0]:  # what is plain is known by its first form for ever
         plain = sqlglot.parse_one(f"select {written[0].removeprefix('select ')}", dialect="duckdb")
-        assert questions[0].normal == plain.sql(dialect="duckdb", normalize=True)
+        assert questions[0].forms[1] == plain.sql(dialect="duckdb", normalize=True)
 
 
 @pytest.mark.parametrize("written", APART)
 def test_others_stay_apart(written: tuple[str, str]) -> None:
-    first, second = (read_question(text, KINDS, None, "t").normal for text in written)
+    first, second = (read_question(text, KINDS, "u" if "group by u" in text else None, "t").normal for text in written)
     assert first != second
 
 
@@ -130,3 +147,99 @@ def test_equal_keys_have_equal_levels_on_every_table() -> None:
     assert all(len(levels) == 1 for levels in shared.values()), [k for k, v in shared.items() if len(v) > 1]
     assert sum(n > 1 for n in times.values()) > 5
     assert len({v for levels in shared.values() for v in levels}) > 5
+
+
+JOINED = [
+    ("x > 3", "y <= 6"),
+    ("not x > 3", "y is null", "x = y"),
+    ("x > 3 or y = 2", "not (y > 6 and x < 8)"),
+    ("x is not null", "y in (1, 2, 3)"),
+]
+AGGREGATES = (
+    "count(*) > 3", "count(x) <= 2", "sum(x) > 12", "avg(x) > 4", "avg(x) between 2 and 5", "median(x) >= 4", "max(y) < 6",
+    "mode(y) = 3", "count(distinct y) > 2", "count(distinct u) > 2", "bool_or(y > 4)", "stddev(x) > 1", "avg(x > 2) > 0.5",
+)  # fmt: skip
+
+
+def with_condition(aggregate: str, condition: str) -> str:
+    """An aggregate with a filter."""
+    end = aggregate.index(")") + 1
+    return f"{aggregate[:end]} filter (where {condition}){aggregate[end:]}"
+
+
+@pytest.mark.slow
+def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
+    """One key, one reading, and one level on every table, with people and declarations of every kind, and with nulls."""
+    rows = random.Random(11)
+    schema = pa.schema([(c, pa.int64()) for c in "xyu"])
+    some = [None, None, *range(10)]
+    tables = [pa.table({c: [rows.choice(some) for _ in range(n)] for c in "xyu"}, schema) for n in (6, 24)]
+    levels_of_key: dict[tuple[Any, ...], set[tuple[int, str]]] = defaultdict(set)
+    declared = [{**people, "neighbours": n} for people in [{}, *PEOPLE] for n in ("add-remove", "replace")]
+    for aggregate, parts, people in thinned(product(AGGREGATES, JOINED, declared), 83):
+        for rule in (" and ", " or "):
+            conditions = [rule.join(f"({part})" for part in order) for order in permutations(parts)]
+            texts = [with_condition(aggregate, c) for c in conditions] + [f"select {aggregate} where {c}" for c in conditions]
+            read = [read_question(text, {"x": "integer", "y": "integer", "u": "integer"}, people.get("unit")) for text in texts]
+            assert len({question.normal for question in read}) == 1
+            assert all(question.tree == read[0].tree for question in read)
+            for (number, table), text in product(enumerate(tables), (texts[0], texts[-1])):
+                with suppress(DuotoneError), prepare(table, text, P, bounds={"x": (0, 9, 1)}, **people) as asked:
+                    levels_of_key[number, asked.normal, str(people)].add((int(asked._levels()[2][0]), asked.basis))
+    assert all(len(levels) == 1 for levels in levels_of_key.values())
+    assert len({basis for levels in levels_of_key.values() for _, basis in levels}) == 2
+    assert len({level for levels in levels_of_key.values() for level, _ in levels}) > 4
+
+
+def test_conditions_in_any_order_are_one_value_in_plain_duckdb() -> None:
+    values = "(values (1), (4), (7), (null))"
+    with duckdb.connect() as connection:
+        connection.execute(f"create table t as select * from {values} a(x), {values} b(y)")
+        for parts, rule in product(JOINED, (" and ", " or ")):
+            texts = [rule.join(f"({part})" for part in order) for order in permutations(parts)]
+            assert len({str(connection.execute(f"select {text} from t order by x, y").fetchall()) for text in texts}) == 1
+
+
+def test_comparisons_in_any_order_are_one_question() -> None:
+    parts = ("count(*) > 3", "not avg(x) > 2", "(sum(x) < 9 or max(y) > 1)")
+    texts = [" and ".join(order) for order in permutations(parts)] + [
+        "(max(y) > 1 or sum(x) < 9) and count(*) > 3 and not avg(x) > 2"
+    ]
+    table = pa.table({"x": [1, None, 5], "y": [1, 2, None]})
+    asked = [prepare(table, text, P, bounds={"x": (0, 9)}) for text in texts]
+    assert len({question.normal for question in asked}) == 1
+    assert len({(int(question._levels()[2][0]), question.basis) for question in asked}) == 1
+
+
+def test_a_quotient_is_read_the_same_whichever_of_its_conditions_stands_first() -> None:
+    """Or its two sides would not be of the same rows, and the level a bound."""
+    table = pa.table({"x": [1, 2, 5], "y": [1, 2, 3], "z": [1, 1, 1]})
+    texts = [
+        f"sum(x) filter (where y > 1 and z > 0) / count(x) filter (where {c}) > 2"
+        for c in ("y > 1 and z > 0", "z > 0 and y > 1")
+    ]
+    first, second = (prepare(table, text, P, bounds={"x": (0, 9)}) for text in texts)
+    assert first.normal == second.normal
+    assert first.basis == second.basis == "exact distance"
+
+
+def test_what_earlier_versions_recorded_stays_free(tmp_path: Path) -> None:
+    table = pa.table({"x": [1] * 60, "y": [2] * 60})
+    recorded = {"answers": [[[], False]], "private": True}
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("t", ApproxDP(3, "1e-4"), unit="row", neighbours="add-remove", version="1")
+        with prepare(table, "select count(*) > 4 where y > 1 and x > 0", P) as asked:
+            about: Any = {"unit": "row", "neighbours": "add-remove"}
+            before = ledger.ask("t", "SELECT COUNT(*) > 4 WHERE y > 1 AND x > 0", asked.cost, lambda: recorded, **about)
+            assert quote_all([asked], ledger, "t")[0].free
+            answers = asked.charge(ledger, "t")
+        assert answers.receipt is not None
+        assert (bool(answers), answers.receipt.free, answers.receipt.charge) == (False, True, before.charge)
+        with prepare(table, "count(*) filter (where x > 0 and y > 1) > 4", P) as same:  # of which that version knew nothing
+            assert bool(same.charge(ledger, "t"))
+        with prepare(table, "select count(*) > 4 where x > 0 and y > 1", P) as same:
+            answers = same.charge(ledger, "t")
+        assert answers.receipt is not None
+        assert (bool(answers), answers.receipt.free) == (True, True)
+        assert len(ledger.statement("t").charges) == 2
+        assert ledger.verify().holds

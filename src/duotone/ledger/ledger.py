@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
@@ -56,6 +56,7 @@ from duotone.privacy.approx_dp import ApproxDP
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_WAIT = 10**6
+NO_TEXTS: Mapping[str, Sequence[str]] = {}
 _TURNS = Turns()
 
 
@@ -105,16 +106,18 @@ class Ledger:
         neighbours: str,
         again: bool = False,
         by: str | None = None,
+        earlier: Sequence[str] = (),
     ) -> Receipt:
         """The recorded answer to a question, free; else charge for it durably, then `flip`, record and return it.
 
         `question` is the question's normal form: with the dataset's version and the charge it decides what is the same
         question. `flip` takes nothing and returns what will be public, as JSON can write it. If it fails, the charge
-        stands. With `again`, a recorded answer is not used.
+        stands. With `again`, a recorded answer is not used. `earlier` are other texts under which the same question may be
+        recorded, by versions that had another normal form.
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        request = Request.of(dataset, question, charge, unit, neighbours, again, by)
+        request = Request.of(dataset, question, charge, unit, neighbours, again, by, earlier)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
             return self._ask(request, flip)
@@ -131,8 +134,7 @@ class Ledger:
         """The free answer, or a charge that is on the disk."""
         with damage_as_error(), self._store.writing() as entries:
             before = standing(entries, request.dataset, request.about, request.by)
-            key = request.key(before.state)
-            recorded = None if request.again else entries.answered(key)
+            key, recorded = request.key(before.state), request.recorded(entries, before.state)
             if recorded is not None:
                 paid, unanswered = intact(entries, recorded), before.state.unanswered
                 return Receipt(deepcopy(paid["answer"]), True, paid["charge"], before.left, unanswered, before.allowance)
@@ -190,14 +192,17 @@ class Ledger:
         neighbours: str,
         again: bool = False,
         by: str | None = None,
+        earlier: Mapping[str, Sequence[str]] = NO_TEXTS,
     ) -> list[Quote]:
-        """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
-        requests = [Request.of(dataset, question, charge, unit, neighbours, again, by) for question, charge in asked]
+        """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them. Of
+        each, `earlier` are the other texts under which it may be recorded."""
+        about = unit, neighbours, again, by
+        requests = [Request.of(dataset, text, charge, *about, earlier.get(text, ())) for text, charge in asked]
         with damage_as_error(), self._store.reading() as entries:
             now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
                 key = request.key(now.state)
-                free = not again and (key in answered or entries.answered(key) is not None)
+                free = not again and (key in answered or request.recorded(entries, now.state) is not None)
                 after = now if free else now.charged(request)[1]
                 fits = free or after.fits
                 if fits:

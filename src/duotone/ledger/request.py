@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +11,7 @@ from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
-from duotone.ledger.stores import Entries
+from duotone.ledger.stores import Entries, Row
 
 LONGEST_QUESTION = 100_000
 
@@ -25,11 +26,23 @@ class Request:
     about: tuple[str, str]
     again: bool
     by: str | None
+    earlier: tuple[str, ...] = ()
+    """Other texts under which the same question may be recorded."""
 
     @classmethod
-    def of(cls, dataset: str, question: str, charge: Charge, unit: str, neighbours: str, again: bool, by: str | None) -> Self:
+    def of(
+        cls,
+        dataset: str,
+        question: str,
+        charge: Charge,
+        unit: str,
+        neighbours: str,
+        again: bool,
+        by: str | None,
+        earlier: Sequence[str] = (),
+    ) -> Self:
         """What is asked, checked."""
-        if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
+        if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION for text in (question, *earlier)):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge):
             raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
@@ -44,11 +57,19 @@ class Request:
             "boundary": short(charge.boundary, "what is fixed at the boundary"),
             "answers": charge.answers,
         }
-        return cls(dataset, charge, terms, about, bool(again), by)
+        return cls(dataset, charge, terms, about, bool(again), by, tuple(earlier))
 
     def key(self, state: State) -> str:
         """What decides whether it is the same question as another, of the dataset as it is."""
         return key_of(self.dataset, state.version, self.terms, self.about)
+
+    def recorded(self, entries: Entries, state: State) -> Row | None:
+        """Its recorded answer, by this text or another of the same question; None where it is to be charged."""
+        if self.again:
+            return None
+        bodies = ({**self.terms, "question": text} for text in (self.terms["question"], *self.earlier))
+        keys = (key_of(self.dataset, state.version, body, self.about) for body in bodies)
+        return next((row for key in keys if (row := entries.answered(key)) is not None), None)
 
     def must_be_open(self, state: State) -> None:
         """Refuse what no charge can be made for, whatever is left."""

@@ -134,13 +134,13 @@ def _joined(
             asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
         if asked.joins:
             source, digest = join_public(source, asked, tables)
-            asked = replace(asked, normal=f"{asked.normal} JOIN {digest}")
+            asked = asked.followed_by(f" JOIN {digest}")
         beside = [(others[joined.table], joined) for joined in asked.beside]
         for i, (other, joined) in enumerate(beside):
             if joined.people.joins:
                 other, digest = join_public(other, replace(asked, joins=joined.people.joins), tables)
                 source, beside[i] = closing(source, [other]), (other, joined)
-                asked = replace(asked, normal=f"{asked.normal} TO {joined.join.label} JOIN {digest}")
+                asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
     return source, asked, beside
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from duotone.errors import DuotoneError
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+
+
+class About(TypedDict):
+    """Whom a question is about."""
+
+    unit: str
+    neighbours: str
 
 
 def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
@@ -27,9 +34,9 @@ def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...
 
 
 def billed(
-    normal: str, declared: Declared, source: Source, dataset: str | None, *, together: bool
-) -> tuple[str, str, dict[str, str]]:
-    """The dataset, the question and whom it is about; `together` where it joins private tables."""
+    forms: tuple[str, ...], declared: Declared, source: Source, dataset: str | None, *, together: bool
+) -> tuple[str, tuple[str, ...], About]:
+    """The dataset, the question in each of its forms, and whom it is about; `together` where it joins private tables."""
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
     if dataset is None and together:
@@ -39,9 +46,9 @@ def billed(
         )
     if dataset is None and not source.named:
         raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
-    about = {"unit": declared.person or "row", "neighbours": declared.neighbours}
+    about: About = {"unit": declared.person or "row", "neighbours": declared.neighbours}
     named = dataset is None or dataset == source.name or not source.named
     own = source.identity or (None if named else source.name)
     tables = [*([] if own is None else [own]), *source.beside]
-    question = f"{normal} OF {' AND '.join(tables)}" if tables else normal
-    return source.name if dataset is None else dataset, question, about
+    end = f" OF {' AND '.join(tables)}" if tables else ""
+    return source.name if dataset is None else dataset, tuple(f"{form}{end}" for form in forms), about

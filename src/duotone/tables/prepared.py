@@ -27,7 +27,7 @@ from duotone.privacy.unusual import budget_notes
 from duotone.release.coin import Basis, Coin
 from duotone.tables.accuracy import Accuracy, clipping, method
 from duotone.tables.answers import Answers
-from duotone.tables.billing import billed, normal_form
+from duotone.tables.billing import About, billed, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.dataset_name import dataset_of
@@ -277,7 +277,7 @@ removal;
     @property
     def question(self) -> str:
         """What is asked, in SQL, as a ledger would record it without what is declared."""
-        return f"groups by {', '.join(self.by)}" if self.asked is None else self.asked.normal
+        return f"groups by {', '.join(self.by)}" if self.asked is None else self.asked.forms[0]
 
     @property
     def cost(self) -> Charge:
@@ -288,9 +288,14 @@ removal;
     @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
-        text = self.asked.normal if self.asked is not None else f"GROUPS BY {json.dumps(self.by)}"
+        return self._forms[0]
+
+    @property
+    def _forms(self) -> tuple[str, ...]:
+        """The same, and as earlier versions wrote it, if that is something else."""
+        texts = (f"GROUPS BY {json.dumps(self.by)}",) if self.asked is None else self.asked.forms
         declared = self.declared if self.compiled is None else self.compiled.declared
-        return normal_form(text, declared, self.most, self.listed, self.source.stated)
+        return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
 
     def charge(
         self, ledger: Ledger | str | Path, dataset: str | None = None, *, again: bool = False, by: str | None = None
@@ -311,17 +316,17 @@ removal;
                 raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
-        known, question, about = self.billed(ledger, dataset)
-        receipt = ledger.ask(known, question, self.cost, flip, again=again, by=by, **about)
+        known, (question, *earlier), about = self.billed(ledger, dataset)
+        receipt = ledger.ask(known, question, self.cost, flip, again=again, by=by, earlier=earlier, **about)
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt, known)
 
-    def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, str, dict[str, str]]:
-        """The dataset, the question and whom it is about, as a ledger knows them."""
+    def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, tuple[str, ...], About]:
+        """The dataset, the question, also as earlier versions wrote it, and whom it is about, as a ledger knows them."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
         dataset = self.dataset_in(ledger, dataset)
-        return billed(self.normal, self.declared, self.source, dataset, together=self._together)
+        return billed(self._forms, self.declared, self.source, dataset, together=self._together)
 
     @property
     def _together(self) -> bool:

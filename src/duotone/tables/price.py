@@ -18,8 +18,9 @@ def quote_all(
         return []
     bills = [question.billed(ledger, dataset) for question in questions]
     known, _, about = bills[0]
-    asked = [(text, question.cost) for (_, text, _), question in zip(bills, questions, strict=True)]
-    return ledger.quote(known, asked, again=again, by=by, **about)
+    asked = [(forms[0], question.cost) for (_, forms, _), question in zip(bills, questions, strict=True)]
+    earlier = {forms[0]: forms[1:] for _, forms, _ in bills}
+    return ledger.quote(known, asked, again=again, by=by, earlier=earlier, **about)
 
 
 def require_all_fit(

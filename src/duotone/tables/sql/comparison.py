@@ -176,12 +176,12 @@ def labelled(tree: Tree, text: str) -> Tree:
 @dataclass(frozen=True)
 class ParsedQuestion:
     """A question that can be answered: its comparisons, the columns or computed values that it is grouped by, which rows take
-    part at all, and its normal form, in which two ways to write it look the same."""
+    part at all, and its normal form, in which two ways to write it look the same, with that of earlier versions."""
 
     tree: Tree
     by: tuple[str, ...]
     where: Condition
-    normal: str
+    forms: tuple[str, str]
     people: PeopleTable | None = None
     """The table that it is about, where an inner select makes one row of each person first."""
     keys: tuple[Operand, ...] = ()
@@ -200,3 +200,13 @@ class ParsedQuestion:
     """What the question calls that which it is grouped by: its alias, where it has one."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What whoever asks should know about how the question was read."""
+
+    @property
+    def normal(self) -> str:
+        """Its text as a ledger knows it."""
+        return self.forms[0]
+
+    def followed_by(self, text: str) -> ParsedQuestion:
+        """The same with more in its normal form."""
+        now, earlier = self.forms
+        return replace(self, forms=(f"{now}{text}", f"{earlier}{text}"))

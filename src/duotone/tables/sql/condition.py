@@ -84,12 +84,22 @@ class OneOf:
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Joined:
-    """And, or: of no parts, they are true and false."""
+    """And, or: of no parts, they are true and false. Two with the same parts, in whatever order, are equal."""
 
     rule: Literal["and", "or"]
     parts: tuple[Condition, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Joined) and (self.rule, self._set) == (other.rule, other._set)
+
+    def __hash__(self) -> int:
+        return hash((self.rule, self._set))
+
+    @property
+    def _set(self) -> frozenset[Condition]:
+        return frozenset(self.parts)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
@@ -21,35 +22,77 @@ LONGEST = 40
 """The characters of a number that is written out; one that is longer stays as it is."""
 
 
-def normal_text(select: exp.Select) -> str:
-    """A select as text, with what a value is compared with after the value, and numbers that are limits or weights in one way.
+Forms = tuple[str, str]
+"""The normal form, and that of earlier versions, under which answers may be recorded."""
+
+
+def normal_forms(select: exp.Select, *, of_people: bool = False) -> Forms:
+    """A select as text, with what a value is compared with after the value, numbers that are limits or weights in one way, what
+    is joined by and, or by or, in the order of its text, and a `where` as the filter of the only aggregate; in the form of
+    earlier versions without the last two. `of_people` is an inner select, whose `where` also says who is in it.
 
     Guarantee: two questions with one normal form are the same question. A comparison is mirrored only as a whole, sign and
-    both sides, so that it means the same; a question that has its constants on the right, as 10 or 0.5, is left as it is.
+    both sides, so that it means the same; and, or are the same in any order, also of what is unknown. Of one aggregate, its
+    filter and a `where` leave the same rows of each person, before any are added up, clipped or reduced; with several, or
+    with groups, which have to be chosen, a `where` says more.
 
     >>> import sqlglot
-    >>> print(normal_text(sqlglot.parse_one("select 1e3 < 2.0 * count(*)", dialect="duckdb")))
-    SELECT 2 * COUNT(*) > 1000
+    >>> normal_forms(sqlglot.parse_one("select 1e3 < 2.0 * count(*) where y and not x", dialect="duckdb"))
+    ('SELECT 2 * COUNT(*) FILTER(WHERE NOT x AND y) > 1000', 'SELECT 2 * COUNT(*) > 1000 WHERE y AND NOT x')
     """
-    mirrored = select.copy()
-    for node in list(mirrored.find_all(*MIRRORS)):
+    plain = select.copy()
+    for node in list(plain.find_all(*MIRRORS)):
         if _begins_with_a_constant(node.this, node.expression):
             node.replace(MIRRORS[type(node)](this=node.expression, expression=node.this))
-    for literal in list(_compared_numbers(mirrored)):
-        literal.set("this", _plain(literal.this))
-    return mirrored.sql(dialect="duckdb", normalize=True)
+    for condition in _conditions(plain):
+        for literal in list(_compared_numbers(condition)):
+            literal.set("this", _plain(literal.this))
+    earlier = _text(plain)
+    if not of_people:
+        _where_as_filter(plain)
+    for condition in _conditions(plain):
+        condition.replace(_in_order(condition))
+    return _text(plain), earlier
 
 
-def _compared_numbers(select: exp.Select) -> Iterator[exp.Literal]:
+def _text(node: exp.Expression) -> str:
+    return node.sql(dialect="duckdb", normalize=True)
+
+
+def _where_as_filter(select: exp.Select) -> None:
+    """Put a `where` to the only aggregate, if that has no filter of its own and there are no groups."""
+    where, aggregates = select.args.get("where"), [*select.find_all(exp.AggFunc)]
+    clauses = ("group", "having", "order")
+    if where is None or len(aggregates) != 1 or len(select.expressions) != 1 or any(select.args.get(name) for name in clauses):
+        return
+    only = aggregates[0].parent if isinstance(aggregates[0].parent, exp.WithinGroup) else aggregates[0]
+    if not isinstance(only.parent, exp.Filter | exp.Window):
+        where.pop()
+        only.replace(exp.Filter(this=only.copy(), expression=where))
+
+
+def _in_order(node: exp.Expression) -> exp.Expression:
+    """The same condition with what is joined by and, or by or, in the order of its text."""
+    if isinstance(node, exp.And | exp.Or):
+        joined = (part for part in node.flatten(unnest=False) if isinstance(part, exp.Expression))  # as every part is
+        parts = sorted(map(_in_order, joined), key=_text)
+        return functools.reduce(lambda left, right: type(node)(this=left, expression=right), parts)
+    return type(node)(this=_in_order(node.this)) if isinstance(node, exp.Not | exp.Paren) else node.copy()
+
+
+def _conditions(select: exp.Select) -> list[exp.Expression]:
+    """Those of rows and of groups, and what is answered; inner ones first."""
+    clauses = [select.args.get(name) for name in ("where", "having")]
+    filters = [filtered.expression.this for filtered in select.find_all(exp.Filter)]
+    answers = [answer.unalias() for answer in select.expressions if answer.find(exp.AggFunc)]
+    return [*filters, *(clause.this for clause in clauses if clause is not None), *answers]
+
+
+def _compared_numbers(condition: exp.Expression) -> Iterator[exp.Literal]:
     """Numbers of which only the value counts: limits, and weights of aggregates. Not those within a computed value, whose text
     is the name that bounds are declared for."""
-    clauses = [select.args.get(name) for name in ("where", "having")]
-    conditions = [clause.this for clause in clauses if clause is not None]
-    conditions += (filtered.expression.this for filtered in select.find_all(exp.Filter))
-    conditions += (answer.unalias() for answer in select.expressions if answer.find(exp.AggFunc))
-    for condition in conditions:
-        for side in _sides(condition):
-            yield from _numbers(side, weights=side.find(exp.AggFunc) is not None)
+    for side in _sides(condition):
+        yield from _numbers(side, weights=side.find(exp.AggFunc) is not None)
 
 
 def _sides(node: exp.Expression) -> Iterator[exp.Expression]:

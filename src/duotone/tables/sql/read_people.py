@@ -14,7 +14,7 @@ from duotone.tables.sql.constants import constant
 from duotone.tables.sql.formulas.parts import as_floats
 from duotone.tables.sql.group_keys import group_keys
 from duotone.tables.sql.is_condition import is_condition
-from duotone.tables.sql.normal_form import normal_text
+from duotone.tables.sql.normal_form import normal_forms
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PersonAggregate
 from duotone.tables.sql.read_condition import read_condition, read_operand, read_part
 from duotone.tables.sql.read_joins import join_tables
@@ -45,8 +45,8 @@ def read_people(
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: call this column of the inner select something else")
         made[expression.alias] = reader.column(expression.this)
     kept = reader.condition(having.this) if having is not None else ALWAYS
-    normal = normal_text(select)
-    return PeopleTable(person, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal, joins)
+    forms = normal_forms(select, of_people=True)
+    return PeopleTable(person, rows, tuple(reader.aggregates), tuple(made.items()), kept, forms, joins)
 
 
 BY_UNIT = "the inner select makes one row per person: it is grouped by the unit, and by nothing else"

@@ -11,8 +11,8 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
-from duotone.tables.sql.normal_form import normal_text
-from duotone.tables.sql.question_tables import PRESENT, PublicJoin
+from duotone.tables.sql.normal_form import Forms, normal_forms
+from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PublicJoin
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition
 from duotone.tables.sql.read_groups import answers_of, labels_of, read_keys, without_having, without_order
@@ -75,8 +75,8 @@ def _read(
     about = " ".join(["the inner select", *_called(select)])
     with unknown_in(about):
         outer = _read(select, people.kinds, None, None, NO_TABLES, NO_TABLES, HERE)
-    notes, normal = (*_public_notes(people.joins), *outer.notes), f"{outer.normal} FROM ({people.normal})"
-    return replace(outer, normal=normal, people=people, joins=people.joins, about=about, notes=notes)
+    notes = (*_public_notes(people.joins), *outer.notes)
+    return replace(outer, forms=_from(outer, people), people=people, joins=people.joins, about=about, notes=notes)
 
 
 def _together(
@@ -98,15 +98,24 @@ def _together(
     about = f"the join of {' and '.join(labels)}"
     with unknown_in(about):
         outer = _about_rows(select, kinds, None, [joined, HERE])
-    normal, joins = f"{outer.normal} FROM ({people.normal})", [*people.joins]
+    (now, earlier), joins = _from(outer, people), [*people.joins]
     for other in beside:
         table, label = (exp.to_identifier(called, quoted=True).sql() for called in (other.table, other.join.label))
-        normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {table}) AS {label}"
+        kind, (theirs, theirs_earlier) = "LEFT " * other.join.left, other.people.forms
+        now += f" {kind}JOIN ({theirs} FROM {table}) AS {label}"
+        earlier += f" {kind}JOIN ({theirs_earlier} FROM {table}) AS {label}"
         joins += other.people.joins
     tables = list(dict.fromkeys(other.table for other in beside))
     said = f"{' and '.join(tables)} {'is' if len(tables) == 1 else 'are'} private, too"
     notes = (f"{said}: neighbours differ in all rows of one person, in all tables", *_public_notes(joins), *outer.notes)
-    return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
+    forms = now, earlier
+    return replace(outer, forms=forms, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
+
+
+def _from(outer: ParsedQuestion, people: PeopleTable) -> Forms:
+    """The normal form of a question about what an inner select makes."""
+    now, earlier = (f"{own} FROM ({inner})" for own, inner in zip(outer.forms, people.forms, strict=True))
+    return now, earlier
 
 
 def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition]) -> ParsedQuestion:
@@ -125,9 +134,9 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     tree = reader.tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
-    normal = normal_text(select)
+    forms = normal_forms(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
-    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
+    return ParsedQuestion(tree, by, rows, forms, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
 
 
 def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:
