@@ -21,6 +21,7 @@ from duotone.ledger.ledger import Ledger
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.prepared import Prepared
+from duotone.tables.price import quote_all
 
 EACH = ApproxDP(1, "1e-6")
 TABLE = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 80, "x": [1] * 170, "who": range(170)})
@@ -331,3 +332,55 @@ def test_one_dataset_in_two_kinds_of_files_is_one_budget_and_two_questions(ledge
     assert [charge.question for charge in ledger.statement("t").charges] == [
         f"SELECT COUNT(x) > 50 OF t.{ending}" for ending in ("csv", "parquet")
     ]
+
+
+def test_the_same_question_at_another_budget_is_said(ledger: Ledger) -> None:
+    """On a quote and with the answer; not of another version, of a charge without an answer, or where it is asked again."""
+    question, turned = "select count(*) > 100 where x > 0 and who >= 0", "count(*) filter (where who >= 0 and x > 0) > 100"
+
+    def note(epsilon: str, text: str = question, **options: Any) -> str | None:
+        with prepare(TABLE, text, ApproxDP(epsilon, "1e-7")) as asked:
+            (quote,) = quote_all([asked], ledger, "t", **options)
+            answers = asked.charge(ledger, "t", **options)
+        assert answers.receipt is not None
+        assert answers.receipt.before == quote.before
+        assert answers.notes == (() if quote.before is None else (quote.before.note,))
+        return None if quote.before is None else quote.before.note
+
+    with pytest.raises(DuotoneError), prepare(TABLE, question, ApproxDP("0.1")) as asked:
+        unreadable(asked).charge(ledger, "t")
+    assert note("0.5") is None
+    assert note("0.5") is None  # free
+    paid = ledger.statement("t").charges[-1].seq
+    assert note("0.25", again=True) is None
+    said = "answered before at another epsilon (entry {}): at epsilon {}, delta 1e-07 it is free"
+    assert note("0.125", turned) == said.format(paid + 2, "0.25")  # the latest
+    assert note("0.125", "count(*) > 100") is None
+    ledger.relabel("t", "2")
+    assert note("0.125") is None
+
+
+def test_another_delta_and_other_costs_are_called_so(ledger: Ledger) -> None:
+    budgets: list[tuple[str, tuple[int, int] | None]] = [("1e-7", None), ("1e-8", None), ("1e-8", (9, 1))]
+    asked = [prepare(TABLE, "count(*) > 100", ApproxDP("0.5", delta), costs=costs) for delta, costs in budgets]
+    notes = [question.charge(ledger, "t").notes for question in asked]
+    seq = ledger.statement("t").charges[0].seq
+    assert notes[0] == ()
+    assert notes[1] == (f"answered before at another delta (entry {seq}): at epsilon 0.5, delta 1e-07 it is free",)
+    assert notes[2] == (f"answered before at another choice of costs (entry {seq + 2})",)
+
+
+def test_the_command_says_that_a_question_was_answered_at_another_epsilon(
+    ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("x\n" + "1\n" * 99)
+    command = ["ask", str(tmp_path / "t.csv"), "count(*) > 10", "--ledger", str(tmp_path / "l.ledger"), "--delta", "1e-7"]
+    shown = []
+    for words in (["0.1"], ["0.2", "--preview"], ["0.2", "--preview", "--json"], ["0.2", "--json"], ["0.3"]):
+        with pytest.raises(SystemExit):
+            main([*command, "--epsilon", *words])
+        shown.append(capsys.readouterr())
+    said, paid = "answered before at another epsilon (entry ", ledger.statement("t").charges[0].seq
+    assert [said in out for out, _ in shown] == [False, True, False, False, False]
+    assert [said in err for _, err in shown] == [False, False, False, True, True]
+    assert [json.loads(shown[n].out)["ledger"]["answered_before"] for n in (2, 3)] == [paid, paid]

@@ -88,6 +88,8 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
     if (receipt := reply.receipt) is not None:
         allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
         say(f"{'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}{allowance}", line="ledger: ")
+        if receipt.before is not None:
+            say(receipt.before.note, line="ledger: ")
         if receipt.unanswered:
             say(f"{receipt.unanswered} charged without an answer: wasted, or still under way", line="ledger: ")
     return reply
@@ -124,13 +126,15 @@ def quote_text(quote: Quote, prepared: Prepared) -> str:
     if quote.free:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
-    return f"ledger: {fits}{allowance}; price: {prepared.cost.price}"
+    before = "" if quote.before is None else f"; {quote.before.note}"
+    return f"ledger: {fits}{allowance}; price: {prepared.cost.price}{before}"
 
 
 def quote_document(quote: Quote, prepared: Prepared) -> dict[str, Any]:
     """A quote as JSON."""
     document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
     document |= {} if quote.free else {"price": prepared.cost.price}
+    document |= {} if quote.before is None else {"answered_before": quote.before.entry}
     return document | ({} if quote.allowance is None else {"allowance": quote.allowance})
 
 

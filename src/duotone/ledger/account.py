@@ -20,7 +20,25 @@ from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
+COSTS = "choice of costs"
 NEIGHBOURS = ("add-remove", "replace")
+
+
+@dataclass(frozen=True)
+class AnsweredBefore:
+    """The same question with a recorded answer, at another budget or choice of costs than it is asked for now: the number
+    of its charge, what is different, and the definition at which it is free."""
+
+    entry: int
+    differs: str
+    privacy: ApproxDP
+
+    @property
+    def note(self) -> str:
+        """In a sentence."""
+        free = f"at epsilon {self.privacy.epsilon:g}, delta {float(self.privacy.delta):g} it is free"
+        again = f": {free}" if self.differs != COSTS else ""
+        return f"answered before at another {self.differs} (entry {self.entry}){again}"
 
 
 @dataclass(frozen=True)
@@ -37,6 +55,8 @@ class Receipt:
     unanswered: int
     allowance: str | None = None
     """What is left of the asker's allowance, if there is one."""
+    before: AnsweredBefore | None = None
+    """The same question at another budget, where it was charged and that was answered."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,8 @@ class Quote:
     left: str
     allowance: str | None = None
     """The same of the asker's allowance, if there is one."""
+    before: AnsweredBefore | None = None
+    """The same question at another budget, where it is not free and that was answered."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.account import (
+    AnsweredBefore,
     Quote,
     Receipt,
     Registered,
@@ -68,6 +69,7 @@ class _Charged:
     key: str
     left: str
     allowance: str | None
+    before: AnsweredBefore | None
 
 
 class Ledger:
@@ -140,8 +142,9 @@ class Ledger:
                 return Receipt(deepcopy(paid["answer"]), True, paid["charge"], before.left, unanswered, before.allowance)
             body, after = before.charged(request)
             after.must_fit(request, before)
+            otherwise = request.answered_otherwise(entries, before.state)
             seq = self._append(entries, body, after.state)
-        return _Charged(seq, key, after.left, after.allowance)
+        return _Charged(seq, key, after.left, after.allowance, otherwise)
 
     def _record(self, dataset: str, charged: _Charged, text: str, process: int) -> Receipt:
         """The answer, on the disk, if this process made the charge and the charge still waits for it."""
@@ -154,7 +157,8 @@ class Ledger:
             body = {"kind": "answer", "v": state.entry_version, "dataset": dataset, "key": charged.key, "charge": charged.seq}
             body |= {"answer": json.loads(text)}
             self._append(entries, body, state.after(body), patient=True)
-        return Receipt(json.loads(text), False, charged.seq, charged.left, state.unanswered - 1, charged.allowance)
+        unanswered = state.unanswered - 1
+        return Receipt(json.loads(text), False, charged.seq, charged.left, unanswered, charged.allowance, charged.before)
 
     def _append(self, entries: Entries, body: Body, after: State, *, patient: bool = False) -> int:
         """One more entry, with the dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
@@ -208,7 +212,8 @@ class Ledger:
                 if fits:
                     now = after
                     answered.add(key)
-                quotes.append(Quote(free, fits, now.left, now.allowance))
+                before = None if free else request.answered_otherwise(entries, now.state)
+                quotes.append(Quote(free, fits, now.left, now.allowance, before))
         return quotes
 
     def register(

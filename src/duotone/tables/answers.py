@@ -100,7 +100,8 @@ class Answers:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever reads the answer should know: each a sentence."""
-        return (*budget_notes(self.privacy), *self.remarks)
+        before = None if self.receipt is None else self.receipt.before
+        return (*budget_notes(self.privacy), *self.remarks, *([] if before is None else [before.note]))
 
     def quote(self) -> str:
         """A sentence for a report: the question, the answers, and what a reader needs to judge them.

@@ -38,6 +38,8 @@ closed datasets.
 """
 SCHEMA = len(MIGRATIONS)
 CHUNK = 1000
+LATEST, FEW = 100, 10
+"""The charges that are looked through for a text, and how many with it are read, at most."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,13 @@ class Entries:
     def answered(self, question: str) -> Row | None:
         """The latest answer to a question."""
         return self._one("WHERE question = ? AND kind = 'answer' ", (question,))
+
+    def charged_with(self, dataset: str, text: str) -> list[Row]:
+        """Of the latest charges of a dataset a few with a text in them, the last first."""
+        charges = "WHERE dataset = ? AND kind = 'charge' ORDER BY seq DESC"
+        latest = f"SELECT {COLUMNS} FROM duotone_entries {charges} LIMIT {LATEST}"
+        chosen = f"SELECT {COLUMNS} FROM ({latest}) AS latest WHERE replace(body, ?, '') <> body ORDER BY seq DESC LIMIT {FEW}"
+        return [Row(*row) for row in self.execute(chosen, (dataset, text))]
 
     def filed(self, key: str) -> Row | None:
         """The latest entry that is filed under an asker."""
