@@ -211,7 +211,7 @@ def test_tables_of_one_name_in_two_postgres_databases_or_schemas_are_two(postgre
     other = postgres.replace("/postgres?", "/elsewhere?")
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("create database elsewhere")
-        connection.execute("create role twin login password 'hunter2'")
+        connection.execute("create role twin login password 'hunter2'; grant connect on database postgres to twin")
         connection.execute("create table beds as select generate_series(1, 300) as x")
         connection.execute("grant select on beds to twin; create schema ward; create table ward.beds as select 1 as x")
     with psycopg.connect(other, autocommit=True) as connection:
