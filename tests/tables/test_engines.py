@@ -204,6 +204,21 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
         assert "hunter2" not in str(refused.value)
 
 
+def test_a_temporary_table_of_postgres_has_no_name_in_a_ledger(postgres: str, tmp_path: Path) -> None:
+    """The server gives the schema of one session to the next: a dataset must be named, as of a data frame."""
+    import ibis
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection, open_ledger(tmp_path / "l") as ledger:
+        connection.execute("create temporary table beds as select 1 as x")
+        ledger.register("beds", ApproxDP(9, "1e-4"), unit="row", neighbours="add-remove", version="1")
+        with prepare(ibis.postgres.from_connection(connection), "count(*) > 100", P, name="beds") as asked:
+            with pytest.raises(DuotoneError, match="dataset"):
+                asked.charge(ledger)
+            asked.charge(ledger, "beds")
+        assert "pg_temp" not in json.dumps(ledger.entries())
+
+
 def test_tables_of_one_name_in_two_postgres_databases_or_schemas_are_two(postgres: str, tmp_path: Path) -> None:
     """Each has its own recorded answer under one dataset; who asks, and by which password, makes no difference."""
     import psycopg

@@ -144,16 +144,18 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
         return ops.SQLQueryResult(f"select {read} from {place}", ibis.schema(types), backend).to_expr()
 
     kinds = {name: how.kind for name, how in readings.items()}
+    temporary = full[0].startswith("pg_temp")  # of which another session has one of the same name, and then no session has
     return Source(
         None,
         Postgres(backend),
         name,
+        named=not temporary,
         embedded=False,
         engine="Postgres",
         reading=Columns(kinds, table),
         vouched=what,
         sibling=lambda other: of_database(backend, other, vouched=vouched),
-        identity=_identity(backend.con, *full),
+        identity=None if temporary else _identity(backend.con, *full),
     )
 
 
