@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -200,6 +201,10 @@ class _Lowered:
         """Sum and size."""
         return self.left[leave] + join * self.newcomer, self.people - leave + join
 
+    def above(self, leave: int) -> int:
+        """How far the values of those who stay are above the bottom, in all."""
+        return self.left[leave] - (self.people - leave) * self.newcomer
+
     def best(self, changes: int) -> Fraction | None:
         """The least average of a group with somebody in it, after this many people have left or joined."""
         most = min(changes, len(self.left) - 1)
@@ -260,7 +265,7 @@ def _replacing(first: Lowered, second: Lowered, goal: Goal, reach: int, neither:
     low, high = 1, most + 1
     while low < high:
         middle = (low + high) // 2
-        if any(_turned(total, goal) for total in _moves(first, second, middle, neither)):
+        if any(_turned(total, goal) for total in _moves(first, second, goal, middle, neither)):
             high = middle
         else:
             low = middle + 1
@@ -270,14 +275,30 @@ def _replacing(first: Lowered, second: Lowered, goal: Goal, reach: int, neither:
 Pair = tuple[tuple[int, int], tuple[int, int]]
 
 
-def _moves(first: Lowered, second: Lowered, changes: int, neither: int) -> Iterator[Pair]:
-    """Sums and sizes of both groups after so many changes. Everybody who may join a group does, and of those in a group
-    as many leave as there are changes: someone at the top leaving never hurts, unless the group would be empty."""
-    for join in range(changes + 1):
-        for leave in range(min(changes, first.people) + 1):
-            for other in {min(changes - leave, second.people), min(changes - leave, second.people - 1)}:
-                if other >= 0 and changes - leave - other <= neither:
+def _moves(first: Lowered, second: Lowered, goal: Goal, changes: int, neither: int) -> Iterator[Pair]:
+    """Sums and sizes of both groups after so many changes, the best among them. Everybody who may join a group does, and of
+    those in a group as many leave as there are changes: someone at the top leaving never hurts, unless the group would be
+    empty."""
+    for leave in range(min(changes, first.people) + 1):
+        for other in {min(changes - leave, second.people), min(changes - leave, second.people - 1)}:
+            if other >= 0 and changes - leave - other <= neither:
+                for join in _joins(first, second, goal, changes, leave, other):
                     yield first.after(leave, join), second.after(other, changes - join)
+
+
+def _joins(first: Lowered, second: Lowered, goal: Goal, changes: int, leave: int, other: int) -> Iterable[int]:
+    """How many of the newcomers may join the first group for the best; the rest join the second.
+
+    Of averages a few numbers are enough: with n people left who are α above the bottom in all, the average of n + j is
+    α / (n + j) above it, which is convex in j, and so is the sum of both sides'. Where its slopes are equal is its least; next
+    to it lies the best whole number, unless a group has nobody but newcomers."""
+    if not (isinstance(first, _Lowered) and isinstance(second, _Lowered)):
+        return range(changes + 1)
+    sides = ((first, leave, goal.weights[0]), (second, other, goal.weights[1]))
+    (n, a), (m, b) = ((side.people - gone, math.sqrt(weight * side.above(gone))) for side, gone, weight in sides)
+    middle = round((a * (m + changes) - b * n) / (a + b)) if a + b else 0
+    near = (min(max(join, 0), changes) for join in range(middle - 2, middle + 3))
+    return {*near, 0, min(1, changes), max(changes - 1, 0), changes}
 
 
 def _turned(pair: Pair, goal: Goal) -> bool:
