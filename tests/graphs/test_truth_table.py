@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit as numba_njit
 from thinned import thinned
 
 from duotone import DuotoneError, TruthTable
-from duotone.graphs import families
+from duotone.graphs import families, truth_table
 from duotone.line.mechanism import NEVER
 
 njit: Any = numba_njit
@@ -161,3 +161,23 @@ def test_memory_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
         table.levels()
     with pytest.raises(DuotoneError, match="the answers of 30 voters need"):
         TruthTable.from_weights([1] * 30, 3)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 9), st.integers(0, 2**32), st.integers(1, 6), st.sampled_from([1, 64]))
+def test_few_levels_are_searched_for(voters: int, seed: int, few: int, look: int) -> None:
+    """Against the bits in which datasets differ; without the whole table unless a search would take longer."""
+    rng = np.random.default_rng(seed)
+    answers = rng.random(2**voters) < rng.choice([0.02, 0.5, 0.98])
+    answers[0] = not answers[-1]  # both answers are there
+    some = rng.integers(0, 2**voters, few)
+    table = TruthTable.from_array(answers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(truth_table, "LOOK", look)
+        if look == 1:  # a search for one alone never takes longer then
+            patch.setattr(TruthTable, "levels", None)
+            some = some[:1]
+        levels = table.levels_of(some).tolist()
+    for x, level in zip(some.tolist(), levels, strict=True):
+        away = min((x ^ y).bit_count() for y in range(2**voters) if answers[y] != answers[x])
+        assert level == (away - 1 if answers[x] else -away)
