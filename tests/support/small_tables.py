@@ -32,7 +32,7 @@ def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[int]:
     if by is not None:
         prepared = dataclasses.replace(prepared, by=(by,), most=2**31 - 1, listed=tuple((d,) for d in range(count)))
     keys, _, of_datasets = prepared._levels()
-    assert keys == (prepared.listed or ((),))
+    assert tuple(keys) == (prepared.listed or ((),))
     return [int(level) for level in of_datasets]
 
 

@@ -146,7 +146,11 @@ class Watched:
     """A connection that keeps the plans it is given."""
 
     def __init__(self, inner: Any, runs: list[Any]) -> None:
-        self._inner, self._runs = inner, runs
+        self._inner, self._runs, self.con = inner, runs, inner.con
+
+    def compile(self, plan: Any) -> Any:
+        self._runs.append(plan)
+        return self._inner.compile(plan)
 
     def to_pyarrow(self, plan: Any) -> Any:
         self._runs.append(plan)

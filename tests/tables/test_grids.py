@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -22,8 +23,11 @@ from duotone import ApproxDP, DuotoneError, prepare
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps
+from duotone.tables.engines.far_ends import ends_apart
+from duotone.tables.engines.person_columns import valued
+from duotone.tables.engines.results import Ends
 from duotone.tables.engines.whole_numbers import quotient
-from duotone.tables.sql.condition import Kind, Operand
+from duotone.tables.sql.condition import ALWAYS, Kind, Operand
 from duotone.tables.sql.scoring import Bounds, Grid
 
 P = ApproxDP(1, "1e-6")
@@ -263,3 +267,17 @@ def test_a_reading_is_reduced_as_it_is_read(tmp_path: Path) -> None:
                 options: Any = {"unit": "u", "per_unit": how, "bounds": bounds}
                 with prepare(source, f"max({reading}) > {limit}", ApproxDP(1, "1e-6"), **options) as asked:
                     assert (asked._levels()[2][0] >= 0) == (most > limit), (reading, how, limit)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_nan_that_no_reading_has_taken_out_is_no_value() -> None:
+    """On an engine that Duotone only tries, columns come as they are."""
+    engine = ibis.duckdb.connect()
+    engine.con.execute("create table t as select unnest(['nan', '3', 'inf', null, 'nan', '-inf', '7.5'])::double as x")
+    rows = engine.table("t")
+    grid, value = Grid(0, 10, Fraction(1, 2)), Operand("x", "float")
+    assert engine.to_pyarrow(rows.select(n=steps(value, grid, rows)))["n"].to_pylist() == [None, 6, 10, None, None, 0, 10]
+    (largest, smallest) = ends_apart(rows, [(valued(value, ALWAYS, grid), {"s": Ends(3)})])["m0s"]
+    assert engine.to_pyarrow(largest)["m0s_largest"].to_pylist() == ["10,10,6"]
+    assert engine.to_pyarrow(smallest)["m0s_smallest"].to_pylist() == ["0,6,10"]
+    engine.disconnect()

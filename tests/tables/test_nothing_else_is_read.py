@@ -169,7 +169,7 @@ def test_handlers_of_others_are_left_alone() -> None:
                     os.kill(os.getpid(), signal.SIGINT)
                     return real(plan)
 
-            noisy = Source(source.rows, Noisy(), "t")
+            noisy = Source(source.rows, Noisy(), "t", embedded=False)
             assert noisy.run(source.rows.count()).as_py() == 1  # whoever handles it without an error goes on
     finally:
         signal.signal(signal.SIGINT, before)

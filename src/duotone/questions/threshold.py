@@ -27,8 +27,8 @@ class Scores:
     """
 
     total: NDArray[Any]
-    largest: Sequence[tuple[Any, NDArray[Any]]]
-    smallest: Sequence[tuple[Any, NDArray[Any]]]
+    largest: Iterable[tuple[Any, NDArray[Any]]]
+    smallest: Iterable[tuple[Any, NDArray[Any]]]
     reach: int | None = None
 
 
@@ -86,10 +86,10 @@ class Threshold:
         return int(level) if math.isfinite(level) else float(level)
 
 
-def somebody(score: int) -> int:
+def somebody(score: int, crowd: int = CROWD) -> int:
     """The score that also counts people, but never so much that it outweighs 1: Σ somebody(s) ≥ somebody(c) exactly when
-    Σ s ≥ c and there is somebody, for c ≥ 0."""
-    return score * CROWD + 1
+    Σ s ≥ c and there is somebody, for c ≥ 0 and fewer people than `crowd`."""
+    return score * crowd + 1
 
 
 def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
@@ -105,7 +105,7 @@ def levels(tally: Scores, lowest: int, highest: int, at_least: int, neighbours: 
     """
     surplus = tally.total - at_least
     down = fewest(tally.largest, surplus + 1, lowest, neighbours, tally.reach)
-    mirrored = [(-value, n) for value, n in tally.smallest]
+    mirrored = ((-value, n) for value, n in tally.smallest)
     up = fewest(mirrored, -surplus, -highest, neighbours, tally.reach)
     return np.asarray(np.where(np.asarray(surplus >= 0, dtype=bool), down - 1, -up))
 
@@ -129,7 +129,7 @@ def who_matters(lowest: int, highest: int, neighbours: Neighbours) -> tuple[int 
 
 
 def fewest(
-    scores: Sequence[tuple[Any, NDArray[Any]]],
+    scores: Iterable[tuple[Any, NDArray[Any]]],
     excess: NDArray[Any],
     lowest: int,
     neighbours: Neighbours,

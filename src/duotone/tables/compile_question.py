@@ -13,6 +13,7 @@ from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, c
 from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
+from duotone.tables.engines.places import nowhere
 from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
 from duotone.tables.person_averages import as_numbers, averaged_columns, on_finer_grids
 from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
@@ -168,10 +169,6 @@ def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> 
 
 def nothing(request: Request) -> Result:
     """What comes back of a group that nobody is in."""
-    zero = np.zeros(1, dtype=np.int64)
-    match request:
-        case Tally():
-            return Result(dict.fromkeys(request.values, zero), zero, zero)
-        case Ends():
-            return Result({}, zero.astype(object), zero, reach=request.reach)
-    return Result({}, zero, zero)
+    zero, ends = np.zeros(1, dtype=np.int64), (nowhere(1), nowhere(1))
+    tallied = dict.fromkeys(request.values, zero) if isinstance(request, Tally) else {}
+    return Result(tallied, zero, zero, *ends, request.reach if isinstance(request, Ends) else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,12 @@ from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.query import People, gather
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 
+Groups = Keys | tuple[Key, ...]
 LISTED = 1000
 """Public lists of up to so many groups are used to look only at rows that are in one of them; where people are in several
 groups, all lists are."""
@@ -53,7 +56,7 @@ class Population:
 
 def levels_of(
     population: Population, questions: Sequence[tuple[ParsedQuestion | None, Compiled | None]]
-) -> tuple[tuple[Key, ...], Array, list[Array]]:
+) -> tuple[Groups, Array, list[Array]]:
     """Groups, their people, and the levels of each question, as it was read and compiled. What this returns is NOT private."""
     every = [compiled for _, compiled in questions]
     comparisons = [() if compiled is None else compiled.comparisons for compiled in every]
@@ -65,9 +68,14 @@ def levels_of(
         own = [next(results) for _ in compared]
         levels.append(people - 1 if compiled is None else compiled.levels(own, people))
     if population.listed is None:
-        return keys, people, levels
+        return keys if population.by else ((),), people, levels
     place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
     order = [place.get(tuple(map(str, key)), -1) for key in population.listed]
     nobody = [compiled.level_of_nobody() if compiled is not None else -1 for compiled in every]
     levels = [np.append(own, empty)[order] for own, empty in zip(levels, nobody, strict=True)]
     return population.listed, np.append(people, 0)[order], levels
+
+
+def chosen(groups: Groups, shown: Array) -> tuple[Key, ...]:
+    """The keys of some groups only: of the others none is made."""
+    return tuple(groups.chosen(shown) if isinstance(groups, Keys) else itertools.compress(groups, shown))

@@ -37,7 +37,7 @@ from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.group_notes import selection_note
-from duotone.tables.levels import Population, levels_of
+from duotone.tables.levels import Groups, Population, chosen, levels_of
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
@@ -244,8 +244,8 @@ removal;
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if self.selection is not None:
                 shown = (self.coin if self.asked is None else Coin(self.selection)).answers(people - 1, bar=False)
-                keys, levels = [key for key, kept in zip(keys, shown.tolist(), strict=True) if kept], levels[shown]
-            answers = self.coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(keys), dtype=bool)
+                keys, levels = chosen(keys, shown), levels[shown]
+            answers = self.coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
             drawn = dict(zip(keys, answers.tolist(), strict=True))
             return self._reply({key: drawn[key] for key in (sorted(drawn) if self.listed is None else drawn)})
         finally:
@@ -343,7 +343,7 @@ removal;
         """Whom the question looks at."""
         return Population(self.source, self.rows, self.declared.unit, self.by, self.most, self.listed)
 
-    def _levels(self) -> tuple[tuple[Key, ...], Array, NDArray[np.int64]]:
+    def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
         further than the mechanism tells them apart. What this returns is NOT private."""
         keys, people, (levels,) = levels_of_all([self])
@@ -376,7 +376,7 @@ def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, 
     return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
 
 
-def levels_of_all(questions: Sequence[Prepared]) -> tuple[tuple[Key, ...], Array, list[Array]]:
+def levels_of_all(questions: Sequence[Prepared]) -> tuple[Groups, Array, list[Array]]:
     """Groups, their people, and each question's levels, from one plan; the questions must look at the same people. What
     this returns is NOT private.
 

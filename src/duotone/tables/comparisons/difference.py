@@ -159,12 +159,8 @@ def _sides(result: Result, side: Measure, mirrored: bool) -> Sequence[AnySide]:
 
 def _average(result: Result, group: int) -> Side:
     people, total = int(result.people[group]), int(result.total[group])
-    return Side(people, total, _values(result.largest, group), _values(result.smallest, group))
+    return Side(people, total, result.largest.of(group), result.smallest.of(group))
 
 
 def _quantile(result: Result, q: Fraction, group: int) -> QuantileSide:
-    return QuantileSide(int(result.people[group]), q, _values(result.largest, group), _values(result.smallest, group))
-
-
-def _values(end: Sequence[tuple[Array, Array]], group: int) -> list[int]:
-    return [int(v[group]) for v, n in end if n[group]]
+    return QuantileSide(int(result.people[group]), q, result.largest.of(group), result.smallest.of(group))

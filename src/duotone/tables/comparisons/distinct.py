@@ -24,7 +24,7 @@ def distinct_threshold(atom: DistinctThreshold, declared: Declared, reach: int) 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         rare = results["v"]
         everybody = people.tolist() if declared.replaced else [None] * len(people)
-        rarest = [[int(n[group]) for n, there in rare.smallest if there[group]] for group in range(len(people))]
+        rarest = [rare.smallest.of(group) for group in range(len(people))]
         found = zip(rare.total.tolist(), rarest, everybody, strict=True)
         return np.array([distinct_level(different, counts, atom.at_least, n) for different, counts, n in found], float)
 

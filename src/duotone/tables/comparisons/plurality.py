@@ -26,7 +26,7 @@ def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         result = results["v"]
         others = (people - result.total).tolist() if declared.replaced else [None] * len(people)
-        rivals = [[int(v[g]) for v, n in result.largest if n[g]] for g in range(len(people))]
+        rivals = [result.largest.of(group) for group in range(len(people))]
         votes = zip(result.total.tolist(), rivals, others, strict=True)
         return np.array([plurality_level(own, rest, n, reach) for own, rest, n in votes], dtype=float)
 

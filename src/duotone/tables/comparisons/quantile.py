@@ -31,23 +31,22 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     columns = ranked(atom, declared.per_unit, grids.get(atom.value.column))
     scale = math.lcm(atom.met.denominator, atom.missed.denominator)
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
-    final = {s: v if atom.strict else somebody(v) for s, v in scores.items()}
-    least = 1 if atom.strict else somebody(0)
-    bounds = score_bounds(min(final.values()), max(final.values()), declared, absent=True)
+    ends, at_least = (min(scores.values()), max(scores.values())), int(atom.strict)
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
-    threshold = score_levels(final.__getitem__, bounds, least, declared)
-    settled, units = _settled(atom, grids.get(atom.value.column)), _units(atom, bounds, least, scale, declared)
+    threshold = score_levels(scores.__getitem__, ends, at_least, declared, absent=True, crowded=not atom.strict)
+    settled, units = _settled(atom, grids.get(atom.value.column)), _units(atom, ends, scale, declared)
     return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
 
 
-def _units(atom: QuantileThreshold, bounds: tuple[int, int], least: int, scale: int, declared: Declared) -> Units:
+def _units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, declared: Declared) -> Units:
     """The share of people who meet the limit; of the smallest or largest value, how many people do, or do not."""
     if (extreme := extreme_of(atom)) is not None:
         return NobodyUnits() if extreme else TotalUnits(0, 1, 1, replaced=declared.replaced, low=Fraction(0))
     apart = atom.met - atom.missed
+    low, high, at_least = (*ends, 1) if atom.strict else map(somebody, (*ends, 0))
     return TotalUnits(
-        *bounds,
-        least,
+        *score_bounds(low, high, declared, absent=True),
+        at_least,
         replaced=declared.replaced,
         per=apart * scale,
         zero=-atom.missed / apart,

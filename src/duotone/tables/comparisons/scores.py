@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.questions.threshold import Scores, levels, who_matters
+from duotone.questions.threshold import Scores, levels, somebody, who_matters
 from duotone.tables.comparisons.shared import Array, Levels, Results
 from duotone.tables.declared import Declared
+from duotone.tables.engines.places import Places
 from duotone.tables.engines.results import Ends, Result
 
 
@@ -35,45 +36,65 @@ def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: D
     )
 
 
-def score_levels(final: Callable[[int], int], bounds: tuple[int, int], at_least: int, declared: Declared) -> Levels:
-    """Levels of a sum of final scores."""
-    low, high = bounds
+def score_levels(
+    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Declared, *, absent: bool, crowded: bool
+) -> Levels:
+    """Levels of a sum of scores, each from one of the `ends` to the other and linear in what is read, or tallied. `absent`
+    tells whether someone can be there with no score at all, and `crowded`, that of nobody it is a no (see `somebody`)."""
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         result = results["s"]
         missing = people - result.people if declared.replaced else np.zeros_like(people)
-        scores = _tallied(result, missing, final, at_least) if result.counts else _ended(result, missing, final)
-        return levels(scores, low, high, at_least, declared.neighbours)
+        crowd = _crowd(people, max(map(abs, ends)), at_least, result.reach)
+
+        def final(score: int) -> int:
+            return somebody(score, crowd) if crowded else score
+
+        def seen(value: int) -> int:
+            return final(read(value))
+
+        low, high = score_bounds(final(ends[0]), final(ends[1]), declared, absent)
+        scored = _tallied if result.counts else _ended
+        beside = abs(final(at_least)) + high - low
+        return levels(scored(result, missing, seen, beside), low, high, final(at_least), declared.neighbours)
 
     return levels_of
 
 
-def _tallied(result: Result, missing: Array, final: Callable[[int], int], at_least: int) -> Scores:
-    pairs = [(final(value), count) for value, count in result.counts.items()] + [(0, missing)]
-    heaviest = (abs(at_least) + max(abs(v) for v, _ in pairs) + 1) * (int(result.people.max(initial=0)) + 1)
-    kind: type = np.int64 if heaviest < 2**60 else object
+def _crowd(people: Array, farthest: int, at_least: int, reach: int | None) -> int:
+    """More people than there are in any group, and in any that differs from one by as many as a level can be; levels beyond
+    `reach` need not be exact."""
+    most = int(people.max(initial=0))
+    return most + (reach if reach is not None else most * farthest + abs(at_least)) + 4
+
+
+def _tallied(result: Result, missing: Array, seen: Callable[[int], int], beside: int) -> Scores:
+    pairs = [(seen(value), count) for value, count in result.counts.items()] + [(0, missing)]
+    kind = _kind((beside + max(abs(v) for v, _ in pairs) + 1) * (int(result.people.max(initial=0)) + 1))
     pairs = sorted(((v, n.astype(kind)) for v, n in pairs), key=lambda pair: -pair[0])
     return Scores(sum((v * n for v, n in pairs), np.zeros(len(missing), dtype=kind)), pairs, pairs[::-1])
 
 
-def _ended(result: Result, missing: Array, final: Callable[[int], int]) -> Scores:
+def _ended(result: Result, missing: Array, seen: Callable[[int], int], beside: int) -> Scores:
     """Final scores are linear in what came back, so that totals follow from totals."""
-    shift = final(0)
-    scale = final(1) - shift
-    ends = []
+    shift = seen(0)
+    scale = seen(1) - shift
     largest, smallest = (result.largest, result.smallest) if scale > 0 else (result.smallest, result.largest)
-    for side, way in ((largest, 1), (smallest, -1)):
-        scored = [(np.where(n == 1, scale * v + shift, 0), n) for v, n in side]
-        ends.append(_with_absent(scored, missing.tolist(), way) if missing.any() else scored)
-    return Scores(scale * result.total + shift * result.people.astype(object), ends[0], ends[1], result.reach)
+    totals = abs(scale) * _farthest(result.total) + abs(shift) * _farthest(result.people)
+    each = abs(scale) * max(largest.farthest(), smallest.farthest()) + abs(shift)
+    kind = _kind(totals + each + beside)
+    total: Array = scale * result.total.astype(kind) + shift * result.people.astype(kind)
+    ends = []
+    for side, descending in ((largest, True), (smallest, False)):
+        scored = Places(scale * side.values.astype(kind) + shift, side.people, side.starts)
+        ends.append(scored.joined(missing, descending) if missing.any() else scored)
+    return Scores(total, ends[0], ends[1], result.reach)
 
 
-def _with_absent(scored: Sequence[tuple[Array, Array]], missing: Sequence[int], way: int) -> list[tuple[Array, Array]]:
-    """Those without a score take their place at 0."""
-    by_group = [[(v[g], n[g]) for v, n in scored if n[g]] + [(0, m)] for g, m in enumerate(missing)]
-    for pairs in by_group:
-        pairs.sort(key=lambda pair: -way * pair[0])
-    longest = max(map(len, by_group))
-    padded = [pairs + [(0, 0)] * (longest - len(pairs)) for pairs in by_group]
-    places = [list(zip(*place, strict=True)) for place in zip(*padded, strict=True)]
-    return [(np.array(values, dtype=object), np.array(counts, dtype=object)) for values, counts in places]
+def _farthest(numbers: Array) -> int:
+    return max(abs(int(numbers.max(initial=0))), abs(int(numbers.min(initial=0))))
+
+
+def _kind(heaviest: int) -> type:
+    """Numbers of 64 bits where they are enough, whatever is added up on the way."""
+    return np.int64 if heaviest < 2**60 else object

@@ -46,13 +46,15 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     bounds = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
 
     def scored(read: int) -> int:
-        return final(one.scale * read + one.shift)
+        return one.scale * read + one.shift
 
-    levels = score_levels(scored, bounds, final(scoring.at_least), declared)
+    levels = score_levels(
+        scored, (one.low, one.high), scoring.at_least, declared, absent=_absent(atom, scoring), crowded=final is somebody
+    )
     exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
     units = _units(atom, scoring, one, grids, declared)
-    request = one.tally or score_ends(scored, bounds, declared, reach)
+    request = one.tally or score_ends(lambda read: final(scored(read)), bounds, declared, reach)
     return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
 
 

@@ -62,7 +62,7 @@ def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) 
 
 
 def _moments(values: Result, squares: Result, group: int) -> Moments:
-    ends = [[int(v[group]) for v, n in end if n[group]] for end in (values.largest, values.smallest)]
+    ends = [end.of(group) for end in (values.largest, values.smallest)]
     return Moments(int(values.people[group]), int(values.total[group]), int(squares.total[group]), *ends)
 
 

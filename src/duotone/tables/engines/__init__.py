@@ -6,8 +6,8 @@ engine a file: `duckdb` (with `locked_duckdb`, its connection, `duckdb_views`, a
 `postgres`, `spark`; `abilities` says what an engine cannot do. The query: `query` (rows → people → aggregates; `far_ends` of
 sums), of `person_columns` and `expressions`, where text is also read as a number, a date or a Boolean; `formulas` are
 computed values, `computed_keys` groups by them, `people_table` one row per person; `results` says what is requested and what
-comes back; `whole_numbers` divides them exactly. `public_tables` are joined to the table, and private ones looked at
-`together`. `stored_values` is the rule by which a stored value is read.
+comes back (`keys` of groups, and people in their `places`); `whole_numbers` divides them exactly. `public_tables` are joined
+to the table, and private ones looked at `together`. `stored_values` is the rule by which a stored value is read.
 """
 
 from duotone.tables.engines.open import open_source

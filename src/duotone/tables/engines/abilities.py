@@ -9,7 +9,7 @@ import ibis
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.expressions import read
-from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.source import Source, quietly, run_embedded
 from duotone.tables.engines.stored_values import TYPES
 from duotone.tables.sql.condition import Formula, Like, Operand, parts_of
 from duotone.tables.sql.formulas.casts import FROM_TEXT
@@ -49,7 +49,7 @@ def _require_pattern(source: Source, like: Like) -> None:
             f"{source.engine} has other regular expressions than DuckDB: use like, starts_with, ends_with or contains there"
         )
     tried = ibis.literal("").re_search(like.pattern).name("tried").as_table()
-    quietly(lambda: source.connection.to_pyarrow(tried), f"{like.pattern} is not a regular expression that DuckDB knows")
+    quietly(lambda: run_embedded(source.connection, tried), f"{like.pattern} is not a regular expression that DuckDB knows")
 
 
 TESTED = "DuckDB, Postgres and Spark"

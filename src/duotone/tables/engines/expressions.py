@@ -38,6 +38,11 @@ def read(operand: Operand, table: Any) -> Any:
     return column
 
 
+def unchecked(operand: Operand, table: Any) -> Any:
+    """As `read`, but for NaN, which is left as it is, and which engines take for larger than infinity: looking costs."""
+    return _number(operand, table) if operand.made is None and operand.kind in ("float", "decimal") else read(operand, table)
+
+
 def _number(operand: Operand, table: Any) -> Any:
     column = table[operand.column]
     if operand.reading == "try":
@@ -137,12 +142,13 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
             nearest = quotient(inside + wide(int(step) // 2), wide(int(step)), max(-grid.low, grid.high) + 1)
             inside = ibis.greatest(ibis.least(nearest, high), low)
         return ibis.cases((column.between(least, most), inside), (column < least, low), (column > most, high))
-    column, inside = read(value, table), _rounded(read(value, table), grid)
+    column = unchecked(value, table)
+    inside = _rounded(column, grid)
     below, above = float(grid.low * step), float(grid.high * step)
     if max(-grid.low, grid.high) > NEAR:
         below, above = float((grid.low - 1) * step), float((grid.high + 1) * step)  # farther out, it could overflow
         inside = clipped(inside, grid.low, grid.high)
-    return ibis.cases((column.between(below, above), inside), (column < below, low), (column > above, high))
+    return ibis.cases((column.between(below, above), inside), (column < below, low), (column <= math.inf, high))  # not NaN
 
 
 def _rounded(column: Any, grid: Grid) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,11 +25,11 @@ SMALL = 2**21
 """Numbers up to here are added up in 64 bits, for fewer than 2^42 rows; larger ones in more, which takes longer."""
 
 
-@ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<int64>"))
+@ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<decimal(38, 0)>"))
 def _largest(value, n): ...  # type: ignore[no-untyped-def]
 
 
-@ibis.udf.agg.builtin(name="min", signature=(("int64", "int64"), "array<int64>"))
+@ibis.udf.agg.builtin(name="min", signature=(("int64", "int64"), "array<decimal(38, 0)>"))
 def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 
 
@@ -40,7 +41,7 @@ def kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
         ends[f"{name}_largest"] = _largest(column, request.reach, where=column >= request.largest_from)
     if request.smallest_to is not None:
         ends[f"{name}_smallest"] = _smallest(column, request.reach, where=column <= request.smallest_to)
-    return {name: end.cast("array<string>") for name, end in ends.items()}
+    return {name: end.cast("array<int64>") for name, end in ends.items()}
 
 
 def ends_apart(rows: Any, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> dict[str, list[Any]]:
@@ -60,7 +61,8 @@ def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, req
     ways = (request.largest_from, "largest", ibis.desc), (request.smallest_to, "smallest", ibis.asc)
     for bound, way, direction in ways:
         if bound is not None:
-            some = rows.filter(order.notnull()).order_by(direction(order)).limit(request.reach)
+            there = order <= math.inf if order.type().is_floating() else order.notnull()
+            some = rows.filter(there).order_by(direction(order)).limit(request.reach)
             scores = some.select(s=columns.alone(some)[column])
             yield scores.agg(**{f"{name}_{way}": listed(scores.s)})
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import ibis
 
-from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, read, steps
+from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
@@ -47,8 +47,8 @@ def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
 
 
 def _order(value: Operand, where: Condition) -> Callable[[Any], Any]:
-    """A value in whose order its grid steps are."""
-    return lambda rows: _where(where, read(value, rows), rows)
+    """A value in whose order its grid steps are; NaN is no value."""
+    return lambda rows: _where(where, unchecked(value, rows), rows)
 
 
 def _where(condition: Condition, value: Any, rows: Any) -> Any:

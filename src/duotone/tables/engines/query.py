@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import ibis
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.far_ends import SMALL, by_score, ends_apart, kept_ends, listed, sums
+from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
+from duotone.tables.engines.places import whole
 from duotone.tables.engines.results import (
-    LISTS,
     Ends,
     Middle,
     QueryResult,
@@ -21,7 +22,6 @@ from duotone.tables.engines.results import (
     Request,
     Tally,
     Votes,
-    counts,
     result_of,
 )
 from duotone.tables.engines.source import Source
@@ -91,8 +91,7 @@ def _md5(text): ...  # type: ignore[no-untyped-def]
 
 def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
     """Run the plan, and give what came back."""
-    keys = [f"k{i}" for i in range(len(who.by))]
-    return _read(who.source.run(plan_of(who, asked)), who, keys, [own for _, own in asked])
+    return _read(who.source.run(plan_of(who, asked)), who, [own for _, own in asked])
 
 
 def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> Any:
@@ -111,14 +110,7 @@ def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
     """The keys that a coin keeps by their numbers of people, drawn where the people were counted: see `Spark.kept`."""
     keys = [f"k{i}" for i in range(len(who.by))]
     result = who.source.connection.kept(_plan(who.table([]), keys, {}, who, {}), keys, coin)
-    return list(_own({key: result[key].to_pylist() for key in keys}, who))
-
-
-def _own(columns: Mapping[str, Any], who: People) -> Iterator[tuple[Any, ...]]:
-    """Keys as the table has them; they travel as text."""
-    kinds = [who.source.columns[column] for column in who.by]
-    read = ([int(k) if kind == "integer" else k for k in columns[f"k{i}"]] for i, kind in enumerate(kinds))
-    return zip(*read, strict=True)
+    return list(_keys(result, who))
 
 
 def _plan(
@@ -220,11 +212,10 @@ def _middle(people: Any, keys: list[str], name: str, request: Middle) -> Any:
     return cells.group_by(keys).agg(**around) if keys else cells.agg(**around)
 
 
-def _read(result: Any, who: People, keys: list[str], requests: Sequence[Mapping[str, Request]]) -> QueryResult:
-    columns = {name: result[name].to_pylist() if name in keys or name.endswith(LISTS) else counts(result[name])
-               for name in result.column_names}  # fmt: skip
-    size = result.num_rows
-    results = tuple(
-        {n: result_of(columns, f"m{i}{n}", request, size) for n, request in own.items()} for i, own in enumerate(requests)
-    )
-    return QueryResult(tuple(_own(columns, who)) if keys else ((),), columns["people"], results)
+def _read(result: Any, who: People, requests: Sequence[Mapping[str, Request]]) -> QueryResult:
+    results = tuple({n: result_of(result, f"m{i}{n}", request) for n, request in own.items()} for i, own in enumerate(requests))
+    return QueryResult(_keys(result, who), whole(result["people"]), results)
+
+
+def _keys(result: Any, who: People) -> Keys:
+    return Keys([result[f"k{i}"] for i in range(len(who.by))], [who.source.columns[column] for column in who.by])

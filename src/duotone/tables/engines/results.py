@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.quantile_side import rank
+from duotone.tables.engines.keys import Keys
+from duotone.tables.engines.places import Places, listed, nowhere, numbers, places_of, whole
 from duotone.tables.engines.source import UNREADABLE
 
 Array = NDArray[Any]
@@ -64,27 +66,27 @@ Request = Tally | Ends | Votes | Rare | Middle
 
 @dataclass(frozen=True)
 class Result:
-    """What came back of a request, an entry per group. Lists from far ends inwards, or from a quantile upwards (`largest`)
-    and downwards (`smallest`), are rows, padded by a count of 0."""
+    """What came back of a request, an entry per group: from far ends inwards, or from a quantile upwards (`largest`) and
+    downwards (`smallest`)."""
 
     counts: Mapping[int, Array]
     total: Array
     people: Array
-    largest: Sequence[tuple[Array, Array]] = ()
-    smallest: Sequence[tuple[Array, Array]] = ()
+    largest: Places
+    smallest: Places
     reach: int | None = None
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Everything that travelled: the groups' keys (one group without a key where there are none), the people of each, and
-    the results of what was requested."""
+    """Everything that travelled: the groups' keys, the people of each, and the results of what was requested."""
 
-    keys: tuple[tuple[Any, ...], ...]
+    keys: Keys
     people: Array
     results: tuple[Mapping[str, Result], ...]
 
 
+DESCENDING = ("largest", "rivals")
 MOST_ENDS = 2**16
 """People that are kept from each end, at most. DuckDB keeps fewer than 10^6, and finds out only once a value arrives; elsewhere
 they travel as one text, of up to 3 MB then, where Postgres ends at 1 GB; and levels are computed from each of them."""
@@ -100,49 +102,35 @@ def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
         )
 
 
-LISTS = ("_sum", "_largest", "_smallest", "_rivals", "_rarest", "_middle")
+def result_of(columns: Any, name: str, request: Request) -> Result:
+    """What came back of one request, from the columns of an Arrow table that are named after it."""
 
+    def ends(way: str, reach: int) -> Places:
+        column = f"{name}_{way}"
+        present = column in columns.column_names
+        return places_of(columns[column], reach, way in DESCENDING) if present else nowhere(columns.num_rows)
 
-def counts(column: Any) -> Array:
-    """A column of counts; nothing counted is 0."""
-    return np.array(column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def result_of(columns: Mapping[str, Any], name: str, request: Request, size: int) -> Result:
-    """What came back of one request, from the columns that are named after it."""
+    nobody = nowhere(columns.num_rows)
     match request:
         case Tally():
             names = ["people"] if request.everyone else [f"{name}_{i}" for i in range(len(request.values))]
-            counts = {value: columns[column] for value, column in zip(request.values, names, strict=True)}
-            zero = np.zeros(size, dtype=np.int64)
-            return Result(counts, zero, sum(counts.values(), zero))
-        case Ends():
-            total = np.array([int(text or 0) for text in columns[f"{name}_sum"]], dtype=object)
-            ways = ("largest", "smallest")
-            texts = [columns.get(f"{name}_{way}", [None] * size) for way in ways]
-            lists = [[spread(v, request.reach, way == "largest") for v in of] for of, way in zip(texts, ways, strict=True)]
-            largest, smallest = _ends(lists[0]), _ends(lists[1])
-            return Result({}, total, columns[f"{name}_n"], largest, smallest, request.reach)
+            by_value = {value: whole(columns[column]) for value, column in zip(request.values, names, strict=True)}
+            zero = np.zeros(columns.num_rows, dtype=np.int64)
+            return Result(by_value, zero, sum(by_value.values(), zero), nobody, nobody)
+        case Ends(reach):
+            total, people = numbers(columns[f"{name}_sum"]), whole(columns[f"{name}_n"])
+            return Result({}, total, people, ends("largest", reach), ends("smallest", reach), reach)
         case Middle():
-            people = columns[f"{name}_n"]
-            each = zip(columns[f"{name}_middle"], columns[f"{name}_below"].tolist(), people.tolist(), strict=True)
+            people, lower = (whole(columns[f"{name}_{what}"]) for what in ("n", "below"))
+            each = zip(columns[f"{name}_middle"].to_pylist(), lower.tolist(), people.tolist(), strict=True)
             around = [_around(text, below, n, request) for text, below, n in each]
-            upwards, downwards = (_ends([pair[way] for pair in around]) for way in (0, 1))
-            return Result({}, np.zeros(size, dtype=np.int64), people, upwards, downwards, request.reach)
-    if isinstance(request, Rare):
-        rarest = _ends([spread(v, request.reach + 1, False) for v in columns[f"{name}_rarest"]])
-        return Result({}, columns[f"{name}_different"], columns["people"], (), rarest)
-    rivals = _ends([spread(v, request.reach + 2, True) for v in columns[f"{name}_rivals"]])
-    return Result({}, columns[f"{name}_own"], columns["people"], rivals)
-
-
-def spread(values: Sequence[Any] | str | None, reach: int, descending: bool) -> list[int]:
-    """The far end of a list; as text, a value of several people stands there once, with a star and their number."""
-    if not isinstance(values, str):
-        return sorted(map(int, values or ()), reverse=descending)
-    pairs = [text.partition("*") for text in values.split(",")]
-    repeated = [int(value) for value, _, times in pairs for _ in range(min(int(times or 1), reach))]
-    return sorted(repeated, reverse=descending)[:reach]
+            upwards, downwards = (listed([pair[way] for pair in around]) for way in (0, 1))
+            return Result({}, np.zeros_like(people), people, upwards, downwards, request.reach)
+        case Rare(reach):
+            rarest = ends("rarest", reach + 1)
+            return Result({}, whole(columns[f"{name}_different"]), whole(columns["people"]), nobody, rarest)
+        case Votes(reach):
+            return Result({}, whole(columns[f"{name}_own"]), whole(columns["people"]), ends("rivals", reach + 2), nobody)
 
 
 def _around(text: str | None, below: int, people: int, request: Middle) -> tuple[list[int], list[int]]:
@@ -158,15 +146,3 @@ def _around(text: str | None, below: int, people: int, request: Middle) -> tuple
     if len(values) != last - first + 1:
         raise DuotoneError(UNREADABLE)
     return values[at - first :], values[: at - first][::-1]
-
-
-def _ends(lists: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
-    """The i-th from the end, for every group at once."""
-    longest = max(map(len, lists), default=0)
-    return [
-        (
-            np.array([values[i] if i < len(values) else 0 for values in lists], dtype=object),
-            np.array([int(i < len(values)) for values in lists], dtype=object),
-        )
-        for i in range(longest)
-    ]

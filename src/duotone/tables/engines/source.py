@@ -140,12 +140,21 @@ class Source:
         Guarantee: no message of the engine is shown, since it may quote rows.
         """
         self._require_own()
-        return quietly(lambda: self.connection.to_pyarrow(plan), UNREADABLE)
+        return quietly(
+            lambda: run_embedded(self.connection, plan) if self.embedded else self.connection.to_pyarrow(plan), UNREADABLE
+        )
 
     def _require_own(self) -> None:
         """After a fork the engine's threads are gone, or its connection is another process's too."""
         if os.getpid() != self.process:
             raise DuotoneError(FORKED)
+
+
+def run_embedded(connection: Any, plan: Any) -> Any:
+    """What Ibis' own connection to DuckDB does of a plan without tables in memory; but that one loads pandas."""
+    from ibis.formats.pyarrow import PyArrowData
+
+    return PyArrowData.convert_table(connection.con.sql(connection.compile(plan)).to_arrow_table(), plan.schema())
 
 
 @contextmanager
