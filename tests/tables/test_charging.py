@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from memory_store import MemoryStore
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
-from duotone.tables.ask import prepare_groups
+from duotone.tables.ask import prepare_all, prepare_groups
 from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.prepared import Prepared
 from duotone.tables.price import quote_all
@@ -353,21 +354,79 @@ def test_the_same_question_at_another_budget_is_said(ledger: Ledger) -> None:
     assert note("0.5") is None  # free
     paid = ledger.statement("t").charges[-1].seq
     assert note("0.25", again=True) is None
-    said = "answered before at another epsilon (entry {}): at epsilon {}, delta 1e-07 it is free"
+    said = "answered before at another epsilon (entry {}): asked alone at epsilon {}, delta 1e-07 it is free"
     assert note("0.125", turned) == said.format(paid + 2, "0.25")  # the latest
     assert note("0.125", "count(*) > 100") is None
     ledger.relabel("t", "2")
     assert note("0.125") is None
 
 
-def test_another_delta_and_other_costs_are_called_so(ledger: Ledger) -> None:
-    budgets: list[tuple[str, tuple[int, int] | None]] = [("1e-7", None), ("1e-8", None), ("1e-8", (9, 1))]
-    asked = [prepare(TABLE, "count(*) > 100", ApproxDP("0.5", delta), costs=costs) for delta, costs in budgets]
+def test_whatever_differs_is_named(ledger: Ledger) -> None:
+    """A boundary that follows from costs changes with the budget: then nothing is said to be free."""
+    budgets: list[tuple[str, str, tuple[int, int] | None]] = [
+        ("1/4", "1e-7", None),
+        ("1/4", "1e-8", None),
+        ("1/4", "1e-8", (9, 1)),
+        ("1/8", "1e-8", (9, 1)),
+        ("1/8", "1e-7", None),
+        ("1/4", "2e-7", None),
+        ("0.25000000000000000001", "2e-7", None),
+    ]
+    asked = [prepare(TABLE, "count(*) > 100", ApproxDP(e, delta), costs=costs) for e, delta, costs in budgets]
     notes = [question.charge(ledger, "t").notes for question in asked]
-    seq = ledger.statement("t").charges[0].seq
-    assert notes[0] == ()
-    assert notes[1] == (f"answered before at another delta (entry {seq}): at epsilon 0.5, delta 1e-07 it is free",)
-    assert notes[2] == (f"answered before at another choice of costs (entry {seq + 2})",)
+    seq, free = ledger.statement("t").charges[0].seq, "asked alone at epsilon {}, delta {} it is free"
+    assert notes == [
+        (),
+        (f"answered before at another delta (entry {seq}): {free.format('0.25', '1e-07')}",),
+        (f"answered before at another choice of costs (entry {seq + 2})",),
+        (f"answered before at another epsilon (entry {seq + 4})",),
+        (f"answered before at another delta and choice of costs (entry {seq + 6})",),
+        (f"answered before at another epsilon and delta (entry {seq + 8}): {free.format('0.125', '1e-07')}",),
+        (f"answered before at another epsilon (entry {seq + 10}): {free.format('0.25', '2e-07')}",),
+    ]
+
+
+GROUPED: dict[str, Any] = {"unit": "who", "max_groups": 2}
+ONES = [
+    (ApproxDP(exp_epsilon=3), {}),
+    (ApproxDP("1/3"), {}),
+    (ApproxDP(0.1, 1e-7), {}),
+    (ApproxDP("1/3", "1e-6"), GROUPED),
+    (ApproxDP("0.25000000000000000001", "3e-6"), {**GROUPED, "groups": ["Ely", "Wells"]}),
+]
+
+
+@pytest.mark.parametrize(("budget", "options"), ONES)
+@pytest.mark.parametrize("several", [False, True])
+def test_what_is_said_to_be_free_is(ledger: Ledger, budget: ApproxDP, options: dict[str, Any], several: bool) -> None:
+    """A note is followed to the letter, and also where the question that it comes with was one of two."""
+    question = "select town, count(*) > 10 group by town" if options else "count(*) > 10"
+    options = {**options, "max_rows": 1} if options else {}
+    dataset = "people" if options else "t"
+    ledger.register("people", ApproxDP(9, "1e-3"), unit="who", neighbours="add-remove", version="1")
+    with prepare(TABLE, question, budget, **options) as first:
+        first.charge(ledger, dataset)
+    if several:
+        with prepare_all(TABLE, [question, question], ApproxDP("1/2", "1e-5"), **options) as both:
+            note = both[0].charge(ledger, dataset).notes[-1]
+    else:
+        with prepare(TABLE, question, ApproxDP("1/5", "1e-5"), **options) as other:
+            note = other.charge(ledger, dataset).notes[-1]
+    (name, first_number, delta) = re.search(r"asked alone at (\S+) (\S+), delta (\S+) it is free", note).groups()  # type: ignore[union-attr]
+    named = {"e^epsilon": "exp_epsilon", "epsilon": "epsilon"}[name]
+    with prepare(TABLE, question, ApproxDP(**{named: first_number, "delta": delta}), **options) as same:
+        receipt = same.charge(ledger, dataset).receipt
+    assert receipt is not None
+    assert receipt.free
+
+
+def test_a_budget_that_was_rounded_when_it_was_divided_is_not_said_to_be_free(ledger: Ledger) -> None:
+    ledger.register("people", ApproxDP(9, "1e-3"), unit="who", neighbours="add-remove", version="1")
+    question, options = "select town, count(*) > 10 group by town", {**GROUPED, "max_rows": 1}
+    for budget in (ApproxDP(exp_epsilon=3, delta="1e-6"), ApproxDP(1, "1e-6")):
+        with prepare(TABLE, question, budget, **options) as asked:
+            note = asked.charge(ledger, "people").notes[-1]
+    assert note == f"answered before at another epsilon (entry {ledger.statement('people').charges[0].seq})"
 
 
 def test_the_command_says_that_a_question_was_answered_at_another_epsilon(

@@ -10,6 +10,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
+from duotone.ledger.answered_before import AnsweredBefore
 from duotone.ledger.entries import Body, State, at, dated, intact, is_label, label
 from duotone.ledger.planned_composition import choose, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
@@ -20,25 +21,7 @@ from duotone.line.mechanism import Boundary
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
-COSTS = "choice of costs"
 NEIGHBOURS = ("add-remove", "replace")
-
-
-@dataclass(frozen=True)
-class AnsweredBefore:
-    """The same question with a recorded answer, at another budget or choice of costs than it is asked for now: the number
-    of its charge, what is different, and the definition at which it is free."""
-
-    entry: int
-    differs: str
-    privacy: ApproxDP
-
-    @property
-    def note(self) -> str:
-        """In a sentence."""
-        free = f"at epsilon {self.privacy.epsilon:g}, delta {float(self.privacy.delta):g} it is free"
-        again = f": {free}" if self.differs != COSTS else ""
-        return f"answered before at another {self.differs} (entry {self.entry}){again}"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from typing import Any, Self
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.account import (
-    AnsweredBefore,
     Quote,
     Receipt,
     Registered,
@@ -29,6 +28,7 @@ from duotone.ledger.account import (
     statement,
 )
 from duotone.ledger.allowances import askers_so_far, filed_under, share_of, whom
+from duotone.ledger.answered_before import AnsweredBefore
 from duotone.ledger.backup import backup
 from duotone.ledger.entries import (
     BY_ASKER,

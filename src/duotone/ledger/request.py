@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
-from duotone.ledger.account import COSTS, AnsweredBefore, Registered, load
+from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
-from duotone.ledger.entries import Body, State, canonical, key_of, label, loaded, signed
+from duotone.ledger.answered_before import AnsweredBefore, answered_before
+from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
 from duotone.ledger.stores import Entries, Row
-from duotone.privacy.text import read_definition
 
 LONGEST_QUESTION = 100_000
 
@@ -74,21 +74,7 @@ class Request:
 
     def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
-        if self.again:
-            return None
-        for text in (self.terms["question"], *self.earlier):
-            for row in entries.charged_with(self.dataset, canonical({"question": text})[1:-1]):
-                body = loaded(row)
-                same = body.get("question") == text and body.get("version") == state.version
-                if same and entries.answered(str(body.get("key"))) is not None:
-                    return self._otherwise(row.seq, body)
-        return None
-
-    def _otherwise(self, entry: int, body: Body) -> AnsweredBefore:
-        privacy = read_definition(body["notion"])
-        own = self.charge.privacy
-        differs = "epsilon" if privacy.epsilon != own.epsilon else "delta" if privacy.delta != own.delta else COSTS
-        return AnsweredBefore(entry, differs, privacy)
+        return None if self.again else answered_before(entries, state, self.dataset, self.terms, self.earlier)
 
     def must_be_open(self, state: State) -> None:
         """Refuse what no charge can be made for, whatever is left."""

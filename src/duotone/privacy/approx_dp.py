@@ -151,6 +151,20 @@ class ApproxDP:
         share = self.epsilon_exact / parts
         return ApproxDP._computed(exp_below(share), delta, share)
 
+    def unsplit(self, parts: int) -> ApproxDP | None:
+        """The budget of which this is one of so many shares; None where that is not known exactly, since e^ε was given and its
+        root rounded.
+
+        >>> ApproxDP("0.3", "3e-6").split(3).unsplit(3)
+        ApproxDP(epsilon=0.3, delta=3/1000000)
+        """
+        if parts == 1:
+            return self
+        if self.epsilon_exact is None:
+            return None
+        epsilon = self.epsilon_exact * parts
+        return ApproxDP._computed(exp_below(epsilon), Fraction(self.delta) * parts, epsilon)
+
     def represent(self, x: Number) -> Number:
         """x in the numbers that this definition computes in: exact where it and x are, else float64."""
         return x if self.exact and isinstance(x, Fraction) else float(x)
