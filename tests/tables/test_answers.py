@@ -140,3 +140,13 @@ def test_without_delta_one_note_says_what_a_small_one_adds() -> None:
     for options in ({"privacy": ApproxDP(0)}, {"privacy": ApproxDP(1), "costs": (10, 1)}):
         with prepare(STAYS, "count(*) > 9", **options) as other:
             assert other.accuracy.ending == "with delta 0 no answer is ever certain"
+
+
+def test_what_a_small_delta_adds_is_of_the_share_of_each_answer() -> None:
+    rows = pa.table({"u": [1, 1, 2], "town": ["Ely", "Wells", "Ely"]})
+    options: Any = {"unit": "u", "max_rows": 1, "max_groups": 2, "groups": ["Ely", "Wells"]}
+    question = "select town, count(*) > 9 group by town"
+    with prepare(rows, question, ApproxDP(1), **options) as asked, prepare(rows, question, P, **options) as usual:
+        said = usual.accuracy.ending.removeprefix("never wrong ")
+        for accuracy in (asked.accuracy, asked.release().accuracy):
+            assert accuracy.ending == f"with delta 0 no answer is ever certain; with delta 1e-6 one would be {said}"

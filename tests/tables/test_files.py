@@ -300,13 +300,14 @@ def test_a_table_of_a_duckdb_connection() -> None:
     ],
 )
 def test_a_mistyped_url_is_not_repeated(mistyped: str) -> None:
-    """Neither as a table nor beside one, nor in a list of files."""
+    """Neither as a table nor beside one, nor in a list of files, nor as the list of groups."""
     beside = {"t": mistyped}
     for ask_it in (
         lambda: open_source(mistyped),
         lambda: open_source([mistyped, mistyped]),
         lambda: ask(pa.table({"x": [1]}), "count(*) > 1", P, public=beside),
         lambda: ask(pa.table({"x": [1]}), "count(*) > 1", P, unit="x", also=beside),
+        lambda: ask(pa.table({"x": [1]}), "select x, count(*) > 1 group by x", P, groups=Path(mistyped)),
     ):
         with pytest.raises(DuotoneError) as raised:
             ask_it()

@@ -163,4 +163,50 @@ def test_a_persons_average_of_whole_numbers_is_on_a_finer_grid() -> None:
         assert whole.normal != half.normal
     computed: Any = {**declared, "bounds": {"length(s)": (0, 1)}}
     (note,) = prepare(rows, "avg(length(s)) > 0.3", fine, **computed).remarks
-    assert "rounded down to a whole number" in note
+    assert note == ROUNDED.format("LENGTH(s)", "LENGTH(s)", "bounds")
+
+
+ROUNDED = (
+    "each person's average of {} is rounded down to a whole number, since its values are whole numbers: "
+    "to keep its fractions ask about {} * 1.0, with {} for that"
+)
+
+
+def test_an_average_of_whole_numbers_that_is_rounded_down_is_kept_by_what_its_note_says() -> None:
+    """Of wide bounds by a grid of one's own; where no grid takes them nothing is advised."""
+    rows = pa.table({"u": [1, 1], "x": [0, 1], "f": [0.0, 1.0], "s": ["", "a"]})
+    sure, declared = ApproxDP(40, "1e-6"), dict[str, Any](unit="u", per_unit="avg")
+
+    def notes(value: str, *bounds: Any) -> tuple[tuple[str, ...], bool]:
+        """And whether the average is still a half."""
+        with prepare(rows, f"avg({value}) > 0.4", sure, **declared, bounds={value: bounds}) as asked:
+            return asked.remarks, asked._levels()[2][0] >= 0
+
+    wide = (0, 10**6)
+    assert notes("x", *wide) == ((ROUNDED.format("x", "x", "bounds and a grid of 1/10"),), False)
+    assert notes("x * 1.0", *wide, "1/10") == ((), True)
+    assert notes("x * 1.0", *wide) == notes("f", *wide) == ((), False)  # whose grid is 1, as clipping says
+    assert notes("x", 0, 10**6 - 1) == ((), True)
+    assert notes("length(s)", 0, 1) == ((ROUNDED.format("LENGTH(s)", "LENGTH(s)", "bounds"),), False)
+    assert notes("length(s) * 1.0", 0, 1) == ((), True)
+    ((note,), half) = notes("x", 0, 2**51)
+    assert note.endswith("is rounded down to a whole number, since its values are whole numbers")
+    assert not half
+
+
+def test_a_grid_that_is_not_stated_is_coarser_where_bounds_are_far_from_zero() -> None:
+    """Of a variance, whose squares are added up, sooner."""
+    rows = pa.table({"u": [1, 1, 2], "x": [10**9, 10**9 + 1, 10**9 + 9], "f": [2007.0, 2008.0, 2009.0]})
+    averaged: dict[str, Any] = {"unit": "u", "per_unit": "avg"}
+    cases: list[tuple[str, Any, dict[str, Any], str]] = [
+        ("avg(f) > 2008", {"f": (2007, 2009)}, {}, "1/1000000"),
+        ("stddev(f) > 1", {"f": (2007, 2009)}, {}, "1/100000"),
+        ("avg(f) > 2008", {"f": (10**11, 10**11 + 10)}, {}, "1/10000"),
+        ("avg(x) > 3", {"x": (10**9, 10**9 + 10)}, averaged, "1/100000"),
+        ("stddev(x) > 1", {"x": (10**9, 10**9 + 10)}, averaged, "1"),
+        ("stddev(x) > 1", {"x": (10**8, 10**8 + 10)}, averaged, "1/10"),
+        ("stddev(x) > 1 and avg(x) > 10", {"x": (10**8, 10**8 + 10)}, averaged, "1/10"),
+    ]
+    for question, bounds, declared, step in cases:
+        with prepare(rows, question, ApproxDP(1, "1e-6"), bounds=bounds, **declared) as asked:
+            assert {str(grid.step) for compared in asked.comparisons for grid in compared.grids.values()} == {step}, question

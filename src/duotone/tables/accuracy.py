@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from typing import Protocol
 
 from duotone.cached import cached_property
@@ -33,6 +34,8 @@ class Accuracy:
     """
 
     table: LineTable
+    parts: int = 1
+    """Among how many answers about one person the budget is divided."""
 
     def errors(self, margin: int) -> tuple[float, float]:
         """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
@@ -89,7 +92,8 @@ class Accuracy:
         privacy = self.table.privacy
         if privacy.exp_epsilon == 1 or self.table.boundary != "balanced":
             return ""
-        usual = on_line(ApproxDP.from_exp_epsilon(privacy.exp_epsilon, USUAL_DELTA), "balanced")
+        share = Fraction(USUAL_DELTA) / self.parts
+        usual = on_line(ApproxDP.from_exp_epsilon(privacy.exp_epsilon, share), "balanced")
         return f"; with delta {USUAL_DELTA} one would be from {max(usual.certain) + 1:g} people on"
 
     @property

@@ -55,6 +55,8 @@ class Answers:
     """What was asked, as it was written."""
     of: str = "the table"
     """What it was asked about: a dataset of a ledger, or the table by its name."""
+    parts: int = 1
+    """Among how many answers about one person the budget is divided."""
 
     def __bool__(self) -> bool:
         if self.by:
@@ -90,7 +92,7 @@ class Answers:
     @property
     def accuracy(self) -> Accuracy:
         """How often each answer is wrong, by how many people would flip it."""
-        return Accuracy(self.table)
+        return Accuracy(self.table, self.parts)
 
     @property
     def clipping(self) -> str | None:

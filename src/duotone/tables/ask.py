@@ -107,7 +107,7 @@ def prepare(
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
         if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
             raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-        most = groups_each(asked.by, declared.unit, max_groups, listed)
+        most = groups_each(asked.by, declared, max_groups, listed)
         return prepared_question(source, asked, declared, share, most, listed, costs)
 
 
@@ -232,7 +232,7 @@ def prepare_groups(
         public_groups(source, keys, declared.unit)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        most = groups_each(keys, declared.unit, max_groups)
+        most = groups_each(keys, declared, max_groups)
         return prepared_selection(source, keys, declared, budget, most)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.places import nowhere
 from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
-from duotone.tables.person_averages import as_numbers, averaged_columns, on_finer_grids
+from duotone.tables.person_averages import as_numbers, finer_bounds, values_of
 from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
+
+TENTH = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,12 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
             "person's rows: leave it out, and say by max_rows how many count"
         )
     rows = asked.where if asked.by or not declared.replaced else None
-    averaged = averaged_columns(_atoms(asked.tree), declared)
-    declared = on_finer_grids(declared, averaged)
+    finer = finer_bounds([*_atoms(asked.tree)], declared)
+    declared = replace(declared, bounds={**declared.bounds, **finer})
     every: list[CompiledComparison] = []
 
     def make(atom: Atom) -> CompiledComparison:
-        every.append(compile_comparison(as_numbers(atom, averaged.keys()), declared, reach, rows or ALWAYS))
+        every.append(compile_comparison(as_numbers(atom, finer.keys()), declared, reach, rows or ALWAYS))
         return every[-1]
 
     made = _made(asked.tree, make)
@@ -90,18 +93,20 @@ def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[Comp
     several = "each row is a person: where one can have several, name the column that tells persons apart (unit)"
     equalities = () if declared.replaced else asked.equalities
     ranges = (f"{text}: ask for a range, if it may be one" for text in equalities)
-    return (*([several] if different else []), *asked.notes, *_rounded(declared, comparisons), *ranges)
+    rounded = [] if declared.per_unit != "avg" else _rounded(asked, declared, comparisons)
+    return (*([several] if different else []), *asked.notes, *rounded, *ranges)
 
 
-def _rounded(declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
-    """A person's average of whole numbers is one, unless its grid is a choice of one's own."""
-    grids = {column: grid for compared in comparisons for column, grid in compared.grids.items()}
-    for column, grid in grids.items():
-        if declared.per_unit == "avg" and declared.bounds[column].grid is None and grid.step >= 1:
-            yield (
-                f"each person's average of {column} is rounded down to a whole number, since the column holds whole numbers: "
-                f"to keep its fractions ask about {column} * 1.0, with bounds for that"
-            )
+def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
+    """A person's average of whole numbers is one, of computed values and where bounds are too wide for a finer grid."""
+    integers = {value.column for value in values_of(_atoms(asked.tree)) if value.kind == "integer"}
+    for column in dict.fromkeys(column for compared in comparisons for column in compared.grids):
+        bounds = declared.bounds[column]
+        if bounds.grid is None and column in integers:
+            grid = "bounds" if bounds.finer() else "bounds and a grid of 1/10" if bounds.takes(TENTH) else None
+            cure = "" if grid is None else f": to keep its fractions ask about {column} * 1.0, with {grid} for that"
+            average = f"each person's average of {column} is rounded down to a whole number"
+            yield f"{average}, since its values are whole numbers{cure}"
 
 
 def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:

@@ -14,6 +14,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.engines import Source
+from duotone.tables.engines.files import maybe_secret
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.read_value import value_name
@@ -113,10 +114,13 @@ def _bounds(column: str, limits: Any) -> Bounds:
     return Bounds.of(*limits)
 
 
-def groups_each(by: tuple[str, ...], unit: str | None, most: int | None, listed: tuple[Key, ...] | None = None) -> int:
+def groups_each(by: tuple[str, ...], declared: Declared, most: int | None, listed: tuple[Key, ...] | None = None) -> int:
     """In how many groups a person counts at most. It must be said, unless nobody can be in two that are asked about."""
+    unit = declared.unit
     if most is not None and (type(most) is not int or not 1 <= most < MOST):
         raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
+    if declared.made_by is not None and most not in (None, 1):
+        raise DuotoneError("an inner select has one row of each person, in one group: leave max_groups out")
     if unit is None and most not in (None, 1):
         raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     if not by or unit is None or (most is None and listed is not None and len(listed) == 1):
@@ -163,7 +167,8 @@ def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error):
-        raise DuotoneError(f"{path} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
+        named = "the list of groups (its name is not shown, since a password may be in it)" if maybe_secret(path) else path
+        raise DuotoneError(f"{named} cannot be read: it must be a CSV file in UTF-8 with one group in each line") from None
     first = [name.strip().lower() for name in lines[0]] if lines else []
     names = [[name.lower() for name in known] for known in (by, labels)]
     if first and first in names:

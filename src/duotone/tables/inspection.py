@@ -28,7 +28,7 @@ from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
 from duotone.tables.engines.whole_numbers import wide
-from duotone.tables.person_averages import averaged_values, on_finer_grids
+from duotone.tables.person_averages import as_number, finer_bounds_of
 from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.formulas.casts import FROM_TEXT
 from duotone.tables.sql.read_value import read_value
@@ -159,9 +159,9 @@ def inspect_clipping(
                 return Inspection(None, (), texts=texts)
             raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
         operands = [read_value(column, source.columns) for column in declared.bounds]
-        averaged = averaged_values(operands, declared)
-        declared = on_finer_grids(declared, averaged)
-        operands = [replace(value, kind="float") if value.column in averaged else value for value in operands]
+        finer = finer_bounds_of(operands, declared)
+        declared = replace(declared, bounds={**declared.bounds, **finer})
+        operands = [as_number(value, finer.keys()) for value in operands]
         grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
         values = tuple(_values(source, unit, *one) for one in zip(operands, grids, strict=True))
         dates = []

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from typing import TypeVar, cast
 
 from duotone.tables.declared import Declared
 from duotone.tables.sql.comparison import Atom, LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Known, Not, Operand, parts_of
+from duotone.tables.sql.scoring import FLOAT_STEPS, SQUARED_STEPS, Bounds
 
 Part = TypeVar("Part")
 
 
-def averaged_columns(atoms: Iterable[Atom], declared: Declared) -> dict[str, Operand]:
-    """The columns of whole numbers whose averages a finer grid tells apart, and for which no grid is declared."""
-    return averaged_values((part for atom in atoms for part in parts_of(_values(atom)) if isinstance(part, Operand)), declared)
+def finer_bounds(atoms: Sequence[Atom], declared: Declared) -> dict[str, Bounds]:
+    """The bounds of columns of whole numbers whose averages a finer grid tells apart, on that grid: those for which none is
+    declared. A ledger writes them down, since they are part of what is asked."""
+    squared = frozenset(value.column for atom in atoms if isinstance(atom, VarianceThreshold) for value in values_of([atom]))
+    return finer_bounds_of(values_of(atoms), declared, squared)
 
 
-def averaged_values(values: Iterable[Operand], declared: Declared) -> dict[str, Operand]:
-    """Those of some values that are such columns, if a person's values are averaged."""
+def finer_bounds_of(values: Iterable[Operand], declared: Declared, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
+    """The same of some values, if a person's are averaged; `squared` are the columns of which squares are added up."""
     if declared.per_unit != "avg":
         return {}
-    whole = {value.column: value for value in values if value.kind == "integer" and value.made is None}
-    return {name: part for name, part in whole.items() if name in declared.bounds and declared.bounds[name].finer is not None}
+    names = dict.fromkeys(v.column for v in values if v.kind == "integer" and v.made is None and v.column in declared.bounds)
+    limits = {name: SQUARED_STEPS if name in squared else FLOAT_STEPS for name in names}
+    return {name: finer for name, most in limits.items() if (finer := declared.bounds[name].finer(most)) is not None}
 
 
-def on_finer_grids(declared: Declared, columns: Iterable[str]) -> Declared:
-    """What is declared, with the grids that these columns are then on: a ledger writes them down, since they are part of what
-    is asked."""
-    finer = {name: bounds for name in columns if (bounds := declared.bounds[name].finer) is not None}
-    return replace(declared, bounds={**declared.bounds, **finer})
+def values_of(atoms: Iterable[Atom]) -> list[Operand]:
+    """What comparisons add up, compare or order."""
+    return [part for atom in atoms for part in parts_of(_values(atom)) if isinstance(part, Operand)]
+
+
+def as_number(value: Part, columns: Set[str]) -> Part:
+    """A value as a number that need not be whole, if it is of these columns."""
+    if isinstance(value, Operand) and value.column in columns and value.made is None:
+        return replace(value, kind="float")
+    return value
 
 
 def as_numbers(atom: Atom, columns: Set[str]) -> Atom:
@@ -38,9 +47,7 @@ def as_numbers(atom: Atom, columns: Set[str]) -> Atom:
     but for whether there is a value, which is the same of both readings."""
 
     def read(value: Part) -> Part:
-        if isinstance(value, Operand) and value.column in columns and value.made is None:
-            return replace(value, kind="float")
-        return value
+        return as_number(value, columns)
 
     def where(condition: Condition) -> Condition:
         match condition:

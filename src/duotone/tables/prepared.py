@@ -200,7 +200,7 @@ class Prepared:
     @property
     def accuracy(self) -> Accuracy:
         """How often one answer is wrong, in the words of terminals, notebooks and reports."""
-        return Accuracy(self.table)
+        return Accuracy(self.table, self.parts)
 
     @property
     def protected(self) -> str:
@@ -262,7 +262,8 @@ removal;
         common = self.privacy, self.share, self.basis, self.person, grids
         drawn = self.coin.private if private is None else private
         said = self.vouched, self.question, self.protected, self.clipped, self.remarks
-        return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, self._written, dataset or self._named)
+        asked = self._written, dataset or self._named, self.parts
+        return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, *asked)
 
     @property
     def _named(self) -> str:

@@ -23,12 +23,10 @@ from duotone.tables.engines.person_columns import squared
 from duotone.tables.engines.results import Ends, Result
 from duotone.tables.sql.comparison import Settled, VarianceThreshold
 from duotone.tables.sql.condition import IsNull, Not
-from duotone.tables.sql.scoring import LARGEST, Grid, grid_of
+from duotone.tables.sql.scoring import LARGEST, SQUARED_STEPS, Grid, grid_of
 
 MOST_LEVELS = 1000
 """The levels of a variance are searched for in time that grows with their square: some seconds for so many."""
-MOST_STEPS = 2**30
-"""Grid steps from zero whose squares can be added up."""
 
 
 def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) -> CompiledComparison:
@@ -40,9 +38,9 @@ def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) 
         )
     if declared.unit is not None and declared.per_unit is None:
         raise DuotoneError(f"with a unit, a variance {ONE_VALUE}")
-    grid = grid_of(atom.value, declared.bounds, "variance")
+    grid = grid_of(atom.value, declared.bounds, "variance", SQUARED_STEPS)
     require_short({atom.value.column: grid}, declared.per_unit)
-    if not max(abs(grid.low), abs(grid.high)) <= MOST_STEPS:
+    if not max(abs(grid.low), abs(grid.high)) <= SQUARED_STEPS:
         raise DuotoneError(f"the bounds of {atom.value.column} are too far apart for its squares: give a coarser grid")
     limit = atom.limit / grid.step**2
     if not abs(limit) <= LARGEST:

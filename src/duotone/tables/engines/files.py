@@ -63,9 +63,14 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
     return _one(path, name, layout, vouched, connect)
 
 
+def maybe_secret(path: Path) -> bool:
+    """Whether what is named may be a mistyped URL, with a password in it."""
+    return re.search(MAYBE_SECRET, str(path), re.IGNORECASE) is not None
+
+
 def _no_file(path: Path, like: str = "") -> DuotoneError:
     """What is raised where there is no such file: its name is not repeated where it may be a mistyped URL with a password."""
-    if re.search(MAYBE_SECRET, str(path), re.IGNORECASE):
+    if maybe_secret(path):
         return DuotoneError(
             "there is no such file, and a table of a server has a URL that begins with postgres:// or spark:// "
             "(what was named is not shown, since a password may be in it)"

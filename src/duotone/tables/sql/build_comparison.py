@@ -29,18 +29,19 @@ def compared(left: Expression, sign: str, right: Expression, text: str, *, alone
         return _ordered(weights, sign, limit, text, alone)
     if not all(isinstance(part, Aggregate) and part.kind in ("count", "people", "distinct") for part in weights):
         raise DuotoneError(
-            f"{text}: only counts can be asked for equality; ask with >= or <=, or for a range{_range(weights, limit)}"
+            f"{text}: only counts can be asked for equality; ask with >= or <=, or for a range{_range(weights, limit, sign)}"
         )
     equal = _equal(weights, limit, text)
     return equal if sign == "=" else Negation(equal)
 
 
-def _range(weights: Mapping[Part, Fraction], limit: Fraction) -> str:
-    """A range that is the same as equality, of what many people may share: a quantile, the smallest or the largest value."""
+def _range(weights: Mapping[Part, Fraction], limit: Fraction, sign: str) -> str:
+    """A range that is the same as equality, or as none, of what many people may share: a quantile, the smallest or the largest
+    value."""
     ((part, weight), *others) = weights.items()
     if others or not (isinstance(part, Aggregate) and part.kind in ("quantile", "min", "max")):
         return " (between)"
-    return f", as in {part.text} between {show(limit / weight)} and {show(limit / weight)}"
+    return f", as in {part.text} {'not ' * (sign == '<>')}between {show(limit / weight)} and {show(limit / weight)}"
 
 
 def _never_null(part: Part) -> bool:

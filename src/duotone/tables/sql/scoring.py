@@ -14,10 +14,11 @@ from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
 
-FLOAT_STEPS, INTEGER_STEPS = 2**51, 2**62 - 1
+FLOAT_STEPS, INTEGER_STEPS, SQUARED_STEPS = 2**51, 2**62 - 1, 2**30
 """How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are
-put on the nearest step; up to the second, integers cannot overflow. What one row or one person scores stays within the
-second too; sums of that over rows are exact on every engine for fewer than 2^42 rows (docs/tables.md)."""
+put on the nearest step; up to the second, integers cannot overflow; up to the third, their squares can be added up. What one
+row or one person scores stays within the second too; sums of that over rows are exact on every engine for fewer than 2^42
+rows (docs/tables.md)."""
 LARGEST = 2**100
 """Limits and weights are smaller than this."""
 COARSEST = 22
@@ -45,9 +46,9 @@ class Bounds:
             raise DuotoneError(f"a grid is a whole number or one over a whole number, as 100 or 0.01, got {show(step)}")
         return Bounds(least, most, step)
 
-    def on(self, column: str, kind: Kind) -> Grid:
-        """The bounds as grid steps, for a column of this kind."""
-        step = self.grid or (Fraction(1) if kind == "integer" else self._fine())
+    def on(self, column: str, kind: Kind, most: int = FLOAT_STEPS) -> Grid:
+        """The bounds as grid steps, for a column of this kind; `most` is how many they should be from zero at most."""
+        step = self.grid or (Fraction(1) if kind == "integer" else self._fine(most))
         if kind == "integer" and step.denominator != 1:
             raise DuotoneError(f"column {column} holds whole numbers: its grid must be one too, got {show(step)}")
         low, high = self.low / step, self.high / step
@@ -63,20 +64,30 @@ class Bounds:
             raise DuotoneError(f"the bounds of {column} are too far apart for its grid, {show(step)}: give a coarser one")
         return Grid(int(low), int(high), step)
 
-    @property
-    def finer(self) -> Bounds | None:
-        """The same on a grid that tells averages of whole numbers apart; None where one is chosen, or there is none."""
-        step = self._fine()
-        usable = self.grid is None and step < 1 and max(abs(self.low), abs(self.high)) / step <= FLOAT_STEPS
-        return Bounds(self.low, self.high, step) if usable else None
+    def takes(self, grid: Fraction) -> bool:
+        """Whether values that need not be whole may be put on this grid."""
+        steps = self.low / grid, self.high / grid
+        return all(bound.denominator == 1 and abs(bound) <= FLOAT_STEPS for bound in steps)
 
-    def _fine(self) -> Fraction:
+    def finer(self, most: int = FLOAT_STEPS) -> Bounds | None:
+        """The same on a grid that tells averages of whole numbers apart, at most so many steps from zero; None where one is
+        chosen, or there is none."""
+        step = self._fine(most)
+        return Bounds(self.low, self.high, step) if self.grid is None and step < 1 else None
+
+    def _fine(self, most: int) -> Fraction:
+        """The grid where none is stated; coarser where its bounds would be more than `most` steps from zero."""
         power, span = COARSEST, (self.high - self.low) / FINE
         while power > -COARSEST and Fraction(10) ** power > span:
             power -= 1
         step = Fraction(10) ** power
         while any((bound / step).denominator != 1 for bound in (self.low, self.high)) and step > Fraction(1, 10**18):
             step /= 10
+        farthest = max(abs(self.low), abs(self.high))
+        while (
+            most is not None and farthest > most * step and all((b / step / 10).denominator == 1 for b in (self.low, self.high))
+        ):
+            step *= 10
         return step
 
 
@@ -192,7 +203,10 @@ def _python(text: str) -> str:
 
 
 def grid_of(
-    value: Operand, bounds: Mapping[str, Bounds], what: Literal["sum or average", "variance", "reduction", "compared quantile"]
+    value: Operand,
+    bounds: Mapping[str, Bounds],
+    what: Literal["sum or average", "variance", "reduction", "compared quantile"],
+    most: int = FLOAT_STEPS,
 ) -> Grid:
     """The grid of a column that is added up or compared with another, which needs bounds."""
     if value.column not in bounds:
@@ -200,4 +214,4 @@ def grid_of(
             value.made is not None
         )
         raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts{own}")
-    return bounds[value.column].on(value.column, value.kind)
+    return bounds[value.column].on(value.column, value.kind, most)
