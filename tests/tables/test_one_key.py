@@ -30,6 +30,14 @@ SAME = [
     ("count(*) filter (where x > 3 and y in (1, 2)) > 4", "count(*) filter (where x > 3.0 and y in (1.0, 2)) > 4.0"),
     ("select count(*) > 4 where not (x between 1 and 2)", "select count(*) > 4 where not (x between 1.0 and 2e0)"),
     ("sum(x) > 3 or count(*) > 2", "sum(x) > 3.0 or count(*) > 2.0"),
+    ("count(*) filter (where x > 1) > 2", "count(*) filter (where (x > 1)) > 2", "(count(*) filter (where ((x > 1))) > 2)"),
+    ("select count(*) > 3 where x > 1 and y > 2", "select count(*) > 3 where (x > 1 and (y > 2))"),
+    (
+        "select count(*) > 3 where not x > 1 or y > 2 and t = 'a'",
+        "select count(*) > 3 where (t = 'a' and y > 2) or (not (x > 1))",
+    ),
+    ("select count(*) > 3 where not (x > 1 and y > 2)", "select count(*) > 3 where (not ((y > 2) and x > 1))"),
+    ("count(*) > 3 and not avg(x) > 2", "(count(*) > 3) and (not (avg(x) > 2))"),
     (
         "select count(*) > 2 from (select u, sum(x) as s from t where y > 1 group by u having count(*) > 1) where s > 3",
         "select count(*) > 2.0 from (select u, sum(x) as s from t where y > 1.0 group by u having count(*) > 1e0) where s > 3.",
@@ -65,7 +73,7 @@ def test_numbers_that_are_limits_or_weights_are_one_however_they_are_written(wri
     questions = [read_question(text, KINDS, "u" if "group by u" in text else None, "t") for text in written]
     assert len({question.normal for question in questions}) == 1
     assert all((q.tree, q.where, q.people) == (questions[0].tree, questions[0].where, questions[0].people) for q in questions)
-    if "from" not in written[0]:  # what is plain is known by its first form for ever
+    if "from" not in written[0] and " or y" not in written[0]:  # what is plain is known by its first form for ever
         plain = sqlglot.parse_one(f"select {written[0].removeprefix('select ')}", dialect="duckdb")
         assert questions[0].forms[1] == plain.sql(dialect="duckdb", normalize=True)
 
@@ -157,13 +165,13 @@ JOINED = [
 ]
 AGGREGATES = (
     "count(*) > 3", "count(x) <= 2", "sum(x) > 12", "avg(x) > 4", "avg(x) between 2 and 5", "median(x) >= 4", "max(y) < 6",
-    "mode(y) = 3", "count(distinct y) > 2", "count(distinct u) > 2", "bool_or(y > 4)", "stddev(x) > 1", "avg(x > 2) > 0.5",
+    "mode(y) = 3", "percentile_disc(0.4) within group (order by x) > 3", "count(distinct y) > 2", "count(distinct u) > 2", "bool_or(y > 4)", "stddev(x) > 1", "avg(x > 2) > 0.5",
 )  # fmt: skip
 
 
 def with_condition(aggregate: str, condition: str) -> str:
     """An aggregate with a filter."""
-    end = aggregate.index(")") + 1
+    end = aggregate.index(")", max(aggregate.find("within group"), 0)) + 1
     return f"{aggregate[:end]} filter (where {condition}){aggregate[end:]}"
 
 
@@ -184,10 +192,14 @@ def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
             assert len({question.normal for question in read}) == 1
             assert all(question.tree == read[0].tree for question in read)
             for (number, table), text in product(enumerate(tables), (texts[0], texts[-1])):
-                with suppress(DuotoneError), prepare(table, text, P, bounds={"x": (0, 9, 1)}, **people) as asked:
-                    levels_of_key[number, asked.normal, str(people)].add((int(asked._levels()[2][0]), asked.basis))
+                try:
+                    with prepare(table, text, P, bounds={"x": (0, 9)}, **people) as asked:
+                        answer = int(asked._levels()[2][0]), asked.basis
+                except DuotoneError as error:  # then of every way to write it, for one reason
+                    answer = 0, str(error)
+                levels_of_key[number, read[0].normal, str(people)].add(answer)
     assert all(len(levels) == 1 for levels in levels_of_key.values())
-    assert len({basis for levels in levels_of_key.values() for _, basis in levels}) == 2
+    assert {"exact distance", "safe bound"} < {basis for levels in levels_of_key.values() for _, basis in levels}
     assert len({level for levels in levels_of_key.values() for level, _ in levels}) > 4
 
 

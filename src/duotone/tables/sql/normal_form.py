@@ -28,8 +28,8 @@ Forms = tuple[str, str]
 
 def normal_forms(select: exp.Select, *, of_people: bool = False) -> Forms:
     """A select as text, with what a value is compared with after the value, numbers that are limits or weights in one way, what
-    is joined by and, or by or, in the order of its text, and a `where` as the filter of the only aggregate; in the form of
-    earlier versions without the last two. `of_people` is an inner select, whose `where` also says who is in it.
+    is joined by and, or by or, in the order of its text and without idle brackets, and a `where` as the filter of the only
+    aggregate; in the form of earlier versions without the last two. `of_people` is an inner select, whose `where` also says who is in it.
 
     Guarantee: two questions with one normal form are the same question. A comparison is mirrored only as a whole, sign and
     both sides, so that it means the same; and, or are the same in any order, also of what is unknown. Of one aggregate, its
@@ -62,22 +62,25 @@ def _text(node: exp.Expression) -> str:
 def _where_as_filter(select: exp.Select) -> None:
     """Put a `where` to the only aggregate, if that has no filter of its own and there are no groups."""
     where, aggregates = select.args.get("where"), [*select.find_all(exp.AggFunc)]
-    clauses = ("group", "having", "order")
-    if where is None or len(aggregates) != 1 or len(select.expressions) != 1 or any(select.args.get(name) for name in clauses):
+    if where is None or len(aggregates) != 1 or select.args.get("group"):
         return
     only = aggregates[0].parent if isinstance(aggregates[0].parent, exp.WithinGroup) else aggregates[0]
-    if not isinstance(only.parent, exp.Filter | exp.Window):
+    if not isinstance(only.parent, exp.Filter):
         where.pop()
         only.replace(exp.Filter(this=only.copy(), expression=where))
 
 
-def _in_order(node: exp.Expression) -> exp.Expression:
-    """The same condition with what is joined by and, or by or, in the order of its text."""
-    if isinstance(node, exp.And | exp.Or):
-        joined = (part for part in node.flatten(unnest=False) if isinstance(part, exp.Expression))  # as every part is
-        parts = sorted(map(_in_order, joined), key=_text)
-        return functools.reduce(lambda left, right: type(node)(this=left, expression=right), parts)
-    return type(node)(this=_in_order(node.this)) if isinstance(node, exp.Not | exp.Paren) else node.copy()
+def _in_order(node: exp.Expression, within: type[exp.Expression] | None = None) -> exp.Expression:
+    """The same condition with what is joined by and, or by or, in the order of its text, and no brackets that do not matter
+    where it stands: by itself, or within a not, an and or an or."""
+    inside = node.unnest()
+    if isinstance(inside, exp.And | exp.Or):
+        rule = type(inside)
+        parts = (part for part in inside.flatten(unnest=False) if isinstance(part, exp.Expression))  # as every part is
+        texts = sorted((_in_order(part, rule) for part in parts), key=_text)
+        joined = functools.reduce(lambda left, right: rule(this=left, expression=right), texts)
+        return joined if within is None or (within, rule) == (exp.Or, exp.And) else exp.Paren(this=joined)
+    return exp.Not(this=_in_order(inside.this, exp.Not)) if isinstance(inside, exp.Not) else inside.copy()
 
 
 def _conditions(select: exp.Select) -> list[exp.Expression]:
