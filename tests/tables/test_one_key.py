@@ -165,7 +165,8 @@ JOINED = [
 ]
 AGGREGATES = (
     "count(*) > 3", "count(x) <= 2", "sum(x) > 12", "avg(x) > 4", "avg(x) between 2 and 5", "median(x) >= 4", "max(y) < 6",
-    "mode(y) = 3", "percentile_disc(0.4) within group (order by x) > 3", "count(distinct y) > 2", "count(distinct u) > 2", "bool_or(y > 4)", "stddev(x) > 1", "avg(x > 2) > 0.5",
+    "mode(y) = 3", "percentile_disc(0.4) within group (order by x) > 3", "count(distinct y) > 2",
+    "count(distinct u) > 2", "bool_or(y > 4)", "stddev(x) > 1", "avg(x > 2) > 0.5",
 )  # fmt: skip
 
 
@@ -192,6 +193,7 @@ def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
             assert len({question.normal for question in read}) == 1
             assert all(question.tree == read[0].tree for question in read)
             for (number, table), text in product(enumerate(tables), (texts[0], texts[-1])):
+                answer: tuple[int, str]
                 try:
                     with prepare(table, text, P, bounds={"x": (0, 9)}, **people) as asked:
                         answer = int(asked._levels()[2][0]), asked.basis

@@ -29,7 +29,8 @@ Forms = tuple[str, str]
 def normal_forms(select: exp.Select, *, of_people: bool = False) -> Forms:
     """A select as text, with what a value is compared with after the value, numbers that are limits or weights in one way, what
     is joined by and, or by or, in the order of its text and without idle brackets, and a `where` as the filter of the only
-    aggregate; in the form of earlier versions without the last two. `of_people` is an inner select, whose `where` also says who is in it.
+    aggregate; in the form of earlier versions without the last two. `of_people` is an inner select, whose `where` also says
+    who is in it.
 
     Guarantee: two questions with one normal form are the same question. A comparison is mirrored only as a whole, sign and
     both sides, so that it means the same; and, or are the same in any order, also of what is unknown. Of one aggregate, its
@@ -80,7 +81,9 @@ def _in_order(node: exp.Expression, within: type[exp.Expression] | None = None) 
         texts = sorted((_in_order(part, rule) for part in parts), key=_text)
         joined = functools.reduce(lambda left, right: rule(this=left, expression=right), texts)
         return joined if within is None or (within, rule) == (exp.Or, exp.And) else exp.Paren(this=joined)
-    return exp.Not(this=_in_order(inside.this, exp.Not)) if isinstance(inside, exp.Not) else inside.copy()
+    if isinstance(inside, exp.Not):
+        return exp.Not(this=_in_order(inside.this, exp.Not))
+    return inside.copy() if isinstance(inside, exp.Expression) else node.copy()
 
 
 def _conditions(select: exp.Select) -> list[exp.Expression]:
