@@ -14,7 +14,7 @@ ValueError
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
 
 
@@ -81,13 +81,15 @@ class UnreadableColumn(DuotoneError):
 
 
 class UnknownColumn(DuotoneError):
-    """A name that no column of a table has; `columns` lists those there are, `hint` says what may have been meant."""
+    """A name that no column of a table has; `columns` are those there are, `hint` says what may have been meant."""
 
-    def __init__(self, column: str, columns: str, hint: str = "", table: str = "the table") -> None:
-        self.column, self.columns, self.hint, self.table = column, columns, hint, table
-        super().__init__(f"{table} has no column {column}{f' ({hint})' if hint else ''}; it has {columns}")
+    def __init__(self, column: str, columns: Iterable[str], hint: str = "", table: str = "the table") -> None:
+        self.column, self.columns, self.hint, self.table = column, tuple(columns), hint, table
+        # blanks around a name are part of it, and shown by quotes
+        listed = ", ".join(name if name == name.strip() else f'"{name}"' for name in self.columns)
+        super().__init__(f"{table} has no column {column}{f' ({hint})' if hint else ''}; it has {listed}")
 
-    def __reduce__(self) -> tuple[type[UnknownColumn], tuple[str, str, str, str]]:
+    def __reduce__(self) -> tuple[type[UnknownColumn], tuple[str, tuple[str, ...], str, str]]:
         return UnknownColumn, (self.column, self.columns, self.hint, self.table)
 
 

@@ -194,12 +194,12 @@ def no(person: Person) -> int:
 
 
 def reduced(people: Sequence[Person], how: str, arm: str | None = None) -> list[Any]:
-    """One value per person, from 0 to 3; an average as it is, since none here is finer than a millionth."""
+    """One value per person, from 0 to 3; an average is rounded down to a millionth, the grid of such bounds."""
     by_person = []
     for person in people:
         own = [min(max(x, 0), 3) for v, x in person if x is not None and arm in (None, v)]
         if own:
-            average = Fraction(sum(own), len(own))
+            average = Fraction(10**6 * sum(own) // len(own), 10**6)
             by_person.append({"avg": average, "sum": min(sum(own), 3), "min": min(own), "max": max(own)}[how])
     return by_person
 

@@ -232,7 +232,7 @@ REFUSED: list[tuple[str, str, dict[str, Any]]] = [
     (f"from {X} join (select distinct nr, count(*) as c from labs group by nr) l using (nr)", "has no distinct", {}),
     (f"from {X} join ({C}, x) l using (nr)", "by the unit, and by nothing else", {}),
     (f"from {X} join (select nr, x from labs) l using (nr)", "by the unit, and by nothing else", {}),
-    (f"from {X} join {Y} using (nr) where nr > 3", "has no column nr", {}),
+    (f"from {X} join {Y} using (nr) where nr > 3", "the join of v and l has no column nr", {}),
     (f"from {X} left join {Y} on v.nr = l.nr where l.nr > 3", "has no column l.nr", {}),
     (f"from {X} join (select nr, max(x) as s from labs group by nr) l using (nr) where s > 3", "write its table before it", {}),
     ("from labs", "labs is a further private table", {}),

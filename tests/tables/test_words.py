@@ -3,6 +3,7 @@ against the plain way to write it, plain Python or plain DuckDB."""
 
 from __future__ import annotations
 
+import pickle
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.cli.terminal import with_flags
+from duotone.errors import UnknownColumn
 from duotone.ledger.ledger import open_ledger
 from duotone.tables.ask import prepare_groups, select_groups
 from duotone.tables.inspection import inspect_clipping
@@ -79,6 +81,7 @@ RESERVED = pa.table({"Union": [1, 2], "order": [1, 2], "group": [1, 2], "case": 
         ("count(*) filter (where {} = 1) > 1", "Union"),
         ("select {0}, count(*) > 1 from t group by {0}", "Union"),
         ("select count(*) > 1 from t where {} = 1 and group = 1", "case"),
+        ("count(*) filter (where order = 1 and group = 1 and order > 0 and {} = 1) > 1", "case"),
     ],
 )
 def test_a_column_called_as_a_word_of_sql_is_to_be_quoted(question: str, column: str) -> None:
@@ -90,6 +93,20 @@ def test_a_column_called_as_a_word_of_sql_is_to_be_quoted(question: str, column:
     prepare(RESERVED, question.format(f'"{column}"'), BUDGET, bounds={column: (0, 9)}).close()
     with pytest.raises(DuotoneError, match="check its brackets and quotes"):
         prepare(RESERVED, 'avg("Union" > 1', BUDGET)
+
+
+def test_an_unknown_column_is_an_object_that_other_processes_read() -> None:
+    with pytest.raises(
+        UnknownColumn, match=r'the table has no column armm \(did you mean arm\?\); it has arm, " x"$'
+    ) as refused:
+        prepare(pa.table({"arm": ["a"], " x": [1]}), "count(armm) > 1", BUDGET)
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (str(again), again.column, again.columns, again.table) == (str(refused.value), "armm", ("arm", " x"), "the table")
+
+
+def test_what_only_looks_like_advice_about_bounds_is_left_as_it_is() -> None:
+    text = 'the table has no column (bounds={"a"b": (low, high)})'
+    assert with_flags(text) == text
 
 
 def test_words_that_sql_leaves_free_need_no_quotes() -> None:

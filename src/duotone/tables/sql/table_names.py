@@ -15,15 +15,6 @@ TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), ".parquet", ".arrow", ".feather")
 
 
-def column_list(columns: Iterable[str]) -> str:
-    """The columns that there are, to choose from; blanks around a name are shown by quotes, and are part of it.
-
-    >>> print(column_list(["age", " arm"]))
-    age, " arm"
-    """
-    return ", ".join(name if name == name.strip() else f'"{name}"' for name in columns)
-
-
 def no_column(name: str, columns: Collection[str], table: str = "the table", else_hint: str = "") -> UnknownColumn:
     """What is raised where a name means none of the columns, which are public; `else_hint` where none is spelt nearly so.
 
@@ -33,7 +24,7 @@ def no_column(name: str, columns: Collection[str], table: str = "the table", els
     lowered = {column.lower(): column for column in columns}
     near = [lowered[match] for match in get_close_matches(name.lower(), lowered, n=1, cutoff=0.75)]
     others = [f"did you mean {column}?" for column in near if column.strip() != name.strip()]  # the list shows blanks
-    return UnknownColumn(name, column_list(columns), others[0] if others else "" if near else else_hint, table)
+    return UnknownColumn(name, columns, others[0] if others else "" if near else else_hint, table)
 
 
 @contextmanager
