@@ -12,7 +12,7 @@ COLUMNS: dict[str, Any] = {
     "z": "untyped", "blob": "other", "Mixed": "integer",
 }  # fmt: skip
 
-NO_CLOCK = r"z is text, read as a date without its time: declare its date format \(formats\), as in z=%Y-%m-%d %H:%M"
+NO_CLOCK = r"z is text, read as a date without its time: declare its date format \(formats=\{\"z\": \"%Y-%m-%d %H:%M\"\}\)"
 REFUSED = {
     "": "exactly one yes/no expression",
     "count(*": r"check its brackets and quotes; a question is, say, avg\(days\) > 5",

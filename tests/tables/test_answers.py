@@ -86,19 +86,19 @@ def test_quotes() -> None:
     wrong; nothing else of the table."""
     plain = ask(STAYS, "count(*) > 9", ApproxDP(1), neighbours="replace").quote()
     assert plain == (
-        'In the table, "count(*) > 9" was answered yes with differential privacy, ε = 1, δ = 0 per row under replacement; '
+        "In the table, “count(*) > 9” was answered yes with differential privacy, ε = 1, δ = 0 per row under replacement; "
         "each row is a person; wrong with probability at most 0.269, "
         "and less often the more people would have to be different to change it."
-    ) or plain.startswith('In the table, "count(*) > 9" was answered no with')  # once in 10^20
+    ) or plain.startswith("In the table, “count(*) > 9” was answered no with")  # once in 10^20
     costly = ask(STAYS, "count(*) > 9", P, costs=(10, 1)).quote()
     assert "wrong with probability at most 0.0787 where yes is true and 0.787 where no is, and never if 1" in costly
     grouped = ask(STAYS, BY_WARD, ApproxDP(exp_epsilon=9, delta="1e-3"), unit="patient", max_rows=1, max_groups=1).quote()
     assert grouped.startswith(
-        f'In the table, "{BY_WARD}" was answered yes for Ely, yes for Wells, with differential privacy, e^ε = 9'
+        f"In the table, “{BY_WARD}” was answered yes for Ely, yes for Wells, with differential privacy, e^ε = 9"
     )
     assert "each answer with e^ε = 3, δ = 0.0005" in grouped
     none = ask(STAYS.slice(0, 0), BY_WARD, P).quote()
-    assert none.startswith(f'In the table, "{BY_WARD}" was answered for no group, since none may be shown, with differ')
+    assert none.startswith(f"In the table, “{BY_WARD}” was answered for no group, since none may be shown, with differ")
     shown = select_groups(STAYS, "ward", ApproxDP(3, "1e-3")).quote()
     assert shown.startswith(
         "In the table, Ely, Wells of the groups by ward may be shown, selected with differential privacy, ε = 3, δ = 0.001 per "
@@ -115,19 +115,21 @@ def test_quotes() -> None:
 def test_the_quote_of_a_test_is_no_answer() -> None:
     with pytest.warns(UserWarning, match="NOT PRIVATE"), insecure_test_seed(1):
         seeded = ask(STAYS, "count(*) > 9", P)
-    assert seeded.quote().startswith('NOT PRIVATE, by a test seed: In the table, "count(*) > 9" was answered ')
+    assert seeded.quote().startswith("NOT PRIVATE, by a test seed: In the table, “count(*) > 9” was answered ")
 
 
 def test_a_quote_names_the_table_or_the_dataset_and_has_the_question_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "stays.csv").write_text("ward,days\n" + "Ely,3\n" * 99)
     written = "select Count(*) > 9  -- of all\n  from stays\n where ward = 'Ely  2' or ward = 'Ely';"
-    shown = "\"select Count(*) > 9 from stays where ward = 'Ely  2' or ward = 'Ely'\""
+    shown = "“select Count(*) > 9 from stays where ward = 'Ely  2' or ward = 'Ely'”"
     with prepare(tmp_path / "stays.csv", written, P) as asked:
         assert asked.quote().startswith(f"In stays.csv, {shown} is to be answered with differential privacy, ε = 1, δ = 1e-06")
         assert asked.release().quote().startswith(f"In stays.csv, {shown} was answered ")
         with open_ledger(tmp_path / "l") as ledger:
             ledger.register("survey", P, unit="row", neighbours="add-remove", version="1")
             assert asked.charge(ledger, "survey").quote().startswith(f"In survey, {shown} was answered ")
+    with prepare(tmp_path / "stays.csv", """count(*) filter (where "ward" = 'Ely\nWells') > 9""", P) as lines:
+        assert r"""“count(*) filter (where "ward" = 'Ely\nWells') > 9”""" in lines.quote()
     with prepare_groups(tmp_path / "stays.csv", "ward", P) as groups:
         assert groups.quote().startswith("In stays.csv, the groups by ward are to be selected with differential privacy")
 

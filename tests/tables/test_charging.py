@@ -22,7 +22,7 @@ from duotone.ledger.ledger import Ledger
 from duotone.tables.ask import prepare_all, prepare_groups
 from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.prepared import Prepared
-from duotone.tables.price import quote_all
+from duotone.tables.price import quote_all, require_all_fit
 
 EACH = ApproxDP(1, "1e-6")
 TABLE = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 80, "x": [1] * 170, "who": range(170)})
@@ -384,6 +384,17 @@ def test_whatever_differs_is_named(ledger: Ledger) -> None:
         (f"answered before at another epsilon and delta (entry {seq + 8}): {free.format('0.125', '1e-07')}",),
         (f"answered before at another epsilon (entry {seq + 10}): {free.format('0.25', '2e-07')}",),
     ]
+
+
+def test_a_quote_takes_the_place_of_a_ledger_too(ledger: Ledger) -> None:
+    with prepare(TABLE, "count(*) > 10", EACH) as asked, prepare(TABLE, "count(*) > 11", ApproxDP(4)) as large:
+        (by_place,), (quote,) = (quote_all([asked], one, "t") for one in (ledger.place, ledger))
+        assert by_place == quote
+        assert quote.fits
+        with pytest.raises(OverBudget, match="question 2 of 2"):
+            require_all_fit([asked, large], Path(ledger.place), "t")
+        with pytest.raises(DuotoneError, match="a ledger is what open_ledger returns"):
+            quote_all([asked], 5, "t")  # type: ignore[arg-type]
 
 
 GROUPED: dict[str, Any] = {"unit": "who", "max_groups": 2}

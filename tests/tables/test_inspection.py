@@ -152,16 +152,16 @@ def test_what_texts_can_be_read_as_is_counted_where_nothing_else_is_asked(tmp_pa
     file = tmp_path / "t.csv"
     file.write_text("\n".join(",".join(line) for line in [list(TEXTS), *zip(*TEXTS.values(), strict=True)]) + "\n")
     seen = inspect_clipping(file)
-    counts = {t.column: (t.values, t.numbers, t.dates, t.flags, t.neither) for t in seen.texts}
+    counts = {t.column: (t.values, t.numbers, t.dates, t.flags, t.other) for t in seen.texts}
     assert counts == {"n": (6, 4, 0, 0, 2), "iso": (4, 0, 2, 0, 2), "day": (4, 0, 1, 0, 3), "flag": (5, 2, 0, 4, 1)}
     assert "day: 3 of 4 texts are no number, date, true or false" in repr(seen)
     assert "none of these</th>" in seen._repr_html_()
-    shown = {"column": "iso", "values": 4, "numbers": 0, "dates": 2, "flags": 0, "neither": 2}
+    shown = {"column": "iso", "values": 4, "numbers": 0, "dates": 2, "flags": 0, "other": 2}
     assert shown in as_document(seen)["texts"]
     assert not inspect_clipping(file, unit="n").texts
     wide = tmp_path / "wide.csv"
     wide.write_text(",".join(f"c{i}" for i in range(60)) + "\n" + ",".join("x" if i % 2 else "1" for i in range(60)) + "\n")
-    assert [one.neither for one in inspect_clipping(wide).texts] == [0, 1] * 30
+    assert [one.other for one in inspect_clipping(wide).texts] == [0, 1] * 30
     (tmp_path / "none.csv").write_text("a\n")
     assert inspect_clipping(tmp_path / "none.csv").texts[0].values == 0
 

@@ -14,7 +14,7 @@ from duotone.tables.sql.read_question import read_question
 COLUMNS: dict[str, Any] = {"u": "untyped", "x": "untyped", "y": "untyped", "day": "untyped", "code": "text", "n": "float"}
 NUMBER = "{} read from text: what is no number is null; duotone inspect counts how many"
 CAST_DATE = "{} read from text as yyyy-mm-dd, and a time after the date is left out: what is no such date is null"
-OTHERWISE = ", and duotone inspect counts how many; if dates are written otherwise, say how (formats), as in day=%d/%m/%Y"
+OTHERWISE = ', and duotone inspect counts how many; if dates are written otherwise, say how (formats={{"day": "%d/%m/%Y"}})'
 DATE = CAST_DATE + OTHERWISE
 COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0}::double) to count numbers"
 FLAG = "{} read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null"

@@ -105,8 +105,28 @@ def test_an_unknown_column_is_an_object_that_other_processes_read() -> None:
 
 
 def test_what_only_looks_like_advice_about_bounds_is_left_as_it_is() -> None:
-    text = 'the table has no column (bounds={"a"b": (low, high)})'
-    assert with_flags(text) == text
+    for text in ('the table has no column (bounds={"a"b": (low, high)})', 'no column (formats={"a"b": "%d"})'):
+        assert with_flags(text) == text
+
+
+@pytest.mark.parametrize("column", ["day", 'a"b', "it's", "$x"])
+def test_advice_about_dates_can_be_pasted(column: str, tmp_path: Path) -> None:
+    """Into Python and into a shell."""
+    file, name = tmp_path / "t.csv", '"' + column.replace('"', '""') + '"'
+    file.write_text(f"{name},x\n2025-01-01 10:00,1\n")
+    with pytest.raises(DuotoneError, match="declare its date format") as refused:
+        prepare(file, f"count(*) filter (where hour({name}) > 9) > 1", BUDGET)
+    with prepare(file, f"count(*) filter (where {name} > date '2025-01-01') > 1", BUDGET) as asked:
+        (note,) = asked.remarks
+    for sentence in (str(refused.value), note):
+        advice = re.search(r"\((formats=.*\})\)", sentence)
+        assert advice is not None
+        formats = eval(f"dict({advice[1]})")["formats"]  # as it is written
+        prepare(file, "count(*) > 1", BUDGET, formats=formats).close()
+        flag = re.search(r"\((--date-format .*['\"])\)", with_flags(sentence))
+        assert flag is not None
+        shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
+        assert shell.stdout.splitlines() == ["--date-format", *(f"{key}={value}" for key, value in formats.items())]
 
 
 def test_words_that_sql_leaves_free_need_no_quotes() -> None:

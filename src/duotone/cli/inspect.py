@@ -39,7 +39,8 @@ def inspect(
     date_formats: DateFormats = None,
     as_json: AsJson = False,
 ) -> None:
-    """How much bounds, a grid and a limit on a person's rows would clip. NOT PRIVATE: for the table's owner only."""
+    """How much bounds, a grid and a limit on a person's rows would clip; of a text file alone, what its columns can be read as.
+    NOT PRIVATE: for the table's owner only."""
     from duotone.tables.engines.person_columns import Reduction
     from duotone.tables.inspection import TEXTS, as_document, inspect_clipping
 
@@ -65,7 +66,7 @@ def inspect(
         counted = [("dates", str(dates.values)), ("texts that are no such dates: null", str(dates.unread))]
         print_table(("", "how many"), counted)
     if seen.texts:
-        rows = [(t.column, *map(str, (t.values, t.numbers, t.dates, t.flags, t.neither))) for t in seen.texts]
+        rows = [(t.column, *map(str, (t.values, t.numbers, t.dates, t.flags, t.other))) for t in seen.texts]
         print_table(TEXTS, rows)
 
 

@@ -23,7 +23,8 @@ BoundsOf = Annotated[
 ]
 PerUnit = Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")]
 MaxGroups = Annotated[
-    int | None, typer.Option(metavar="K", help="In how many groups a person counts at most; with --unit it must be said.")
+    int | None,
+    typer.Option(metavar="K", help="In how many groups a person counts at most; with --unit and groups it must be given."),
 ]
 LedgerPlace = Annotated[
     str | None,

@@ -64,8 +64,6 @@ ADVICE = (
     "close it (close_dataset)",
     "ask by that name (dataset)",
     "if not so (formats)",
-    "written otherwise, say how (formats)",
-    "declare its date format (formats)",
     "tells persons apart (unit)",
     "public list of groups (groups)",
 )
@@ -79,21 +77,26 @@ def with_flags(sentence: str) -> str:
     may hold many tables: say which (--table)
     >>> print(with_flags('give the lowest and the highest value (bounds={"a / b": (low, high)})'))
     give the lowest and the highest value (--bounds "a / b=LOW:HIGH")
+    >>> print(with_flags('declare its date format (formats={"day": "%d/%m/%Y"})'))
+    declare its date format (--date-format "day=%d/%m/%Y")
     """
     option = r"(?<=\()\w+|\b(max_rows|per_unit)\b"
     for words in ADVICE:
         sentence = sentence.replace(words, re.sub(option, lambda name: FLAGS[name[0]], words))
     sentence = sentence.replace("register it first;", "register it first (duotone ledger register);")
-    return re.sub(r"\(bounds=\{(\".*\"|'.*'): \(low, high\)\}\)", _bounds_flag, sentence)
+    sentence = re.sub(r"\((bounds)=\{(\".*\"|'.*'): (\(low, high\))\}\)", _as_flag, sentence)
+    return re.sub(r"\((formats)=\{(\".*\"|'.*'): \"(%[^\"]*)\"\}\)", _as_flag, sentence)
 
 
-def _bounds_flag(advice: re.Match[str]) -> str:
-    """Advice to give bounds, as it is written in a shell: in single quotes where double ones would not keep the name."""
+def _as_flag(advice: re.Match[str]) -> str:
+    """Advice about one column, as it is written in a shell: in single quotes where double ones would not keep the name."""
     try:
-        text = f"{ast.literal_eval(advice[1])}=LOW:HIGH"
+        name = ast.literal_eval(advice[2])
     except (SyntaxError, ValueError):  # a name that only looks like such advice
         return advice[0]
-    return f"(--bounds {shlex.quote(text)})" if set('"$`\\!').intersection(text) else f'(--bounds "{text}")'
+    flag, value = ("--bounds", "LOW:HIGH") if advice[1] == "bounds" else (FLAGS["formats"], advice[3])
+    text = f"{name}={value}"
+    return f"({flag} {shlex.quote(text)})" if set('"$`\\!').intersection(text) else f'({flag} "{text}")'
 
 
 def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -57,7 +57,6 @@ from duotone.privacy.approx_dp import ApproxDP
 SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_WAIT = 10**6
-NO_TEXTS: Mapping[str, Sequence[str]] = {}
 _TURNS = Turns()
 
 
@@ -196,12 +195,15 @@ class Ledger:
         neighbours: str,
         again: bool = False,
         by: str | None = None,
-        earlier: Mapping[str, Sequence[str]] = NO_TEXTS,
+        earlier: Sequence[Sequence[str]] | None = None,
     ) -> list[Quote]:
         """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them. Of
-        each, `earlier` are the other texts under which it may be recorded."""
+        each in turn, `earlier` are the other texts under which it may be recorded, as for `ask`."""
         about = unit, neighbours, again, by
-        requests = [Request.of(dataset, text, charge, *about, earlier.get(text, ())) for text, charge in asked]
+        others = [()] * len(asked) if earlier is None else earlier
+        requests = [
+            Request.of(dataset, text, charge, *about, texts) for (text, charge), texts in zip(asked, others, strict=True)
+        ]
         with damage_as_error(), self._store.reading() as entries:
             now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
@@ -372,3 +374,8 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     if not (isinstance(wait, int | float) and 0 < wait <= LONGEST_WAIT):
         raise DuotoneError(f"a wait is a number of seconds above 0 and at most {LONGEST_WAIT}, got {wait!r:.60}")
     return Ledger(open_store(place, wait=wait))
+
+
+def opened_ledger(ledger: Ledger | str | Path) -> AbstractContextManager[Ledger]:
+    """A ledger for the length of a block: one that is open, and stays so, or one by its place, which is then closed."""
+    return open_ledger(ledger) if isinstance(ledger, str | Path) else nullcontext(ledger)

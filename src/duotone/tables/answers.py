@@ -51,9 +51,9 @@ class Answers:
     """What was cut to what before it was counted."""
     remarks: tuple[str, ...] = ()
     """What whoever reads the answer should know about the table and the question: each a sentence."""
-    asked: str = ""
+    text: str = ""
     """What was asked, as it was written."""
-    of: str = "the table"
+    about: str = "the table"
     """What it was asked about: a dataset of a ledger, or the table by its name."""
     parts: int = 1
     """Among how many answers about one person the budget is divided."""
@@ -114,7 +114,7 @@ class Answers:
         >>> about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
         >>> longer = ask(stays, "avg(days) > 5", epsilon=1, delta=1e-6, **about)
         >>> print(longer.quote().replace("; ", ";\\n"))
-        In the table, "avg(days) > 5" was answered yes with differential privacy, ε = 1, δ = 1e-06 per patient under addition \
+        In the table, “avg(days) > 5” was answered yes with differential privacy, ε = 1, δ = 1e-06 per patient under addition \
 or removal;
         a person is a patient, with the avg of its rows;
         clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg;
@@ -122,15 +122,15 @@ or removal;
         """
         keys = {" ".join(map(str, key)): WORDS[answer] for key, answer in self.answers.items()}
         if not self.by:
-            said = f"{self.asked} was answered {WORDS[bool(self)]}"
+            said = f"{self.text} was answered {WORDS[bool(self)]}"
         elif self.table.boundary == "selection":
-            said = f"{', '.join(keys) or 'none'} of {self.asked} may be shown, selected"
+            said = f"{', '.join(keys) or 'none'} of {self.text} may be shown, selected"
         elif keys:
-            said = f"{self.asked} was answered {', '.join(f'{word} for {key}' for key, word in keys.items())},"
+            said = f"{self.text} was answered {', '.join(f'{word} for {key}' for key, word in keys.items())},"
         else:
-            said = f"{self.asked} was answered for no group, since none may be shown,"
+            said = f"{self.text} was answered for no group, since none may be shown,"
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
-        return f"{warning}In {self.of}, {said} with {method(self)}."
+        return f"{warning}In {self.about}, {said} with {method(self)}."
 
     def to_arrow(self) -> Any:
         """A table with the columns that the question is grouped by, and `answer`, a Boolean."""

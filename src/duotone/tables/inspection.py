@@ -110,12 +110,12 @@ class Inspection:
         rows = [] if self.rows is None else [f"{self.rows.people} people have {self.rows.rows} rows"]
         values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
         dates = [f"{one.column}: {one.unread} texts are no dates" for one in self.dates]
-        texts = [f"{one.column}: {one.neither} of {one.values} texts are no number, date, true or false" for one in self.texts]
+        texts = [f"{one.column}: {one.other} of {one.values} texts are no number, date, true or false" for one in self.texts]
         return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts])}>"
 
     def _repr_html_(self) -> str:
         if self.texts:
-            counts = [(one.column, one.values, one.numbers, one.dates, one.flags, one.neither) for one in self.texts]
+            counts = [(one.column, one.values, one.numbers, one.dates, one.flags, one.other) for one in self.texts]
             return page(TEXTS, [[*map(cell, row)] for row in counts], before=NOT_PRIVATE)
         head = ("column", "lowest", "highest", "values", "below", "above", "rounded", "no numbers", "mean", "mean after")
         means = [[one.mean, one.mean_after] for one in self.values]

@@ -15,7 +15,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
 from duotone.ledger.account import Receipt
-from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.costs import boundary_for_costs
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
@@ -215,7 +215,7 @@ class Prepared:
         >>> stays = pa.table({"patient": ["a", "b"], "days": [3, 9]})
         >>> with prepare(stays, "avg(days) > 5", ApproxDP(1, "1e-6"), bounds={"days": (0, 30)}) as asked:
         ...     print(asked.quote().replace("; ", ";\\n"))
-        In the table, "avg(days) > 5" is to be answered with differential privacy, ε = 1, δ = 1e-06 per row under addition or \
+        In the table, “avg(days) > 5” is to be answered with differential privacy, ε = 1, δ = 1e-06 per row under addition or \
 removal;
         each row is a person;
         clipped: days to [0, 30] in steps of 1;
@@ -273,7 +273,7 @@ removal;
     @property
     def _written(self) -> str:
         """What is asked, for a report: as it was written."""
-        return f"the groups by {' and '.join(self.by)}" if self.asked is None else f'"{self.asked.text}"'
+        return f"the groups by {' and '.join(self.by)}" if self.asked is None else f"“{self.asked.text}”"
 
     @property
     def question(self) -> str:
@@ -306,9 +306,6 @@ removal;
 
         Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted.
         """
-        if isinstance(ledger, str | Path):
-            with open_ledger(ledger) as opened:
-                return self.charge(opened, dataset, again=again, by=by)
 
         def flip() -> Any:
             try:
@@ -317,8 +314,9 @@ removal;
                 raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
-        known, (question, *earlier), about = self.billed(ledger, dataset)
-        receipt = ledger.ask(known, question, self.cost, flip, again=again, by=by, earlier=earlier, **about)
+        with opened_ledger(ledger) as opened:
+            known, (question, *earlier), about = self.billed(opened, dataset)
+            receipt = opened.ask(known, question, self.cost, flip, again=again, by=by, earlier=earlier, **about)
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt, known)
 

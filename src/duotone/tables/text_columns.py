@@ -23,14 +23,14 @@ AT_ONCE = 50
 @dataclass(frozen=True)
 class TextColumn:
     """What a column of a text file can be read as: of its `values`, how many are numbers, dates as 2025-12-31, and true or
-    false, by the rules of docs/reading.md. One text may be several of these; `neither` are those that are none."""
+    false, by the rules of docs/reading.md. One text may be several of these; `other` are those that are none."""
 
     column: str
     values: int
     numbers: int
     dates: int
     flags: int
-    neither: int
+    other: int
 
 
 def text_columns(source: Source) -> Iterator[TextColumn]:

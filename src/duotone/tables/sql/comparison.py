@@ -201,11 +201,6 @@ class ParsedQuestion:
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What whoever asks should know about how the question was read."""
 
-    @property
-    def normal(self) -> str:
-        """Its text as a ledger knows it."""
-        return self.forms[0]
-
     def followed_by(self, text: str) -> ParsedQuestion:
         """The same with more in its normal form."""
         now, earlier = self.forms

@@ -10,6 +10,7 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, number, show
+from duotone.tables.sql.column_names import in_python
 from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import IsNull, Kind, Not, Operand, both
 from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
@@ -197,11 +198,6 @@ def unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
     return unions
 
 
-def _python(text: str) -> str:
-    """A text as Python writes it: in double quotes, unless there are some in it."""
-    return f'"{text}"' if text.isprintable() and not {'"', "\\"}.intersection(text) else repr(text)
-
-
 def grid_of(
     value: Operand,
     bounds: Mapping[str, Bounds],
@@ -210,7 +206,7 @@ def grid_of(
 ) -> Grid:
     """The grid of a column that is added up or compared with another, which needs bounds."""
     if value.column not in bounds:
-        own = f" (bounds={{{_python(value.column)}: (low, high)}})" + "; bounds of its columns do not tell" * (
+        own = f" (bounds={{{in_python(value.column)}: (low, high)}})" + "; bounds of its columns do not tell" * (
             value.made is not None
         )
         raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts{own}")

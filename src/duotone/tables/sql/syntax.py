@@ -55,12 +55,14 @@ CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.Logical
 
 
 def one_line(text: str) -> str:
-    """A question as it was written, for people to read: in one line, without comments.
+    """A question as it was written, for people to read: in one line, without comments; ends of lines within a text are
+    written out.
 
     >>> print(one_line("avg(days) > 5  -- of all\\n and mode(ward) = 'A  B';"))
     avg(days) > 5 and mode(ward) = 'A  B'
     """
-    return SPACES.sub(lambda part: part[1] or " ", text).strip(" ;")
+    plain = SPACES.sub(lambda part: part[1] or " ", text).strip(" ;")
+    return re.sub(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", lambda end: end[0].encode("unicode_escape").decode(), plain)
 
 
 def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from duotone.tables.sql.column_names import in_python
 from duotone.tables.sql.comparison import ModeIs, ParsedQuestion, QuantileThreshold
 from duotone.tables.sql.condition import Columns, Compare, IsNull, Kind, OneOf, Operand, Value, columns_read, parts_of
 from duotone.tables.sql.formulas.casts import FROM_TEXT
@@ -35,7 +36,7 @@ def text_notes(
     numbers, dates, flags = (_read_as(operands, kind) for kind in READ)
     counted = [part.operand.column for part in parts if isinstance(part, IsNull) and part.operand.kind == "untyped"]
     in_file = [name for name in dates if columns.get(name) == "untyped"][:1]
-    how = {**READ, "date": READ["date"] + "".join(map(OTHERWISE.format, in_file))}
+    how = {**READ, "date": READ["date"] + "".join(OTHERWISE.format(in_python(name)) for name in in_file)}
     notes = [f"{_are(names)} {said}" for names, said in zip((numbers, dates, flags), how.values(), strict=True) if names]
     notes += (
         f"{column} is text here: NA or n/a is a value like any other; write count({column}::double) to count numbers"
@@ -50,7 +51,7 @@ READ: Mapping[Kind, str] = {
     "date": "read from text as yyyy-mm-dd, and a time after the date is left out: what is no such date is null",
     "boolean": "read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null",
 }
-OTHERWISE = ", and duotone inspect counts how many; if dates are written otherwise, say how (formats), as in {}=%d/%m/%Y"
+OTHERWISE = ', and duotone inspect counts how many; if dates are written otherwise, say how (formats={{{}: "%d/%m/%Y"}})'
 """Of a text file's column that is read as dates."""
 
 

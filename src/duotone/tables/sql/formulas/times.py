@@ -7,6 +7,7 @@ import datetime
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.tables.sql.column_names import in_python
 from duotone.tables.sql.condition import Operand, Part
 from duotone.tables.sql.formulas.parts import Read, as_kind, described, formula, kind_of
 
@@ -85,5 +86,5 @@ def require_clock(part: Part, text: str) -> None:
 
 def without_clock(column: Operand) -> str:
     """Why a column of a CSV file has no hours, and what to do about it."""
-    name = column.column
-    return f"{name} is text, read as a date without its time: declare its date format (formats), as in {name}=%Y-%m-%d %H:%M"
+    formats = f'{{{in_python(column.column)}: "%Y-%m-%d %H:%M"}}'
+    return f"{column.column} is text, read as a date without its time: declare its date format (formats={formats})"
