@@ -207,13 +207,13 @@ class Ledger:
         with damage_as_error(), self._store.reading() as entries:
             now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
-                key = request.key(now.state)
-                free = not again and (key in answered or request.recorded(entries, now.state) is not None)
+                known = not answered.isdisjoint(request.keys(now.state)) or request.recorded(entries, now.state) is not None
+                free = known and not again
                 after = now if free else now.charged(request)[1]
                 fits = free or after.fits
-                if fits:
+                if fits and not free:  # what is free by another text is recorded under no other one
                     now = after
-                    answered.add(key)
+                    answered.add(request.key(now.state))
                 before = None if free else request.answered_otherwise(entries, now.state)
                 quotes.append(Quote(free, fits, now.left, now.allowance, before))
         return quotes

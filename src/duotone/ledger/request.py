@@ -43,6 +43,8 @@ class Request:
         earlier: Sequence[str] = (),
     ) -> Self:
         """What is asked, checked."""
+        if isinstance(earlier, str):
+            raise DuotoneError("other texts of a question are a list, got one text")
         if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION for text in (question, *earlier)):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge):
@@ -68,9 +70,12 @@ class Request:
         """Its recorded answer, by this text or another of the same question; None where it is to be charged."""
         if self.again:
             return None
+        return next((row for key in self.keys(state) if (row := entries.answered(key)) is not None), None)
+
+    def keys(self, state: State) -> list[str]:
+        """Under which an answer may be recorded: its own, and those of other texts of the same question."""
         bodies = ({**self.terms, "question": text} for text in (self.terms["question"], *self.earlier))
-        keys = (key_of(self.dataset, state.version, body, self.about) for body in bodies)
-        return next((row for key in keys if (row := entries.answered(key)) is not None), None)
+        return [key_of(self.dataset, state.version, body, self.about) for body in bodies]
 
     def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
