@@ -297,6 +297,8 @@ def test_a_table_of_a_duckdb_connection() -> None:
         "host=h PASSWORD = hunter2",
         "postgresql:hunter2",
         "postgres:user:hunter2://host/db",
+        "ann/hunter2@host/clinic",
+        "pw=hunter2 host=localhost",
     ],
 )
 def test_a_mistyped_url_is_not_repeated(mistyped: str) -> None:

@@ -26,7 +26,7 @@ DATABASES = (".duckdb", ".db")
 JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
 LONGEST_IDENTITY = 1_000
-MAYBE_SECRET = r"pass\w*\s*=|:.*@|^\w\w+:"
+MAYBE_SECRET = r"(pass\w*|pwd?|host|user)\s*=|@|^\w\w+:"
 """As in a connection string, a URL's user, or a URL without its slashes; not as in C:\\data."""
 CURES = {
     ".json": "if each of its lines is an object, call it .jsonl; else write it so, or as Parquet",
