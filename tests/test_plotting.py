@@ -187,6 +187,9 @@ def test_grouped_answers() -> None:
     no, yes = figure.axes[0].collections
     assert (np.asarray(no.get_offsets()).tolist(), np.asarray(yes.get_offsets()).tolist()) == ([[0, 1]], [[1, 0]])
     assert "each answer: ε = 9, δ = 0.001" in texts(figure.axes[1])
+    assert [texts(axes) for axes in plotting.question(released, question).axes] == [texts(axes) for axes in figure.axes]
+    with prepare(visits, "select town as place, count(*) > 60 from visits group by town", PRIVACY, groups=["Ely"]) as asked:
+        assert plotting.answers(asked.release()).axes[0].get_ylabel() == "place"
     with pytest.raises(DuotoneError, match="ask with group by"):
         plotting.answers(dataclasses.replace(released, by=()))
 
@@ -196,6 +199,7 @@ def test_a_question_is_its_own_title() -> None:
         assert plotting.question(asked).axes[0].get_title(loc="left") == "SELECT COUNT(*) > 60"
         assert plotting.question(asked, "More than 60?").axes[0].get_title(loc="left") == "More than 60?"
         assert "each answer" not in texts(plotting.question(asked))
+        assert texts(plotting.question(asked.release())) == texts(plotting.question(asked))
 
 
 @pytest.mark.parametrize("gaps", [[], [0], [3, 4], [0, 90_000], [90 * 86_400, 400 * 86_400]])

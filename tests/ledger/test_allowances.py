@@ -330,14 +330,18 @@ def test_the_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _run(capsys, "allow", str(path), "census", "--asker", "*", "--epsilon", "0.3", "--by", "owner")
     said = _run(capsys, "allow", str(path), "census", "--asker", "ann", "--epsilon", "0.2")
     allowance = "ApproxDP(epsilon=0.2, delta=0)"
-    assert f"ann: spent epsilon 0.1, delta 0 of the allowance {allowance}; left: epsilon 0.1, delta 0" in said
+    assert f"ann: spent epsilon 0.1, delta 0 of the allowance {allowance}; left: epsilon 0.1, delta 0, as far as the d" in said
+    assert "in 1 charge; left" in said
     assert "whoever has no allowance of their own: allowance ApproxDP(epsilon=0.3, delta=0) each" in said
     shown = json.loads(_run(capsys, "show", str(path), "--json"))["datasets"]["census"]
     assert shown["allowances"] == {
         "ann": {"budget": "epsilon=1/5 delta=0", "spent": {"epsilon": 0.1, "delta": 0.0}, "left": "epsilon 0.1, delta 0"},
         "*": {"budget": "epsilon=3/10 delta=0", "spent": {"epsilon": 0.0, "delta": 0.0}, "left": "epsilon 0.3, delta 0"},
     }
-    assert "closed: nothing more is charged" in _run(capsys, "close", str(path), "census", "--by", "owner")
+    closed = _run(capsys, "close", str(path), "census", "--by", "owner")
+    assert "closed: nothing more is charged" in closed
+    assert f"of the allowance {allowance}; left: nothing, since it is closed" in closed
+    assert "(x.svg): a dataset is named by --dataset (see " in _run(capsys, "plot", str(path), "census", "x.svg")
     assert json.loads(_run(capsys, "show", str(path), "--json"))["datasets"]["census"]["closed"] is True
     assert "duotone: census is closed, for ever" in _run(capsys, "close", str(path), "census")
     assert "verified: 7 entries" in _run(capsys, "verify", str(path))

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -97,6 +98,8 @@ def test_quotes() -> None:
         f"In the table, “{BY_WARD}” was answered yes for Ely, yes for Wells, with differential privacy, e^ε = 9"
     )
     assert "each answer with e^ε = 3, δ = 0.0005" in grouped
+    assert grouped.endswith("; groups of few people may be missing, since which are shown is decided privately.")
+    assert "may be missing" not in ask(STAYS, BY_WARD, P, groups=["Ely"]).quote()
     none = ask(STAYS.slice(0, 0), BY_WARD, P).quote()
     assert none.startswith(f"In the table, “{BY_WARD}” was answered for no group, since none may be shown, with differ")
     shown = select_groups(STAYS, "ward", ApproxDP(3, "1e-3")).quote()
@@ -110,6 +113,36 @@ def test_quotes() -> None:
     assert "a coin toss" in ask(STAYS, "count(*) > 9", ApproxDP(0))._repr_html_()
     bound = ask(STAYS, "avg(days) > 5 and count(*) > 3", P, bounds={"days": (0, 30)})
     assert ("by a safe bound" in bound.quote()) == (bound.basis == "safe bound")
+
+
+def test_an_answer_without_groups_is_true_or_false() -> None:
+    yes, no = (ask(STAYS, f"count(*) > {limit}", ApproxDP(4, "1e-3")) for limit in (9, 500))
+    assert yes == True and no == False and yes != False and yes == np.True_  # noqa: E712, PT018
+    answers: list[Any] = [yes, no, yes]
+    assert answers.count(True) == 2
+    assert yes == yes and yes != no and yes != "yes"  # noqa: PT018
+    grouped = ask(STAYS, BY_WARD, P, groups=["Ely"])
+    assert grouped == grouped
+    with pytest.raises(DuotoneError, match=r"look at \.answers"):
+        assert grouped == True  # noqa: E712
+
+
+def test_rows_without_a_unit_are_said_not_to_count() -> None:
+    stays = pa.table({"id": [1, None, 2], "days": [3, 4, 5]})
+    by: dict[str, Any] = {"unit": "id", "max_rows": 1}
+    with prepare(stays, "count(*) > 1", P, **by) as asked:
+        assert asked.person == "a person is an id (rows without one do not count), counted as at most 1 row"
+        assert asked.person in asked.quote()
+    for condition in ("id is null", "days > 3 or id is null", "ID is null"):
+        with pytest.raises(DuotoneError, match="no row counts where id is null, since it names the person"):
+            prepare(stays, f"count(*) filter (where {condition}) > 1", P, **by)
+        prepare(stays, f"count(*) filter (where {condition}) > 1", P).close()
+    inner = "select count(*) > 1 from (select id, sum(days) as s from t where {} group by id) where s > 3"
+    with pytest.raises(DuotoneError, match="no row counts where id is null"):
+        prepare(stays, inner.format("id is null"), P, unit="id")
+    for fine in ("count(id) > 1", "count(*) filter (where id is not null and not (id is null)) > 1"):
+        prepare(stays, fine, P, **by).close()
+    prepare(stays, inner.format("id is not null and days is null"), P, unit="id").close()
 
 
 def test_the_quote_of_a_test_is_no_answer() -> None:

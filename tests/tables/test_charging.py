@@ -346,6 +346,7 @@ def test_the_same_question_at_another_budget_is_said(ledger: Ledger) -> None:
         assert answers.receipt is not None
         assert answers.receipt.before == quote.before
         assert answers.notes == (() if quote.before is None else (quote.before.note,))
+        assert quote.before is None or answers.quote().endswith(f"; {quote.before.note}.")
         return None if quote.before is None else quote.before.note
 
     with pytest.raises(DuotoneError), prepare(TABLE, question, ApproxDP("0.1")) as asked:

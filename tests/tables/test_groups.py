@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -128,6 +129,16 @@ def test_a_question_by_group_from_a_list_or_selected() -> None:
         bool(reply)
 
 
+@pytest.mark.parametrize("listed", [pd.DataFrame({"town": ["Ely"]}), {"town": ["Ely"]}, pl.DataFrame({"town": ["Ely"]}), "Ely"])
+def test_a_list_of_groups_is_no_frame_whose_names_would_be_groups(listed: Any) -> None:
+    content, question = pa.table({"town": ["Ely"] * 20}), "select town, count(*) >= 15 from t group by town"
+    with pytest.raises(DuotoneError, match=r"groups are a list of values, as list\(frame\.column\)"):
+        prepare(content, question, SURE, groups=listed)
+    lists: list[Any] = [pd.Series(["Ely"]), pl.Series(["Ely"]), np.array(["Ely"]), iter(["Ely"])]
+    for values in lists:
+        assert prepare(content, question, SURE, groups=values).listed == (("Ely",),)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -157,7 +168,7 @@ def test_keys_must_be_equal_exactly_when_they_look_so() -> None:
             select_groups(odd, [column], SURE, unit="u")
         with pytest.raises(DuotoneError, match=f"column {column} cannot be a person's name"):
             select_groups(odd, ["u"], SURE, unit=column)
-    with pytest.raises(DuotoneError, match="same name but for upper and lower case"):
+    with pytest.raises(DuotoneError, match="same name but for upper and lower case, a and A: rename one"):
         select_groups(pa.table({"a": [1], "A": [2]}), ["a"], SURE)
 
 
@@ -213,7 +224,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit) as ended:
         main(["groups", str(file), "--by", "town", *budget, "--certificate", str(proof)])
     assert not ended.value.code
-    assert "1 groups may be shown" in (out := capsys.readouterr().out)
+    assert "1 group may be shown" in (out := capsys.readouterr().out)
     assert "each row is a person" in out
     assert prove(json.loads(proof.read_text()))
     with pytest.raises(SystemExit) as ended:

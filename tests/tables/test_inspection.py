@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare
+from duotone.cli.app import main
 from duotone.tables.inspection import as_document, inspect_clipping
 
 CHANCE = random.Random(7)
@@ -29,6 +30,11 @@ def test_rows_per_person() -> None:
     assert seen.quantiles == {q: many[math.ceil(Fraction(q) * len(many)) - 1] for q in seen.quantiles}
     assert seen.above == {m: (sum(n > m for n in many), sum(max(n - m, 0) for n in many)) for m in seen.above}
     assert max(seen.above) < many[-1]
+    assert seen.without == sum(who is None for who, _ in ROWS) > 0
+    assert f"; {seen.without} rows without a unit do not count" in repr(inspect_clipping(TABLE, unit="who"))
+    document = as_document(inspect_clipping(TABLE, unit="who"))
+    assert document["rows"]["without"] == seen.without
+    assert "without" not in as_document(inspect_clipping(pa.table({"who": [1, 2]}), unit="who"))["rows"]
 
 
 @pytest.mark.parametrize("unit", [None, "who"])
@@ -176,3 +182,52 @@ def test_what_a_notebook_shows() -> None:
     assert "<td style=text-align:left>127.5</td><td style=text-align:left>55</td>" in page
     nothing = inspect_clipping(table.slice(0, 0), bounds={'"x<"': (0, 100, 10)})
     assert "<td style=text-align:left>–</td>" in nothing._repr_html_()
+
+
+def test_decimal_commas_are_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where most texts are so; thousands with a comma are for the owner to tell apart."""
+    path = tmp_path / "p.csv"
+    path.write_text("id;weight;size;name\n" + "".join(f"{i};{i},5;{i}.5;a,b\n" for i in range(20)) + "21;NA;3,5;\n")
+    hint = "most texts of weight are numbers with a comma: if it is a decimal one, ask about replace(weight, ',', '.')::double"
+    texts = {one.column: (one.commas, one.hint) for one in inspect_clipping(path).texts}
+    assert texts == {"id": (0, None), "weight": (20, hint), "size": (1, None), "name": (0, None)}
+    (weight,) = inspect_clipping(path, bounds={"weight": (0, 100)}).values
+    assert (weight.values, weight.unread, weight.commas, weight.hint) == (0, 21, 20, hint)
+    fixed = "replace(weight, ',', '.')::double"
+    (read_so,) = inspect_clipping(path, bounds={fixed: (0, 100)}).values
+    assert (read_so.values, read_so.unread, read_so.hint) == (20, 1, None)
+    for arguments in ([], ["--bounds", "weight=0:100"]):
+        with pytest.raises(SystemExit, match="0"):
+            main(["inspect", str(path), *arguments])
+        assert hint in capsys.readouterr().out.replace("\n", " ")
+    assert hint in inspect_clipping(path)._repr_html_().replace("&#x27;", "'")
+    assert as_document(inspect_clipping(path))["texts"][1]["commas"] == 20
+    assert "commas" not in as_document(inspect_clipping(path))["texts"][0]
+
+
+def test_groups_per_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        (CHANCE.choice([None, *range(9)]), CHANCE.choice([None, "a", "b", "c", "d"]), CHANCE.choice([1, 2])) for _ in range(60)
+    ]
+    path = tmp_path / "stays.csv"
+    path.write_text("who,ward,part\n" + "".join(f"{'' if w is None else w},{k or ''},{p}\n" for w, k, p in rows))
+    keys = {(w, k, p) for w, k, p in rows if w is not None and k is not None}
+    many = list(Counter(w for w, _, _ in keys).values())
+    seen = inspect_clipping(path, unit="who", by=["Ward", "part"]).groups
+    assert seen is not None
+    assert (seen.by, seen.people, seen.most) == (("ward", "part"), len(many), max(many))
+    assert seen.above == {
+        k: (sum(n > k for n in many), sum(max(n - k, 0) for n in many)) for k in (1, 2, 3, 5) if k < max(many)
+    }
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", str(path), "--unit", "who", "--by", "ward,part"])
+    shown = capsys.readouterr().out
+    assert f"{len(many)} people are in at most {max(many)} groups each, by ward, part" in shown
+    assert "max_groups" in shown
+    document = as_document(inspect_clipping(path, unit="who", by="ward"))["groups"]
+    assert (document["by"], document["people"]) == (["ward"], len({w for w, _, _ in keys}))
+    assert "groups each, by ward" in repr(inspect_clipping(path, unit="who", by="ward"))
+    with pytest.raises(DuotoneError, match="name the unit"):
+        inspect_clipping(path, by="ward")
+    with pytest.raises(DuotoneError, match="the unit cannot be a key"):
+        inspect_clipping(path, unit="who", by="who")

@@ -94,6 +94,41 @@ def test_what_a_question_does_not_use_is_not_in_its_key() -> None:
         assert [question.normal for question in every] == [plain, "SELECT COUNT(*) > 5"]
 
 
+INNER = "select avg(s) > 3 from (select u, sum(x) as s from t group by u)"
+
+
+def test_of_several_questions_one_may_use_what_another_does_not() -> None:
+    table = pa.table({"x": [1.0] * 9, "u": range(9)})
+    about: dict[str, Any] = {"unit": "u", "per_unit": "avg", "bounds": {"x": (0, 10), "s": (0, 5)}}
+    questions = ["count(distinct u) > 3", "avg(x) > 3", INNER]
+    alone: list[dict[str, Any]] = [{}, {"per_unit": "avg", "bounds": {"x": (0, 10)}}, {"bounds": {"s": (0, 5)}}]
+    with prepare_all(table, questions, P, **about) as every:
+        own = [prepare(table, text, P, unit="u", **options).normal for text, options in zip(questions, alone, strict=True)]
+        assert [question.normal for question in every] == own
+    with prepare_all(table, [INNER, "count(*) > 3"], P, unit="u", max_rows=2, bounds={"s": (0, 5)}) as every:
+        assert every[1].normal == prepare(table, "count(*) > 3", P, unit="u", max_rows=2).normal
+
+
+@pytest.mark.parametrize(
+    ("questions", "options", "says"),
+    [
+        (["count(distinct u) > 3", "count(distinct u) > 4"], {"per_unit": "avg"}, "differences: leave it out$"),
+        (
+            ["count(distinct u) > 3", "count(*) > 4"],
+            {"per_unit": "avg"},
+            r"^count\(\*\) > 4: with a unit, say as how many rows",
+        ),
+        (["count(distinct u) > 3", INNER], {"bounds": {"s": (0, 5), "y": (0, 9)}}, "has no column y"),
+        (["count(distinct u) > 3", "avg(y) > 4"], {}, r"^avg\(y\) > 4: the table has no column y"),
+        (["count(distinct u) > 3", 5], {}, "^5: "),
+    ],
+)
+def test_but_what_none_of_them_uses_is_refused(questions: list[str], options: dict[str, Any], says: str) -> None:
+    table = pa.table({"x": [1.0] * 9, "u": range(9)})
+    with pytest.raises(DuotoneError, match=says), prepare_all(table, questions, P, unit="u", **options):
+        pass
+
+
 def test_bounds_that_settle_a_comparison_are_used() -> None:
     """Or two questions would be one: of whom is asked about here, the bounds of x decide."""
     table = pa.table({"x": [1] * 9})

@@ -17,6 +17,10 @@ CAST_DATE = "{} read from text as yyyy-mm-dd, and a time after the date is left 
 OTHERWISE = ', and duotone inspect counts how many; if dates are written otherwise, say how (formats={{"day": "%d/%m/%Y"}})'
 DATE = CAST_DATE + OTHERWISE
 COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0}::double) to count numbers"
+THERE = (
+    "{0} is text here, null only where nothing is written: NA is a value like any other; write {0} <> 'NA' to leave it out, or "
+    "count({0}::double) to count numbers"
+)
 FLAG = "{} read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null"
 ORDER = "{} is compared as text, letter by letter"
 DATES = (
@@ -41,9 +45,16 @@ NOTES = {
     ],
     "sum(x) > 3 * count(x)": [NUMBER.format("x is"), COUNTED.format("x")],
     "avg(x) filter (where x is not null) > 3": [NUMBER.format("x is"), COUNTED.format("x")],
-    "avg(x) filter (where y is not null) > 3": [NUMBER.format("x is")],
+    "avg(x) filter (where y is not null) > 3": [NUMBER.format("x is"), THERE.format("y")],
     "select avg(s) > 3 from (select u, sum(x) / count(x) as s from t group by u)": [NUMBER.format("x is"), COUNTED.format("x")],
-    "count(x) > 3": [],
+    "count(x) > 3": [THERE.format("x")],
+    "count(*) filter (where x is null) > 3": [THERE.format("x")],
+    "count(x) > count(y)": [THERE.format("x"), THERE.format("y")],
+    "select count(*) > 3 from (select u, count(x) as s from t group by u) where s > 1": [THERE.format("x")],
+    "count(x) filter (where x <> 'NA') > 3": [],
+    "count(x) filter (where x not in ('NA', 'n/a')) > 3": [],
+    "count(x::double) > 3": [NUMBER.format("x is")],
+    "count(code) > count(n)": [],
     "count(*) filter (where x = 'a' or x is null) > 3": [],
     "avg(n) > 3": [],
     "mode(x) = 'a'": [],

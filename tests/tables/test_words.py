@@ -16,11 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare
+from duotone.cli.app import main
 from duotone.cli.terminal import with_flags
 from duotone.errors import UnknownColumn
 from duotone.ledger.ledger import open_ledger
 from duotone.tables.ask import prepare_groups, select_groups
 from duotone.tables.inspection import inspect_clipping
+from duotone.tables.sql.read_question import read_question
 
 BUDGET = ApproxDP(1, "1e-3")
 ROWS = [(i // 3, "A" if i % 2 else "B", i % 5) for i in range(30)]
@@ -230,7 +232,27 @@ def test_a_group_is_shown_under_its_alias_and_recorded_as_before() -> None:
     ):
         assert (named.labels, plain.labels) == (("m",), ("arm",))
         assert named.by == plain.by == ("arm",)
+        answers = named.release()
+    assert answers.to_arrow().column_names == ["m", "answer"]
+    assert "<th style='text-align:left'>m</th>" in answers._repr_html_()
+    assert " no by m;" in repr(answers)
     for alias in ("answer", "Person"):  # each column of the answers has a name of its own
         text = f"select arm as {alias}, Person, count(*) > 3 from t group by arm, Person"
         with prepare(TABLE, text, BUDGET) as asked:
             assert asked.labels == ("arm", "Person")
+
+
+@pytest.mark.parametrize("name", ["body mass", "body mass 2"])
+def test_an_unquoted_name_with_blanks_gets_its_quotes(name: str) -> None:
+    for written in (name, name.upper()):
+        with pytest.raises(DuotoneError, match=re.escape(f'write "{name}", in double quotes, for the column')):
+            read_question(f"avg({written}) > 3", {"x": "float", name: "float"})
+
+
+def test_the_command_says_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("x\n" + "1\n" * 50)
+    arguments = ["ask", str(tmp_path / "t.csv"), "count(*) > 3", "--epsilon", "1", "--neighbours"]
+    for neighbours, said in (("replace", True), ("add-remove", False)):
+        with pytest.raises(SystemExit, match="0"):
+            main([*arguments, neighbours])
+        assert ("; neighbours differ in one person's data (replace); " in capsys.readouterr().out) is said

@@ -7,7 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
+import pandas as pd
 import postgres_server
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ import pytest
 import spark_cluster
 from reading import column, values
 
+from duotone import ApproxDP, ask
 from duotone.tables.engines import open_source
 
 T = datetime.datetime
@@ -59,6 +62,14 @@ def test_arrow_and_parquet(unit: str, zone: str, tmp_path: Path) -> None:
     assert column(tmp_path / "t.parquet") == [expected(value, unit) for value in stored]
 
 
+def test_pandas_writes_nanoseconds_in_utc(tmp_path: Path) -> None:
+    days = pd.date_range("2025-01-01", periods=90, tz="UTC").astype("datetime64[ns, UTC]")
+    pd.DataFrame({"day": days}).to_parquet(tmp_path / "days.parquet")
+    assert pq.read_schema(tmp_path / "days.parquet").field("day").type == pa.timestamp("ns", "UTC")
+    question = "count(*) filter (where day >= timestamp '2025-02-01') between 50 and 70"
+    assert ask(tmp_path / "days.parquet", question, ApproxDP(9, "1e-9")) == True  # noqa: E712
+
+
 def test_an_old_time_in_milliseconds_without_a_zone_is_still_refused(tmp_path: Path) -> None:
     frame = pa.table({"x": pa.array([0], pa.timestamp("ms"))})
     pq.write_table(frame, tmp_path / "t.parquet", version="1.0", store_schema=False)
@@ -75,6 +86,18 @@ def test_duckdb() -> None:
     )
     ends = [T(1, 1, 1), None, T(9999, 12, 31, 23, 59, 59, 999999), None, None, None]
     assert column(engine, of="t") == [None, None, T(2019, 12, 31, 22), *ends]
+
+
+@pytest.mark.skipif(int(duckdb.__version__.split(".")[0]) < 2, reason="DuckDB has the type from 2.0 on")
+def test_duckdb_in_nanoseconds() -> None:
+    engine = ibis.duckdb.connect()
+    engine.con.execute("create table t (x timestamptz_ns)")
+    engine.con.execute(
+        """insert into t values ('infinity'), ('-infinity'), ('2020-01-01 00:00:00.123456789+02'), ('1960-01-01 00:00:00+00'),
+        (null)"""
+    )
+    assert open_source(engine, name="t").columns == {"x": "time"}
+    assert column(engine, of="t") == [None, None, T(2019, 12, 31, 22, 0, 0, 123456), T(1960, 1, 1), None]
 
 
 @pytest.mark.slow

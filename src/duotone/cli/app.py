@@ -125,10 +125,16 @@ def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
     return _interrupted() if code == INTERRUPTED else code or 0
 
 
+NAMED = dict.fromkeys(("plot", "show"), ": a dataset is named by --dataset") | {"groups": ": columns are named by --by"}
+"""What a further argument of a command was probably meant for."""
+
+
 def _say_usage(error: Any) -> None:
     """What is wrong with the arguments, and where to look; help that is shown where none were given says enough."""
     said = " ".join(error.format_message().split()).rstrip(".")
     command = "duotone" if error.ctx is None else error.ctx.command_path
+    if said.startswith("Got unexpected extra argument"):
+        said += NAMED.get(command.split()[-1], "")
     if said:
         say(f"{said[0].lower()}{said[1:]} (see {command} --help)", line="duotone: ")
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
 
 from duotone.cli.table_options import (
     BoundsOf,
@@ -19,7 +22,7 @@ from duotone.cli.table_options import (
     parsed_bounds,
     without_password,
 )
-from duotone.cli.terminal import AsJson, print_table, printable
+from duotone.cli.terminal import AsJson, listed, print_table, printable
 
 if TYPE_CHECKING:
     from duotone.tables.inspection import ClippedValues, RowsPerPerson
@@ -32,6 +35,9 @@ def inspect(
     unit: Unit = None,
     bounds: BoundsOf = None,
     per_unit: PerUnit = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="COL[,COL]", help="The columns to group by: in how many groups people are.")
+    ] = None,
     name: Name = None,
     vouched: Vouched = False,
     separator: Separator = None,
@@ -49,6 +55,7 @@ def inspect(
         unit=unit,
         bounds=parsed_bounds(bounds or []),
         per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
+        by=None if by is None else listed(by),
         name=name,
         vouched=vouched,
         **file_options(separator, columns, date_formats),
@@ -59,6 +66,9 @@ def inspect(
     print(WARNING)
     if seen.rows is not None:
         _print_rows(seen.rows)
+    if seen.groups is not None:
+        print(printable(seen.groups.sentence))
+        _print_above("max_groups", "groups", seen.groups.above, seen.groups.people, None)
     for values in seen.values:
         _print_values(values, unit, per_unit)
     for dates in seen.dates:
@@ -68,16 +78,25 @@ def inspect(
     if seen.texts:
         rows = [(t.column, *map(str, (t.values, t.numbers, t.dates, t.flags, t.other))) for t in seen.texts]
         print_table(TEXTS, rows)
+    for hint in seen.hints:
+        print(printable(hint))
 
 
 def _print_rows(seen: RowsPerPerson) -> None:
-    print(f"{seen.people} people have {seen.rows} rows")
+    print(seen.sentence)
     if seen.people:
         print_table(("of people", "have at most so many rows"), [(_share(q), str(n)) for q, n in seen.quantiles.items()])
-    if seen.above:
-        head = ("max_rows", "people with more rows", "rows that do not count")
-        rows = [(str(m), _of(people, seen.people), _of(lost, seen.rows)) for m, (people, lost) in seen.above.items()]
-        print_table(head, rows)
+    _print_above("max_rows", "rows", seen.above, seen.people, seen.rows)
+
+
+def _print_above(limit: str, what: str, above: Mapping[int, tuple[int, int]], everybody: int, total: int | None) -> None:
+    """For some limits, who has more, and what of that does not count."""
+    if above:
+        rows = [
+            (str(most), _of(people, everybody), str(lost) if total is None else _of(lost, total))
+            for most, (people, lost) in above.items()
+        ]
+        print_table((limit, f"people with more {what}", f"{what} that do not count"), rows)
 
 
 def _print_values(seen: ClippedValues, unit: str | None, per_unit: str | None) -> None:

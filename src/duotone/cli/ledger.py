@@ -267,21 +267,24 @@ def _print_account(account: Statement, as_json: bool) -> None:
         f"{registered.dataset}, version {account.state.version}: {registered.budget}, unit {registered.unit}, "
         f"{registered.neighbours}, rule {registered.privacy_filter.name}"
     )
-    print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} charges; left: {account.left}")
+    charges = "charge" if account.state.charges == 1 else "charges"
+    print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
     if account.state.unanswered:
         print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
     for name, share in account.shares.items():
-        print(_share_text(name, share))
+        print(_share_text(name, share, account.state.closed))
     if account.state.closed:
         print("closed: nothing more is charged")
 
 
-def _share_text(name: str, share: Share) -> str:
+def _share_text(name: str, share: Share, closed: bool) -> str:
+    """An allowance; what is left of it may be more than its dataset has left."""
     if name == "*":
         return f"whoever has no allowance of their own: allowance {share.budget} each"
     epsilon, delta = share.totals
+    left = "nothing, since it is closed" if closed else f"{share.left}, as far as the dataset has that left"
     spent = f"{printable(name)}: spent epsilon {epsilon:.6g}, delta {delta:.6g}"
-    return f"{spent}; no allowance" if share.budget is None else f"{spent} of the allowance {share.budget}; left: {share.left}"
+    return f"{spent}; no allowance" if share.budget is None else f"{spent} of the allowance {share.budget}; left: {left}"
 
 
 def _open(place: str) -> Ledger:

@@ -19,7 +19,8 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
         print(printable(" ".join(title.split())))
     if reply is not None:
         _print_answers(reply, prepared.labels)
-    print(f"{prepared.privacy}; {printable(prepared.person)}; {prepared.basis}")
+    replaced = "; neighbours differ in one person's data (replace)" if prepared.declared.replaced else ""
+    print(f"{prepared.privacy}; {printable(prepared.person)}{replaced}; {prepared.basis}")
     for note in (prepared.clipping, *prepared.notes):
         if note is not None:
             print(printable(with_flags(note)))

@@ -212,7 +212,8 @@ def groups(
         print(json.dumps({"privacy": budget_document(prepared), "person": prepared.person, **notes, "groups": keys}))
         return
     print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
-    print(f"{len(reply.answers)} groups may be shown under {privacy}; {printable(prepared.person)}")
+    many = "1 group" if len(reply.answers) == 1 else f"{len(reply.answers)} groups"
+    print(f"{many} may be shown under {privacy}; {printable(prepared.person)}")
     for note in prepared.notes:
         print(printable(note))
 

@@ -33,16 +33,19 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
         ax.scatter([place] * len(heights), heights, s=50, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
     ax.set_xticks([0, 1], ["no", "yes"])
     ax.set_yticks(range(len(names)), names, parse_math=False)
-    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(of.by))
+    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(of.labels))
     ax.xaxis.tick_top()
     titled(ax, title)
     framed(ax)
     return figure
 
 
-def question(of: Prepared, title: str | None = None, released: Answers | None = None) -> Figure:
+def question(of: Prepared | Answers, title: str | None = None, released: Answers | None = None) -> Figure:
     """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it.
-    The title is the question, if there is no other."""
+    The title is the question, if there is no other. An answer is drawn as its question is."""
+    from duotone.tables.answers import Answers
+
+    released = of if released is None and isinstance(of, Answers) else released
     title = of.question if title is None else title
     labels = [f"each answer: {budget_label(of.share)}"] if of.share != of.privacy or of.by else None
     if released is None or not released.by:

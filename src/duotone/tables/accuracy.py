@@ -185,13 +185,19 @@ class Described(Protocol):
         """How often an answer is wrong."""
         ...
 
+    @property
+    def selected(self) -> bool:
+        """Whether the groups that are answered for are selected privately."""
+        ...
+
 
 def method(of: Described) -> str:
     """How an answer is made, for a report: the budget, about whom, what is clipped, and how often it is wrong."""
     share = f"each answer with {written_budget(of.share)}" if of.share != of.privacy else None
     cut = f"clipped: {of.clipped}" if of.clipped else None
     first = f"differential privacy, {written_budget(of.privacy)} {of.protected}"
-    return "; ".join(filter(None, [first, share, of.person, cut, of.vouched, of.accuracy.sentence(of.basis)]))
+    hidden = "groups of few people may be missing, since which are shown is decided privately" if of.selected else None
+    return "; ".join(filter(None, [first, share, of.person, cut, of.vouched, of.accuracy.sentence(of.basis), hidden]))
 
 
 def clipping(clipped: str) -> str | None:

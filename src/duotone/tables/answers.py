@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.html import cell, table
 from duotone.ledger.account import Receipt
+from duotone.line.mechanism import LineMechanism, on_line
 from duotone.line.table import LineTable
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.unusual import budget_notes
@@ -26,7 +29,8 @@ class Answers:
     """Released answers: by group where the question is grouped, else under the empty key.
 
     `share` is the budget of each single answer; `basis` whether levels were exact distances. Levels and truths are not in it.
-    `str` of it is yes or no, or a line for each group; `bool` the answer of a question without groups. `to_arrow` and
+    `str` of it is yes or no, or a line for each group; `bool` the answer of a question without groups, which is also `== True`
+    or `== False`. `to_arrow` and
     `to_pandas` make a table of it, `accuracy` says how often an answer is wrong, `quote` is a sentence for a report.
     """
 
@@ -57,11 +61,23 @@ class Answers:
     """What it was asked about: a dataset of a ledger, or the table by its name."""
     parts: int = 1
     """Among how many answers about one person the budget is divided."""
+    selected: bool = False
+    """Whether the groups that it answers for were selected privately, so that small ones may be missing."""
+    labels: tuple[str, ...] = ()
+    """What the question calls that which it is grouped by, in tables and pictures."""
 
     def __bool__(self) -> bool:
         if self.by:
             raise DuotoneError("a grouped question has many answers: look at .answers")
         return self.answers[()]
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to True or False as its answer is; to other answers if all that is said of them is the same."""
+        if isinstance(other, bool | np.bool_):
+            return bool(self) == bool(other)
+        return vars(self) == vars(other) if isinstance(other, Answers) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # what it was computed from is in dicts
 
     def __str__(self) -> str:
         warning = "" if self.private else " (NOT PRIVATE: test seed)"
@@ -74,7 +90,7 @@ class Answers:
             said = str(self)
         else:
             yes = sum(self.answers.values())
-            said = f"{yes} yes and {len(self.answers) - yes} no by {', '.join(self.by)}"
+            said = f"{yes} yes and {len(self.answers) - yes} no by {', '.join(self.labels)}"
         return f"<Answers: {said}; {self.privacy}; {self.basis}; {self.accuracy.brief}>"
 
     def _repr_html_(self) -> str:
@@ -87,7 +103,12 @@ class Answers:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if not self.private:
             said.append("NOT PRIVATE: test seed")
-        return table((*self.by, "answer"), rows, before=self.question, after=said)
+        return table((*self.labels, "answer"), rows, before=self.question, after=said)
+
+    @property
+    def mechanism(self) -> LineMechanism:
+        """By which each answer was drawn."""
+        return on_line(self.table.privacy, self.table.boundary)
 
     @property
     def accuracy(self) -> Accuracy:
@@ -116,7 +137,7 @@ class Answers:
         >>> print(longer.quote().replace("; ", ";\\n"))
         In the table, “avg(days) > 5” was answered yes with differential privacy, ε = 1, δ = 1e-06 per patient under addition \
 or removal;
-        a person is a patient, with the avg of its rows;
+        a person is a patient (rows without one do not count), with the avg of its rows;
         clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
@@ -130,18 +151,19 @@ or removal;
         else:
             said = f"{self.text} was answered for no group, since none may be shown,"
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
-        return f"{warning}In {self.about}, {said} with {method(self)}."
+        before = "" if self.receipt is None or self.receipt.before is None else f"; {self.receipt.before.note}"
+        return f"{warning}In {self.about}, {said} with {method(self)}{before}."
 
     def to_arrow(self) -> Any:
-        """A table with the columns that the question is grouped by, and `answer`, a Boolean."""
+        """A table with the columns that the question is grouped by, as it calls them, and `answer`, a Boolean."""
         try:
             import pyarrow as pa
         except ImportError:
             raise MissingExtra("an Arrow table", "tables") from None
-        if "answer" in self.by:
+        if "answer" in self.labels:
             raise DuotoneError("a column of the groups is called answer already: look at .answers")
         keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.by)
-        columns = dict(zip(self.by, (list(column) for column in keys), strict=True))
+        columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
         return pa.table({**columns, "answer": pa.array(self.answers.values(), pa.bool_())})
 
     def to_pandas(self) -> Any:

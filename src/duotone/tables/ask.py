@@ -13,7 +13,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
-from duotone.tables.declared import Declared, budget_of, column_bounds, groups_each, groups_in, public_groups
+from duotone.tables.declared import Declared, Unused, budget_of, column_bounds, groups_each, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileLayout
@@ -35,6 +35,7 @@ from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.question_tables import PRESENT, PeopleJoin
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
+from duotone.tables.sql.syntax import one_line
 from duotone.tables.taking import taking
 
 
@@ -193,14 +194,48 @@ def prepare_all(
 ) -> Iterator[list[Prepared]]:
     """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends.
 
-    Whatever else `prepare` takes is declared for all of them.
+    Whatever else `prepare` takes is declared for all of them; what one has no use for, as bounds of another's columns, another
+    one must use.
     """
     budget = budget_of(privacy, epsilon, delta)
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions are a list of at least one: ask a single one by itself")
     share = budget if each else budget.split(len(questions))
     with ExitStack() as opened:
-        yield [opened.enter_context(prepare(table, question, share, **options)) for question in questions]
+        if len(questions) == 1:
+            yield [opened.enter_context(prepare(table, questions[0], share, **options))]
+            return
+        every, unused = [], []
+        for question in questions:
+            with _named(question):
+                prepared, refusals = _used(table, question, share, options)
+                every.append(opened.enter_context(prepared))
+                unused.append(refusals)
+        for what, error in unused[0].items():
+            if all(what in refusals for refusals in unused):
+                raise error
+        yield every
+
+
+@contextmanager
+def _named(question: str) -> Iterator[None]:
+    """Says which of several questions is refused."""
+    try:
+        yield
+    except DuotoneError as error:
+        error.args = (f"{one_line(str(question))}: {error}",)  # of the same kind, and with what it carries
+        raise
+
+
+def _used(table: Any, question: str, share: ApproxDP, options: dict[str, Any]) -> tuple[Prepared, dict[str, Unused]]:
+    """One of several questions, with what it has a use for; and the refusals of the rest."""
+    refusals: dict[str, Unused] = {}
+    while True:
+        try:
+            return prepare(table, question, share, **options), refusals
+        except Unused as error:
+            options = error.without(options)
+            refusals |= dict.fromkeys([*error.options, *([] if error.value is None else [f"bounds of {error.value}"])], error)
 
 
 def prepare_groups(

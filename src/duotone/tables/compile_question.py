@@ -11,7 +11,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
-from duotone.tables.declared import Declared
+from duotone.tables.declared import Declared, Unused
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.places import nowhere
@@ -61,10 +61,10 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     """
     require_able(source, asked)
     if declared.per_unit is not None and not any(map(one_value_each, _atoms(asked.tree))):
-        raise DuotoneError(
-            "per_unit is for averages, medians, quantiles, min, max, mode and differences; sums, counts and shares add up a "
-            "person's rows: leave it out, and say by max_rows how many count"
-        )
+        text = "per_unit is for averages, medians, quantiles, min, max, mode and differences"
+        added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
+        how = "; sums, counts and shares add up a person's rows: leave it out, and say by max_rows how many count"
+        raise Unused(text + (how if added else ": leave it out"), "per_unit")
     rows = asked.where if asked.by or not declared.replaced else None
     finer = finer_bounds([*_atoms(asked.tree)], declared)
     declared = replace(declared, bounds={**declared.bounds, **finer})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, UnknownColumn
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
@@ -24,6 +24,22 @@ from duotone.tables.sql.table_names import unknown_in
 Key = tuple[Any, ...]
 MOST = 2**31
 """Rows or groups of one person, at most."""
+
+
+class Unused(DuotoneError):
+    """What is declared and is of no use to a question: `options` by name, or the bounds of `value`. Of several questions, for
+    which all is declared once, another one must have a use for it."""
+
+    def __init__(self, text: str, *options: str, value: str | None = None) -> None:
+        self.options, self.value = options, value
+        super().__init__(text)
+
+    def without(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The others of what is declared."""
+        others = {name: option for name, option in options.items() if name not in self.options}
+        if self.value is not None:
+            others["bounds"] = {name: limits for name, limits in options["bounds"].items() if name != self.value}
+        return others
 
 
 @dataclass(frozen=True)
@@ -67,7 +83,8 @@ class Declared:
     def one_row_each(self) -> Declared:
         """The same, where an inner select has made one row of each person."""
         if not (self.max_rows is None and self.per_unit is None):
-            raise DuotoneError("the inner select makes one row of each person: leave out max_rows and per_unit")
+            text = "the inner select makes one row of each person: leave out max_rows and per_unit"
+            raise Unused(text, "max_rows", "per_unit")
         return replace(self, unit=None, made_by=self.unit)
 
     def of(self, source: Source) -> Declared:
@@ -101,11 +118,18 @@ def column_bounds(bounds: object, columns: Mapping[str, Kind], about: str = "the
     what has the columns, for errors."""
     if not (isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)):
         raise DuotoneError("bounds are {column: (low, high)} or {column: (low, high, grid)}")
-    with unknown_in(about):
-        named = {value_name(name, columns): limits for name, limits in bounds.items()}
+    named = {_value_name(name, columns, about): limits for name, limits in bounds.items()}
     if len(named) != len(bounds):
         raise DuotoneError("two of the bounds are of the same values: give one pair for each")
     return {name: limits if isinstance(limits, Bounds) else _bounds(name, limits) for name, limits in named.items()}
+
+
+def _value_name(name: str, columns: Mapping[str, Kind], about: str) -> str:
+    try:
+        with unknown_in(about):
+            return value_name(name, columns)
+    except UnknownColumn as error:
+        raise Unused(str(error), value=name) from None
 
 
 def _bounds(column: str, limits: Any) -> Bounds:
@@ -145,8 +169,8 @@ def public_groups(
         return None
     if not by:
         raise DuotoneError("a list of groups is for a question with group by")
-    if isinstance(groups, str):
-        raise DuotoneError("groups are a list, or the Path of a file that has one")
+    if isinstance(groups, str | bytes | Mapping) or hasattr(groups, "columns"):  # iterating goes over letters or names
+        raise DuotoneError("groups are a list of values, as list(frame.column), or the Path of a file with one in each line")
     if len(by) == 1:  # where there is one column, its values by themselves are understood
         groups = [key if isinstance(key, list | tuple) else (key,) for key in groups]
     if not all(isinstance(key, list | tuple) for key in groups):

@@ -20,7 +20,7 @@ from duotone.html import cell
 from duotone.html import table as page
 from duotone.privacy.numbers import Given, show
 from duotone.tables.ask import prepare
-from duotone.tables.declared import Declared, column_bounds
+from duotone.tables.declared import Declared, column_bounds, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
 from duotone.tables.engines.expressions import read, steps
@@ -33,7 +33,7 @@ from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.formulas.casts import FROM_TEXT
 from duotone.tables.sql.read_value import read_value
 from duotone.tables.sql.scoring import Bounds, Grid
-from duotone.tables.text_columns import TextColumn, text_columns
+from duotone.tables.text_columns import TextColumn, comma_hint, text_columns, with_comma
 
 LIMITS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 QUANTILES = ("1/4", "1/2", "3/4", "9/10", "99/100", "1")
@@ -50,12 +50,35 @@ TEXTS = ("column", "texts", "numbers", "dates (2025-12-31)", "true or false", "n
 @dataclass(frozen=True)
 class RowsPerPerson:
     """How many rows people have: `quantiles` by share of people, and for some `max_rows`, how many people have more, and how
-    many of their rows a count would leave out."""
+    many of their rows a count would leave out. Rows `without` a unit never count."""
 
     people: int
     rows: int
     quantiles: Mapping[str, int]
     above: Mapping[int, tuple[int, int]]
+    without: int
+
+    @property
+    def sentence(self) -> str:
+        """How many people have how many rows, and how many rows count nowhere."""
+        nobody = f"; {self.without} rows without a unit do not count" if self.without else ""
+        return f"{self.people} people have {self.rows} rows{nobody}"
+
+
+@dataclass(frozen=True)
+class GroupsPerPerson:
+    """In how many groups people are: for some `max_groups`, how many people are in more, and in how many groups, added up
+    over people, they would not count."""
+
+    by: tuple[str, ...]
+    people: int
+    most: int
+    above: Mapping[int, tuple[int, int]]
+
+    @property
+    def sentence(self) -> str:
+        """In how many groups anybody is."""
+        return f"{self.people} people are in at most {self.most} group{'s' * (self.most != 1)} each, by {', '.join(self.by)}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +89,8 @@ class ClippedValues:
     With a unit, `several` people have more than one value, and of `differing` ones they differ, so that one value per person
     changes something; `beyond` are people whose values add up to more than the bounds allow, as per_unit sum clips them.
 
-    Of a file of text, `unread` texts are there and are no numbers, as $1,200.50: they are null, and count nowhere else here.
+    Of a file of text, `unread` texts are there and are no numbers, as $1,200.50: they are null, and count nowhere else here;
+    `commas` of them are numbers with a decimal comma, as 3,5.
     """
 
     column: str
@@ -83,6 +107,12 @@ class ClippedValues:
     differing: int
     beyond: int
     unread: int
+    commas: int
+
+    @property
+    def hint(self) -> str | None:
+        """How most of the texts are read as numbers, if they have decimal commas."""
+        return comma_hint(self.column, self.commas, self.values + self.unread)
 
 
 @dataclass(frozen=True)
@@ -105,18 +135,27 @@ class Inspection:
     dates: tuple[DatesRead, ...] = ()
     texts: tuple[TextColumn, ...] = ()
     """Of a text file, what its columns can be read as, where nothing else is asked."""
+    groups: GroupsPerPerson | None = None
+    """Where the columns to group by are named."""
 
     def __repr__(self) -> str:
-        rows = [] if self.rows is None else [f"{self.rows.people} people have {self.rows.rows} rows"]
+        rows = [] if self.rows is None else [self.rows.sentence]
+        rows += [] if self.groups is None else [self.groups.sentence]
         values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
         dates = [f"{one.column}: {one.unread} texts are no dates" for one in self.dates]
         texts = [f"{one.column}: {one.other} of {one.values} texts are no number, date, true or false" for one in self.texts]
-        return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts])}>"
+        return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts, *self.hints])}>"
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """How columns with decimal commas are read as numbers, each a sentence."""
+        every = [*(one.hint for one in self.values), *(one.hint for one in self.texts)]
+        return tuple(hint for hint in every if hint is not None)
 
     def _repr_html_(self) -> str:
         if self.texts:
             counts = [(one.column, one.values, one.numbers, one.dates, one.flags, one.other) for one in self.texts]
-            return page(TEXTS, [[*map(cell, row)] for row in counts], before=NOT_PRIVATE)
+            return page(TEXTS, [[*map(cell, row)] for row in counts], before=NOT_PRIVATE, after=self.hints)
         head = ("column", "lowest", "highest", "values", "below", "above", "rounded", "no numbers", "mean", "mean after")
         means = [[one.mean, one.mean_after] for one in self.values]
         rows = [
@@ -133,6 +172,7 @@ def inspect_clipping(
     unit: str | None = None,
     bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
     per_unit: Reduction | None = None,
+    by: Sequence[str] | str | None = None,
     name: str | None = None,
     vouched: bool = False,
     separator: str | None = None,
@@ -142,7 +182,8 @@ def inspect_clipping(
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
     Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null take no part. Of a file's
-    `formats` it counts the texts that do not match. Of a text file alone, it counts what each column can be read as.
+    `formats` it counts the texts that do not match. Of a text file alone, it counts what each column can be read as. With a
+    unit, `by` counts in how many groups people are, to choose `max_groups` by.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"person": [1, 1, 1, 2], "cost": [5, 12, 250, -3]})
@@ -154,6 +195,7 @@ def inspect_clipping(
     with source:
         declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit).of(source)
         unit = declared.unit
+        groups = None if by is None else _groups(source, unit, (by,) if isinstance(by, str) else tuple(by))
         if unit is None and not declared.bounds and not formats:
             if texts := tuple(text_columns(source)):
                 return Inspection(None, (), texts=texts)
@@ -170,7 +212,7 @@ def inspect_clipping(
             with open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, others)) as unread:
                 read_ones, every = (_there(one, column, unit) for one in (source, unread))
             dates.append(DatesRead(column, written, read_ones, every - read_ones))
-        return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates))
+        return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates), groups=groups)
 
 
 def _there(source: Source, column: str, unit: str | None) -> int:
@@ -181,16 +223,37 @@ def _there(source: Source, column: str, unit: str | None) -> int:
     return int(source.run(people.agg(there=people["m0there"].sum()))["there"][0].as_py() or 0)
 
 
+def _groups(source: Source, unit: str | None, by: tuple[str, ...]) -> GroupsPerPerson:
+    if unit is None:
+        raise DuotoneError("without a unit each row is a person, in one group: name the unit")
+    by = tuple(map(source.named_column, by))
+    public_groups(source, by, unit)  # refuses what no group can be named by
+    rows = People(source.only([unit, *by]), unit=unit, by=by).rows()
+    keys = rows.select(unit=rows[unit], **{f"k{i}": rows[column] for i, column in enumerate(by)}).distinct()
+    histogram = _histogram(source, keys.group_by("unit").agg(n=keys.count()), "n")
+    most = max(histogram, default=0)
+    above = {limit: _over(histogram, limit) for limit in LIMITS if limit < most}
+    return GroupsPerPerson(by, sum(histogram.values()), most, above)
+
+
+def _histogram(source: Source, people: Any, column: str) -> dict[int, int]:
+    """How many people have each number, in order."""
+    counted = source.run(people.group_by(column).agg(people=people.count()).order_by(column))
+    return {int(n): int(many) for n, many in zip(counted[column].to_pylist(), counted["people"].to_pylist(), strict=True)}
+
+
 def _rows(source: Source, unit: str) -> RowsPerPerson:
     people = People(source.only([unit]), unit=unit).table([_summed(lambda _: {"n": wide(1)})])
-    found = source.run(people.group_by("m0n").agg(people=people.count()).order_by("m0n"))
-    histogram = {int(n): int(many) for n, many in zip(found["m0n"].to_pylist(), found["people"].to_pylist(), strict=True)}
+    histogram = _histogram(source, people, "m0n")
     total, most = sum(histogram.values()), max(histogram, default=0)
+    rows = sum(n * many for n, many in histogram.items())
+    every = source.only([unit]).rows
     return RowsPerPerson(
         total,
-        sum(n * many for n, many in histogram.items()),
+        rows,
         {q: _quantile(histogram, math.ceil(Fraction(q) * total)) for q in QUANTILES} if total else {},
         {limit: _over(histogram, limit) for limit in LIMITS if limit < most},
+        int(source.run(every.agg(rows=every.count()))["rows"][0].as_py()) - rows,
     )
 
 
@@ -212,6 +275,7 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
     low, high, step = grid.low * grid.step, grid.high * grid.step, grid.step
 
     def row(rows: Any) -> Mapping[str, Any]:
+        text = _text(value, rows)
         column, after = read(value, rows).cast("float64"), steps(value, grid, rows)
         within = column.between(float(low), float(high))
         moved = (after.cast("float64") * float(step) - column).abs() > ROUNDED * float(step)
@@ -222,13 +286,15 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
             "rounded": _one(within & moved),
             "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
             "after": after,
-            "unread": wide(0) if (text := _text(value, rows)) is None else _one(text.notnull() & column.isnull()),
+            "unread": wide(0) if text is None else _one(text.notnull() & column.isnull()),
+            "commas": wide(0) if text is None else _one(with_comma(text) & column.isnull()),
         }
 
     columns = _summed(row, spread="after")
     source_of_value = source.asked_about([value], [unit] if unit else [])
     people = People(source_of_value, unit=unit).table([columns])
-    counted = {name: people[f"m0{name}"].sum() for name in ("values", "below", "above", "rounded", "before", "after", "unread")}
+    names = ("values", "below", "above", "rounded", "before", "after", "unread", "commas")
+    counted = {name: people[f"m0{name}"].sum() for name in names}
     if unit is not None:
         several, total = people["m0values"] > 1, people["m0after"]
         counted["several"] = _one(several).sum()
@@ -237,7 +303,8 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
     result = {name: column[0].as_py() for name, column in zip(counted, source.run(people.agg(**counted)).columns, strict=True)}
     many = int(result["values"] or 0)
     means = (float(result["before"]) / many, float(result["after"]) * float(step) / many) if many else (None, None)
-    numbers = {n: int(result.get(n) or 0) for n in ("below", "above", "rounded", "several", "differing", "beyond", "unread")}
+    names = ("below", "above", "rounded", "several", "differing", "beyond", "unread", "commas")
+    numbers = {n: int(result.get(n) or 0) for n in names}
     return ClippedValues(value.column, low, high, step, many, mean=means[0], mean_after=means[1], **numbers)
 
 
@@ -276,11 +343,16 @@ def as_document(seen: Inspection) -> dict[str, Any]:
     if rows is not None:
         above = {str(limit): {"people": people, "rows": lost} for limit, (people, lost) in rows.above.items()}
         document["rows"] = {"people": rows.people, "rows": rows.rows, "quantiles": dict(rows.quantiles), "above": above}
+        document["rows"] |= {"without": rows.without} if rows.without else {}
+    if seen.groups is not None:
+        above = {str(limit): {"people": people, "groups": lost} for limit, (people, lost) in seen.groups.above.items()}
+        groups = seen.groups
+        document["groups"] = {"by": list(groups.by), "people": groups.people, "most": groups.most, "above": above}
     exact = ("low", "high", "step")
-    shown = ({k: v for k, v in vars(one).items() if k != "unread" or v} for one in seen.values)
+    shown = ({k: v for k, v in vars(one).items() if k not in ("unread", "commas") or v} for one in seen.values)
     document["values"] = [{k: show(v) if k in exact else v for k, v in one.items()} for one in shown]
     if seen.dates:
         document["dates"] = [vars(one) for one in seen.dates]
     if seen.texts:
-        document["texts"] = [vars(one) for one in seen.texts]
+        document["texts"] = [{k: v for k, v in vars(one).items() if k != "commas" or v} for one in seen.texts]
     return document

@@ -108,6 +108,11 @@ class Prepared:
         """By which groups are shown, where the question is grouped and they are not listed."""
         return partition_selection(self.share) if self.by and self.listed is None else None
 
+    @property
+    def selected(self) -> bool:
+        """Whether the groups that are answered for are selected privately."""
+        return self.asked is not None and self.selection is not None
+
     @cached_property
     def table(self) -> LineTable:
         """The probabilities of one answer, built where they are first needed."""
@@ -139,15 +144,15 @@ class Prepared:
         if self.declared.made_by is not None:
             if self.asked is not None and self.asked.beside:
                 tables = " and ".join(dict.fromkeys([self.source.name, *(other.table for other in self.asked.beside)]))
-                return f"a person is a {self.declared.made_by} in {tables} together, of which the inner selects make one row"
-            return f"a person is a {self.declared.made_by}, of which the inner select makes one row"
+                return f"{_person_is(self.declared.made_by)} in {tables} together, of which the inner selects make one row"
+            return f"{_person_is(self.declared.made_by)}, of which the inner select makes one row"
         if self.declared.unit is None:
             return "each row is a person"
         many = self.declared.max_rows
         rows = "" if many is None else f", counted as at most {many} row{'s' * (many > 1)}"
         rows += "" if self.declared.per_unit is None else f", with the {self.declared.per_unit} of its rows"
-        groups = f", in at most {self.most} groups" if self.by else ""
-        return f"a person is a {self.declared.unit}{rows}{groups}"
+        groups = f", in at most {self.most} group{'s' * (self.most > 1)}" if self.by else ""
+        return f"{_person_is(self.declared.unit)}{rows}{groups}"
 
     @property
     def clipping(self) -> str | None:
@@ -262,7 +267,7 @@ removal;
         common = self.privacy, self.share, self.basis, self.person, grids
         drawn = self.coin.private if private is None else private
         said = self.vouched, self.question, self.protected, self.clipped, self.remarks
-        asked = self._written, dataset or self._named, self.parts
+        asked = self._written, dataset or self._named, self.parts, self.selected, self.labels
         return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, *asked)
 
     @property
@@ -347,6 +352,10 @@ removal;
         further than the mechanism tells them apart. What this returns is NOT private."""
         keys, people, (levels,) = levels_of_all([self])
         return keys, people, np.clip(levels, -self.reach - 1, self.reach).astype(np.int64)
+
+
+def _person_is(unit: str) -> str:
+    return f"a person is {'an' if unit[:1].lower() in 'aeio' else 'a'} {unit} (rows without one do not count)"
 
 
 def prepared_question(

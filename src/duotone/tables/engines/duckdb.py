@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,18 @@ from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, q
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, of_type, quoted, text
 from duotone.tables.engines.vouching import require_vouched
 
-TWINS = "two columns of the table have the same name but for upper and lower case: rename one"
+
+def refuse_twins(names: Iterable[str]) -> None:
+    """Refuse columns whose names differ in upper and lower case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        if (first := known.get(name.lower())) is not None:
+            raise DuotoneError(
+                f"two columns of the table have the same name but for upper and lower case, {first} and {name}: rename one"
+            )
+        known[name.lower()] = name
+
+
 UNNAMED = "a DuckDB file may hold many tables: say which (name)"
 
 
@@ -71,8 +82,7 @@ def of_relation(relation: Any, vouched: bool = False) -> Source:
     rules as a table's, come as an Arrow table when they are asked about."""
     what = require_vouched("the DuckDB relation", vouched)
     names = list(relation.columns)
-    if len({name.lower() for name in names}) != len(names):
-        raise DuotoneError(TWINS)
+    refuse_twins(names)
     stored = {name: of_type(quoted(name), str(kind)) for name, kind in zip(names, relation.types, strict=True)}
     known = [name for name, how in stored.items() if how.kind != "other"]
 

@@ -11,7 +11,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.engines import duckdb, postgres, spark
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.files import open_local
-from duotone.tables.engines.source import UNREADABLE, Source, quietly
+from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.vouching import require_vouched
 
 
@@ -42,10 +42,8 @@ def opened(table: Any, name: str | None, vouched: bool, layout: FileLayout) -> S
 
 def without_twins(source: Source) -> Source:
     """The same table; refuses one with columns whose names differ in upper and lower case alone."""
-    names = [column.lower() for column in source.columns]
-    if len(set(names)) != len(names):
-        source.close()
-        raise DuotoneError(duckdb.TWINS)
+    with closed_on_error(source.close):
+        duckdb.refuse_twins(source.columns)
     return source
 
 

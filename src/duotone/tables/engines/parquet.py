@@ -9,7 +9,7 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
-from duotone.tables.engines.duckdb import TWINS
+from duotone.tables.engines.duckdb import refuse_twins
 from duotone.tables.engines.duckdb_views import selected
 from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
@@ -28,8 +28,7 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
     connection, close = connect(*paths)
     with closed_on_error(close):
         schema, types = _schemas(connection, paths[0])
-        if len({column.lower() for column in schema.names}) != len(schema.names):
-            raise DuotoneError(TWINS)
+        refuse_twins(schema.names)
         for path in paths[1:]:
             if _schemas(connection, path) != (schema, types):
                 raise DuotoneError(

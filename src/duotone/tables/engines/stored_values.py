@@ -90,6 +90,8 @@ def of_type(column: str, held: str) -> Reading:
             return replace(moment(f"epoch_us({column})", "us"), zone=True)
         case "TIMESTAMP_NS":
             return moment(f"epoch_ns({column})", "ns")
+        case "TIMESTAMPTZ_NS":  # from DuckDB 2 on
+            return replace(moment(f"epoch_ns({column})", "ns"), zone=True)
     if held == "UUID" or held.startswith("ENUM("):
         return Reading("text", "string", f"cast({column} as varchar)")
     return OTHER

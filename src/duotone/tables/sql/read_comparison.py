@@ -49,7 +49,7 @@ class Comparisons:
             case exp.In() if isinstance(bare(node.this), exp.Mode) and node.expressions:
                 return BoolOp("or", tuple(self.tree(exp.EQ(this=node.this, expression=e)) for e in node.expressions))
         if type(node) not in SIGNS:
-            example = f", as in {node.sql(dialect='duckdb')} > 10" if isinstance(bare(node), exp.AggFunc) else ""
+            example = _example(node) if isinstance(bare(node), exp.AggFunc) else ""
             raise DuotoneError(
                 f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something{example}"
             )
@@ -114,3 +114,8 @@ class Comparisons:
 def _written(node: exp.Expression) -> str:
     """A comparison to be shown."""
     return node.sql(dialect="duckdb", comments=False, normalize_functions="lower")
+
+
+def _example(aggregate: exp.Expression) -> str:
+    compared = "= 'a'" if isinstance(bare(aggregate), exp.Mode) else "> 10"
+    return f", as in {aggregate.sql(dialect='duckdb')} {compared}"

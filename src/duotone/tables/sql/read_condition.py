@@ -243,8 +243,10 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
     if fixed is None:
         second = read_operand(right, columns)
         if "untyped" in (operand.kind, second.kind):
+            as_numbers = " and ".join(f"{side.column}::double" for side in (operand, second) if side.kind == "untyped")
             raise DuotoneError(
-                f"{comparison.sql()}: columns of a CSV file are compared with constants only, which say what they hold"
+                f"{comparison.sql()}: a column of a text file does not say what it holds, unless a constant does: write "
+                f"{as_numbers}, or with ::date or ::text"
             )
         if {operand.kind, second.kind} == {"date", "time"}:
             operand, second = (cast(side, "time", side.column) for side in (operand, second))

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
+from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, IsNull, Not, Operand, both, parts_of
 from duotone.tables.sql.normal_form import Forms, normal_forms
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PublicJoin
 from duotone.tables.sql.read_comparison import Comparisons
@@ -46,6 +46,7 @@ limit=Fraction(5, 1), strict=True, present=None, people=False)
     try:
         known = [column for table in (columns, *public.values(), *also.values()) for column in table]
         asked = _read(parse(text, known), columns, unit, name, public, also)
+        _refuse_nobody(asked, unit)
         return replace(asked, text=one_line(text), notes=(*asked.notes, *text_notes(asked, columns, public, also)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
@@ -137,6 +138,15 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     forms = normal_forms(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
     return ParsedQuestion(tree, by, rows, forms, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
+
+
+def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:
+    """Refuse to ask for rows without a unit, which never count; that a row has one may be said."""
+    rows = [asked.people or (asked.where, asked.tree, asked.keys), *(other.people for other in asked.beside)]
+    parts = list(parts_of(tuple(rows)))
+    without = [part for part in parts if isinstance(part, IsNull) and part.operand.column == unit]
+    if len(without) > sum(isinstance(part, Not) and part.part in without for part in parts):
+        raise DuotoneError(f"no row counts where {unit} is null, since it names the person: leave out that it is null")
 
 
 def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:

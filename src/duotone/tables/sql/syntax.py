@@ -77,7 +77,8 @@ def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
         logger.setLevel(logging.CRITICAL)  # what it warns about is refused below
         return _select(text)
     except (SqlglotError, UnicodeEncodeError) as error:
-        advice = _in_quotes(text, columns) if isinstance(error, SqlglotError) else None
+        names = list(columns)
+        advice = (_with_blanks(text, names) or _in_quotes(text, names)) if isinstance(error, SqlglotError) else None
         usual = "check its brackets and quotes; a question is, say, avg(days) > 5"
         raise DuotoneError(f"the question is not SQL that can be read: {advice or usual}") from None
     finally:
@@ -108,6 +109,17 @@ def _in_quotes(text: str, columns: Iterable[str]) -> str | None:
         if some and _can_be_read(_quoted(text, some, names)):
             name = names[_written(text, some[0])]
             return f'{name} is a word of SQL, and a column here: write "{name}", in double quotes, for the column'
+    return None
+
+
+def _with_blanks(text: str, columns: Iterable[str]) -> str | None:
+    """What to write where a column's name is no word, and the text can be read with that in quotes; else None."""
+    for name in columns:
+        if not name.replace("_", "").isalnum():
+            bare = re.compile(rf'(?<![\w"]){re.escape(name)}(?![\w"])', re.IGNORECASE)
+            quoted = f'"{name}"'.join(bare.split(text))
+            if quoted != text and _can_be_read(quoted):
+                return f'write "{name}", in double quotes, for the column'
     return None
 
 

@@ -20,8 +20,8 @@ from duotone.tables.sql.text_order import ORDERED, iso_date, like_number
 def text_notes(
     asked: ParsedQuestion, columns: Columns, public: Mapping[str, Columns], also: Mapping[str, Columns]
 ) -> list[str]:
-    """A sentence for all that is read as numbers, one for all dates, one for all Booleans, one for each column that is also
-    counted as text, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
+    """A sentence for all that is read as numbers, one for all dates, one for all Booleans, one for each column of which texts
+    are counted, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
     rows = [(asked.people or asked, columns), *((other.people, also[other.table]) for other in asked.beside)]
     parts: list[Any] = []
     compared: list[str] = []
@@ -38,11 +38,9 @@ def text_notes(
     in_file = [name for name in dates if columns.get(name) == "untyped"][:1]
     how = {**READ, "date": READ["date"] + "".join(OTHERWISE.format(in_python(name)) for name in in_file)}
     notes = [f"{_are(names)} {said}" for names, said in zip((numbers, dates, flags), how.values(), strict=True) if names]
-    notes += (
-        f"{column} is text here: NA or n/a is a value like any other; write count({column}::double) to count numbers"
-        for column in dict.fromkeys(counted)
-        if column in numbers
-    )
+    held = {part.operand.column for part in parts if isinstance(part, Compare | OneOf) and part.operand.kind == "text"}
+    notes += (COUNTED.format(column) for column in dict.fromkeys(counted) if column in numbers)
+    notes += (THERE.format(column) for column in dict.fromkeys(counted) if column not in {*numbers, *held})
     return [*notes, *dict.fromkeys(compared)]
 
 
@@ -53,6 +51,13 @@ READ: Mapping[Kind, str] = {
 }
 OTHERWISE = ', and duotone inspect counts how many; if dates are written otherwise, say how (formats={{{}: "%d/%m/%Y"}})'
 """Of a text file's column that is read as dates."""
+
+COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0}::double) to count numbers"
+THERE = (
+    "{0} is text here, null only where nothing is written: NA is a value like any other; write {0} <> 'NA' to leave it out, or "
+    "count({0}::double) to count numbers"
+)
+"""Of a text file's column that is only asked whether it is there; who compares it with a text knows that it holds texts."""
 
 
 def _compared_as_text(part: Any, kinds: Columns) -> Iterator[str]:
