@@ -42,3 +42,9 @@ def in_turns(works: list[Callable[[], Any]], rounds: int) -> list[float]:
     """Median seconds of each, one after the other in every round, since a machine's pace changes."""
     times = [[seconds(work) for work in works] for _ in range(rounds)]
     return [median(column) for column in zip(*times, strict=True)]
+
+
+def peak_memory() -> float:
+    """MiB that this process has held at most. (What getrusage says begins with what its parent held when it was started.)"""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 2**10

@@ -9,7 +9,6 @@ times is the median of interleaved runs in one process; peak memory is that of a
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -121,6 +120,6 @@ if __name__ == "__main__":
         chosen = {"plain": plain, "private": private}[sys.argv[4]](Path(sys.argv[2]), sys.argv[3])
         for _ in range(3):
             chosen()
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+        print(measure.peak_memory())
     else:
         main(int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**8)
