@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thinned import examples
 
 from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
 from duotone.cli.app import main
@@ -39,7 +40,7 @@ def people(content: list[tuple[Any, Any]], unit: str | None, most: int) -> dict[
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(rows, st.integers(1, 3), st.integers(1, 4))
 def test_one_person_changes_few_counts_by_one(content: list[tuple[Any, Any]], most: int, person: int) -> None:
     """The ±1 rule, on the engine itself: with and without a person, at most `most` keys differ, each by 1."""

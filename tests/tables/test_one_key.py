@@ -220,7 +220,7 @@ def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
     tables = [pa.table({c: [rows.choice(some) for _ in range(n)] for c in "xyu"}, schema) for n in (6, 24)]
     levels_of_key: dict[tuple[Any, ...], set[tuple[int, str]]] = defaultdict(set)
     declared = [{**people, "neighbours": n} for people in [{}, *PEOPLE] for n in ("add-remove", "replace")]
-    for aggregate, parts, people in thinned(product(AGGREGATES, JOINED, declared), 83):
+    for aggregate, parts, people in thinned(product(AGGREGATES, JOINED, declared), 131):
         for rule in (" and ", " or "):
             conditions = [rule.join(f"({part})" for part in order) for order in permutations(parts)]
             texts = [with_condition(aggregate, c) for c in conditions] + [f"select {aggregate} where {c}" for c in conditions]
