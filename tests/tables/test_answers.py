@@ -64,8 +64,8 @@ def test_an_answer_says_how_sure_it_is() -> None:
     assert "clipped before anything is counted: days to [0, 30]" in page
     assert answer.notes == ()
     assert answer.clipping == (
-        "clipped before anything is counted: days to [0, 30] in steps of 1/100000, a person's values to their avg; what that "
-        "changes is not in Pr[wrong]"
+        "clipped before anything is counted: days to [0, 30] in steps of 1/100000, a person's values to their avg, "
+        "rounded down; what that changes is not in Pr[wrong]"
     )
     equal = ask(STAYS, "count(*) = 60", P)
     assert equal.notes

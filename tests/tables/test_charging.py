@@ -94,7 +94,7 @@ def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
     assert list(shown.answers) == [("Ely",), ("Wells",)]
     assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).cost.answers == 3
     assert ledger.statement("t").left == "epsilon 1, delta 9.8e-05"
-    with pytest.raises(DuotoneError, match="registered with unit row, and the question has who"):
+    with pytest.raises(DuotoneError, match="registered with unit row, and the question has who: ask with that, or"):
         prepare(TABLE, question, EACH, unit="who", max_rows=1, max_groups=1).charge(ledger, "t")
     with pytest.raises(DuotoneError, match="add-remove, and the question has replace"):
         prepare(TABLE, "count(*) > 1", EACH, neighbours="replace").charge(ledger, "t")
@@ -346,7 +346,7 @@ def test_the_same_question_at_another_budget_is_said(ledger: Ledger) -> None:
         assert answers.receipt is not None
         assert answers.receipt.before == quote.before
         assert answers.notes == (() if quote.before is None else (quote.before.note,))
-        assert quote.before is None or answers.quote().endswith(f"; {quote.before.note}.")
+        assert quote.before is None or answers.quote().endswith(f"; {quote.before.fact}.")
         return None if quote.before is None else quote.before.note
 
     with pytest.raises(DuotoneError), prepare(TABLE, question, ApproxDP("0.1")) as asked:

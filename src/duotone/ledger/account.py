@@ -74,9 +74,12 @@ class Registered:
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
         for name, registered, asked in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
-            hint = ": name the column that tells persons apart (unit)" if name == "unit" and asked == "row" else ""
+            otherwise = "ask with that, or, if it is a mistake, register another name, and ask by that name (dataset)"
+            hint = "name the column that tells persons apart (unit)" if name == "unit" and asked == "row" else otherwise
             if registered != asked:
-                raise DuotoneError(f"{self.dataset} is registered with {name} {registered}, and the question has {asked}{hint}")
+                raise DuotoneError(
+                    f"{self.dataset} is registered with {name} {registered}, and the question has {asked}: {hint}"
+                )
 
 
 @dataclass(frozen=True)

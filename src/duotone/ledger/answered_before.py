@@ -30,12 +30,16 @@ class AnsweredBefore:
     """The budget, exactly, at which the question is free, asked alone and with all else as now; None where that is not sure."""
 
     @property
-    def note(self) -> str:
-        """In a sentence."""
+    def fact(self) -> str:
+        """That it was, for a report."""
         *others, last = self.differs
         differs = f"{', '.join(others)} and {last}" if others else last
-        free = "" if self.free_at is None else f": asked alone at {self.free_at} it is free"
-        return f"answered before at another {differs} (entry {self.entry}){free}"
+        return f"answered before at another {differs} (entry {self.entry})"
+
+    @property
+    def note(self) -> str:
+        """The same, for who asks: also how it is free."""
+        return self.fact if self.free_at is None else f"{self.fact}: asked alone at {self.free_at} it is free"
 
 
 def answered_before(

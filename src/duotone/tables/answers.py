@@ -138,7 +138,7 @@ class Answers:
         In the table, “avg(days) > 5” was answered yes with differential privacy, ε = 1, δ = 1e-06 per patient under addition \
 or removal;
         a person is a patient (rows without one do not count), with the avg of its rows;
-        clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg;
+        clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg, rounded down;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
         keys = {" ".join(map(str, key)): WORDS[answer] for key, answer in self.answers.items()}
@@ -151,7 +151,7 @@ or removal;
         else:
             said = f"{self.text} was answered for no group, since none may be shown,"
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
-        before = "" if self.receipt is None or self.receipt.before is None else f"; {self.receipt.before.note}"
+        before = "" if self.receipt is None or self.receipt.before is None else f"; {self.receipt.before.fact}"
         return f"{warning}In {self.about}, {said} with {method(self)}{before}."
 
     def to_arrow(self) -> Any:

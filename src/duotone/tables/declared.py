@@ -219,5 +219,6 @@ def _key(value: Any, kind: Kind) -> Any:
         case _:
             fits = isinstance(value, str)
     if not fits:
-        raise DuotoneError(f"the list of groups has a key that is no {kind} value: {written}")
+        what = "text, as a text file's columns are" if kind == "untyped" else f"{kind} value"
+        raise DuotoneError(f"the list of groups has a key that is no {what}: {written}")
     return value

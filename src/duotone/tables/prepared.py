@@ -171,7 +171,8 @@ class Prepared:
         if self.compiled is not None and self.compiled.rows_counted:
             cut.append(f"a person's rows to {self.declared.max_rows}")
         if self.declared.per_unit is not None:
-            cut.append(f"a person's values to their {self.declared.per_unit}")
+            rounded = ", rounded down" if self.declared.per_unit == "avg" else ""
+            cut.append(f"a person's values to their {self.declared.per_unit}{rounded}")
         if self.by and self.declared.unit is not None:
             cut.append(f"a person's groups to {self.most}")
         return ", ".join(dict.fromkeys(cut))
