@@ -185,3 +185,16 @@ def test_what_a_small_delta_adds_is_of_the_share_of_each_answer() -> None:
         said = usual.accuracy.ending.removeprefix("never wrong ")
         for accuracy in (asked.accuracy, asked.release().accuracy):
             assert accuracy.ending == f"with delta 0 no answer is ever certain; with delta 1e-6 one would be {said}"
+
+
+def test_two_grids_of_one_column_are_both_said() -> None:
+    """Squares of values far from zero need a coarser grid than their sum."""
+    asked: Any = {"bounds": {"x": (100_000, 100_010)}}
+    for question, steps in (
+        ("avg(x) > 100005 and stddev(x) > 2", "1/100000 and 1/10000"),
+        ("stddev(x) > 2 and avg(x) > 100005", "1/10000 and 1/100000"),
+        ("avg(x) > 100005 and avg(x) < 100007", "1/100000"),
+    ):
+        answer = ask(pa.table({"x": [100_003.5] * 9}), question, P, **asked)
+        assert answer.grids == {"x": steps}
+        assert all(f"in steps of {step}" in answer.clipped for step in steps.split(" and "))

@@ -74,7 +74,7 @@ def question_document(prepared: Prepared, reply: Answers | None) -> dict[str, An
             document["ledger"]["allowance"] = reply.receipt.allowance
         if reply.receipt.before is not None:
             document["ledger"]["answered_before"] = reply.receipt.before.entry
-    document["grids"] = {c: str(g.step) for compared in prepared.comparisons for c, g in compared.grids.items()}
+    document["grids"] = prepared.grids
     document["error_by_margin"] = {str(m): prepared.error(m) for m in MARGINS}
     document["certain_from"] = int(certain) if math.isfinite(certain) else None
     document["share"] = {"epsilon": prepared.share.epsilon, "delta": show(prepared.share.delta)}

@@ -178,6 +178,14 @@ class Prepared:
         return ", ".join(dict.fromkeys(cut))
 
     @property
+    def grids(self) -> dict[str, str]:
+        """The steps that each column is put on; an average and a variance of one column may have two."""
+        steps: dict[str, list[str]] = {}
+        for column, grid in (pair for compared in self.comparisons for pair in compared.grids.items()):
+            steps.setdefault(column, []).append(show(grid.step))
+        return {column: " and ".join(dict.fromkeys(own)) for column, own in steps.items()}
+
+    @property
     def vouched(self) -> str | None:
         """What the owner vouches for, in a sentence; None of a stored table."""
         return None if self.source.vouched is None else vouched_for(self.source.vouched, self.declared.person)
@@ -264,8 +272,7 @@ removal;
         receipt: Receipt | None = None,
         dataset: str | None = None,
     ) -> Answers:
-        grids = {c: str(g.step) for compared in self.comparisons for c, g in compared.grids.items()}
-        common = self.privacy, self.share, self.basis, self.person, grids
+        common = self.privacy, self.share, self.basis, self.person, self.grids
         drawn = self.coin.private if private is None else private
         said = self.vouched, self.question, self.protected, self.clipped, self.remarks
         asked = self._written, dataset or self._named, self.parts, self.selected, self.labels
