@@ -24,7 +24,7 @@ from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps
 from duotone.tables.engines.far_ends import ends_apart
-from duotone.tables.engines.person_columns import valued
+from duotone.tables.engines.person_columns import Order, valued
 from duotone.tables.engines.results import Ends
 from duotone.tables.engines.whole_numbers import quotient
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
@@ -108,6 +108,21 @@ def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
     for x, n in zip(values, result["n"].to_pylist(), strict=True):
         if n is not None and grid.low < n < grid.high:
             assert abs(Fraction(x) / grid.step - n) <= Fraction(1, 2) + Fraction(1, 8)  # the nearest, but for the last bits
+
+
+@examples(300)
+@given(st.data())
+def test_nobody_who_can_matter_is_passed_over(data: Any) -> None:
+    """Whoever has as many steps as are looked for, or as few, is on the right side of what rows are compared with."""
+    kind, grid, _ = data.draw(grids())
+    order = Order(Operand("x", kind), ALWAYS, grid)
+    steps = data.draw(st.sampled_from([grid.low, grid.high]) | st.integers(grid.low - 3, grid.high + 3))
+    least, most = order.from_on(steps), order.up_to(steps)
+    for x in data.draw(st.lists(numbers(kind, grid), min_size=1, max_size=20)):
+        n = rule(x, grid.low, grid.high, grid.step)
+        if n is not None:
+            assert least is None or not n >= steps or x >= least
+            assert most is None or not n <= steps or x <= most
 
 
 @pytest.mark.slow
@@ -277,7 +292,7 @@ def test_nan_that_no_reading_has_taken_out_is_no_value() -> None:
     rows = engine.table("t")
     grid, value = Grid(0, 10, Fraction(1, 2)), Operand("x", "float")
     assert engine.to_pyarrow(rows.select(n=steps(value, grid, rows)))["n"].to_pylist() == [None, 6, 10, None, None, 0, 10]
-    (largest, smallest) = ends_apart(rows, [(valued(value, ALWAYS, grid), {"s": Ends(3)})])["m0s"]
+    (largest, smallest) = ends_apart(rows, [(valued(value, ALWAYS, grid), {"s": Ends(3)})], embedded=False)["m0s"]
     assert engine.to_pyarrow(largest)["m0s_largest"].to_pylist() == ["10,10,6"]
     assert engine.to_pyarrow(smallest)["m0s_smallest"].to_pylist() == ["0,6,10"]
     engine.disconnect()

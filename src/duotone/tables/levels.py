@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +75,11 @@ def levels_of(
     return population.listed, np.append(people, 0)[order], levels
 
 
-def chosen(groups: Groups, shown: Array) -> tuple[Key, ...]:
+def at(groups: Groups, places: Array) -> Groups:
     """The keys of some groups only: of the others none is made."""
-    return tuple(groups.chosen(shown) if isinstance(groups, Keys) else itertools.compress(groups, shown))
+    return groups.at(places) if isinstance(groups, Keys) else tuple(groups[place] for place in places)
+
+
+def order(groups: Groups) -> Array:
+    """The places of groups from the first key to the last; of listed ones, as they are."""
+    return groups.order() if isinstance(groups, Keys) else np.arange(len(groups))

@@ -37,7 +37,7 @@ from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.group_notes import selection_note
-from duotone.tables.levels import Groups, Population, chosen, levels_of
+from duotone.tables.levels import Groups, Population, at, levels_of, order
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
@@ -258,10 +258,10 @@ removal;
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if self.selection is not None:
                 shown = (self.coin if self.asked is None else Coin(self.selection)).answers(people - 1, bar=False)
-                keys, levels = chosen(keys, shown), levels[shown]
+                keys, levels = at(keys, np.flatnonzero(shown)), levels[shown]
             answers = self.coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
-            drawn = dict(zip(keys, answers.tolist(), strict=True))
-            return self._reply({key: drawn[key] for key in (sorted(drawn) if self.listed is None else drawn)})
+            places = order(keys)
+            return self._reply(dict(zip(at(keys, places), answers[places].tolist(), strict=True)))
         finally:
             keys = people = levels = None  # no traceback may show them
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ibis
+from ibis.expr.operations import Field
 
-from duotone.tables.engines.person_columns import PersonColumns
+from duotone.tables.engines.person_columns import Order, PersonColumns
 from duotone.tables.engines.results import Ends, Request
 
 
@@ -44,27 +45,43 @@ def kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
     return {name: end.cast("array<int64>") for name, end in ends.items()}
 
 
-def ends_apart(rows: Any, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> dict[str, list[Any]]:
+def ends_apart(
+    rows: Any, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]], *, embedded: bool
+) -> dict[str, list[Any]]:
     """The far ends of rows that are people, each by a look of its own at a column in whose order their scores come: engines
-    pass over a row that is not among so few in less time than they need to compute its score."""
+    pass over a row that is not among so few in less time than they need to compute its score. The embedded engine does so
+    where a stored whole number gives the order, and is quicker at other scores by keeping the ends while it adds up."""
     apart: dict[str, list[Any]] = {}
     for i, (columns, requests) in enumerate(asked):
         for n, request in requests.items():
-            if isinstance(request, Ends):
+            if isinstance(request, Ends) and (not embedded or _stored(rows, columns.ordered_by.get(n))):
                 apart[f"m{i}{n}"] = list(_ends_of_rows(rows, columns, n, f"m{i}{n}", request))
     return apart
 
 
+def _stored(rows: Any, order: Order | None) -> bool:
+    """Whether a whole number as it is stored gives the order."""
+    return order is not None and order.value.kind == "integer" and isinstance(order.of(rows).op(), Field)
+
+
 def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Iterator[Any]:
     cheaper = columns.ordered_by.get(column)
-    order = cheaper(rows) if cheaper else columns.alone(rows)[column]
-    ways = (request.largest_from, "largest", ibis.desc), (request.smallest_to, "smallest", ibis.asc)
-    for bound, way, direction in ways:
-        if bound is not None:
-            there = order <= math.inf if order.type().is_floating() else order.notnull()
-            some = rows.filter(there).order_by(direction(order)).limit(request.reach)
-            scores = some.select(s=columns.alone(some)[column])
-            yield scores.agg(**{f"{name}_{way}": listed(scores.s)})
+    order = cheaper.of(rows) if cheaper else columns.alone(rows)[column]
+    there = order <= math.inf if order.type().is_floating() else order.notnull()
+    if request.largest_from is not None:
+        limit = cheaper.from_on(request.largest_from) if cheaper else request.largest_from
+        some = rows.filter(there if limit is None else there & (order >= limit)).order_by(ibis.desc(order, nulls_first=True))
+        yield _scores(some, columns, column, f"{name}_largest", request)
+    if request.smallest_to is not None:
+        limit = cheaper.up_to(request.smallest_to) if cheaper else request.smallest_to
+        some = rows.filter(there if limit is None else there & (order <= limit)).order_by(ibis.asc(order))
+        yield _scores(some, columns, column, f"{name}_smallest", request)
+
+
+def _scores(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Any:
+    some = rows.limit(request.reach)
+    scores = some.select(s=columns.alone(some)[column])
+    return scores.agg(**{name: listed(scores.s)})
 
 
 def by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:

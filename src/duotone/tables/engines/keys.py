@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duotone.tables.engines.places import Array, numbers
+import numpy as np
+
+from duotone.tables.engines.places import Array, numbers, whole
 from duotone.tables.sql.condition import Kind
 
 
@@ -21,11 +23,29 @@ class Keys:
         read = [_values(column, kind) for column, kind in zip(self.columns, self.kinds, strict=True)]
         return zip(*read, strict=True)
 
-    def chosen(self, groups: Array) -> Keys:
-        """Those of some groups only."""
-        return Keys([column.filter(groups) for column in self.columns], self.kinds)
+    def at(self, places: Array) -> Keys:
+        """Those at some places only, in the order of these."""
+        import pyarrow as pa
+
+        taken = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places.astype(np.int64))])
+        return Keys([column.take(taken) for column in self.columns], self.kinds)
+
+    def order(self) -> Array:
+        """The places from the first key to the last: numbers in their order, texts in that of their characters."""
+        ranks = [_ranks(column, kind) for column, kind in zip(self.columns, self.kinds, strict=True)]
+        return np.lexsort(ranks[::-1])
 
 
 def _values(column: Any, kind: Kind) -> list[Any]:
     values: list[Any] = numbers(column).tolist() if kind == "integer" else column.to_pylist()
     return values
+
+
+def _ranks(column: Any, kind: Kind) -> Array:
+    """Numbers of 64 bits in whose order a column is."""
+    import pyarrow.compute as pc
+
+    if kind != "integer":
+        return whole(pc.rank(column, tiebreaker="dense"))
+    values = numbers(column)
+    return values if values.dtype == np.int64 else np.unique(values, return_inverse=True)[1]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import ibis
 
-from duotone.tables.engines.expressions import added, clipped, compared, holds, indicator, read, steps, unchecked
+from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
@@ -17,6 +17,32 @@ from duotone.tables.sql.scoring import Grid, Score
 
 Reduction = Literal["avg", "sum", "min", "max"]
 Expressions = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A value of one row, in whose order its grid steps are; NaN is no value."""
+
+    value: Operand
+    where: Condition
+    grid: Grid
+
+    def of(self, rows: Any) -> Any:
+        """The value, not yet in steps."""
+        return _where(self.where, unchecked(self.value, rows), rows)
+
+    def from_on(self, steps: int) -> int | float | None:
+        """A value below which nobody has so many steps; None where there is no use for one."""
+        low, high, step = self.grid.low, self.grid.high, self.grid.step
+        return self._limit((min(steps, high) - 1) * step) if low < steps and max(-low, high) <= NEAR else None
+
+    def up_to(self, steps: int) -> int | float | None:
+        """A value above which nobody has so few steps; None where there is no use for one."""
+        low, high, step = self.grid.low, self.grid.high, self.grid.step
+        return self._limit((max(steps, low) + 1) * step) if steps < high and max(-low, high) <= NEAR else None
+
+    def _limit(self, value: Fraction) -> int | float:
+        return int(value) if self.value.kind == "integer" else float(value)
 
 
 @dataclass(frozen=True)
@@ -28,8 +54,8 @@ class PersonColumns:
     rows: Callable[[Any], Expressions]
     merged: Callable[[Any, str], Expressions]
     person: Callable[[Any, str], Expressions]
-    ordered_by: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """Expressions of one row in whose order the columns of the same names come, for those that have a cheaper one."""
+    ordered_by: Mapping[str, Order] = field(default_factory=dict)
+    """In whose order the columns of the same names come, for those that have something cheaper for it than themselves."""
 
 
 def flagged(condition: Condition) -> PersonColumns:
@@ -43,12 +69,7 @@ def valued(value: Operand, where: Condition, grid: Grid) -> PersonColumns:
     def row(rows: Any) -> Expressions:
         return {"s": _where(where, steps(value, grid, rows), rows)}
 
-    return replace(_of_rows(row), ordered_by={"s": _order(value, where)})
-
-
-def _order(value: Operand, where: Condition) -> Callable[[Any], Any]:
-    """A value in whose order its grid steps are; NaN is no value."""
-    return lambda rows: _where(where, unchecked(value, rows), rows)
+    return replace(_of_rows(row), ordered_by={"s": Order(value, where, grid)})
 
 
 def _where(condition: Condition, value: Any, rows: Any) -> Any:
@@ -147,7 +168,7 @@ def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
     def person(people: Any, name: str) -> Expressions:
         return with_either({side: _reduced(people, f"{name}{side}", how or "max", sides[side][2]) for side in sides})
 
-    orders = {name: _order(value, where) for name, (value, where, _) in sides.items() if isinstance(value, Operand)}
+    orders = {name: Order(value, where, grid) for name, (value, where, grid) in sides.items() if isinstance(value, Operand)}
     return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person, orders)
 
 
@@ -183,7 +204,7 @@ def squared(value: Operand, where: Condition, grid: Grid, how: Reduction | None)
         return both_of(values(rows)["s"])
 
     return PersonColumns(
-        alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person, {"s": _order(value, where)}
+        alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person, {"s": Order(value, where, grid)}
     )
 
 

@@ -40,6 +40,8 @@ class Places:
 
     def first(self, reach: int) -> Places:
         """The first so many people of every group."""
+        if np.diff(self.starts).max(initial=0) <= reach and self.people.max(initial=0) <= 1:
+            return self
         upto = np.append(0, np.cumsum(self.people))
         before = upto[:-1] - np.repeat(upto[self.starts[:-1]], np.diff(self.starts))
         kept = before < reach

@@ -102,7 +102,7 @@ def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Reque
     people = who.table([columns for columns, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
     named = {f"m{i}{n}": request for i, (_, own) in enumerate(asked) for n, request in own.items()}
-    apart = {} if who.unit or who.by else ends_apart(who.rows(), asked)
+    apart = {} if who.unit or who.by else ends_apart(who.rows(), asked, embedded=who.source.embedded)
     return _plan(people, keys, named, who, apart)
 
 
