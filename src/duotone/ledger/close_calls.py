@@ -1,0 +1,205 @@
+"""How many close calls a budget admits, whatever is asked, adaptively and without end (docs/close-calls.md has the proof).
+
+What neighbours' answers tell is what one watches in the *Poisson game*: a clock strikes at rate 1 or r, whoever watches may
+turn round at any time which of two worlds has the faster one, and must stop at the τ-th strike. With Λ the likelihood ratio so
+far and h strikes left, let U_0(Λ) ≥ (Λ − e^ε)+ and, for each h,
+
+    U_{h−1}(rΛ) ≤ U_h(Λ) + (r − 1)·Λ·U_h′(Λ),     r·U_{h−1}(Λ/r) ≤ r·U_h(Λ) − (r − 1)·Λ·U_h′(Λ),     U_{h−1} ≤ U_h.
+
+Then U_τ(1) bounds δ for every strategy of any length. Here U_h is piecewise linear on the nodes g^i, with g = 1 + 1/M and
+r = g^k, and is known by u(i) = U(g^i) / g^i: linear to (0, 0) below the nodes, of slope 1 above. The slope between nodes i − 1
+and i is (M + 1)·u(i) − M·u(i − 1), so that the inequalities have whole numbers and r in them, and hold between nodes if they
+hold at both ends with the slope there. It is best to turn where Λ = e^ε: that makes each U_h a pair of first-order recurrences
+outwards from there. What floats lose is added as η·Λ, once for each close call, never for each question.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duotone.errors import DuotoneError, MissingExtra
+from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import show
+from duotone.privacy.text import definition_object
+
+FINEST, COARSEST = 256, 8
+"""Nodes to a factor r: the more, the closer the bound."""
+WORK = 2**27
+"""Nodes times close calls, at most: seconds."""
+MOST = 2**16
+"""Close calls, at most."""
+WIDTH, JUMPS = 1.7, 12
+"""How far nodes go beyond 1 and e^ε, in parts of ε and in factors r. Where that is too little, η is larger."""
+
+SLACK = 2.0**-51
+"""What floats may lose of a number near 1, several times over; an inequality multiplies that by less than k + 8."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Nodes g^i for i from `low` to `high`, g = 1 + 1/`fine`; `jump` of them make a factor that is at least r."""
+
+    fine: int
+    jump: int
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, budget: ApproxDP, question: ThreeWay, jump: int) -> Grid:
+        """Nodes for clocks that differ by e^ε of a question, under a budget."""
+        step, whole = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
+        fine = math.floor(1 / math.expm1(step / jump)) + 1
+        while not covers(fine, jump, question.privacy.exp_epsilon):  # as rationals, whatever floats say
+            fine -= 1
+        width = math.log1p(1 / fine)
+        far = WIDTH * whole + JUMPS * step
+        return cls(fine, jump, -math.ceil(far / width), math.ceil((whole + far) / width))
+
+    @property
+    def nodes(self) -> int:
+        """How many."""
+        return self.high - self.low + 1
+
+
+def covers(fine: int, jump: int, ratio: Fraction) -> bool:
+    """Whether (1 + 1/fine)^jump is at least a ratio."""
+    return fine > 0 and (fine + 1) ** jump * ratio.denominator >= ratio.numerator * fine**jump
+
+
+@dataclass(frozen=True)
+class CloseCalls:
+    """What a budget admits of questions that may be too close to call: `count` of these, and any number of clear answers.
+
+    `delta` bounds what they all reveal, at the budget's ε; `grid` is what proves it.
+
+    >>> most_close_calls(ApproxDP(1, "1e-6"), ThreeWay(ApproxDP("0.05"))).count
+    9
+    """
+
+    budget: ApproxDP
+    question: ThreeWay
+    count: int
+    delta: float
+    grid: Grid
+
+    def certificate(self) -> dict[str, Any]:
+        """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
+        table = three_way_table(self.question)
+        return {
+            "certificate": "close-calls",
+            "version": 1,
+            "privacy": definition_object(self.question.privacy),
+            "wrong": show(self.question.wrong),
+            "bits": table.bits,
+            "clear": [str(entry) for entry in table.clear],
+            "budget": definition_object(self.budget),
+            "close_calls": self.count,
+            "nodes": asdict(self.grid),
+            "claims": {"private": True},
+        }
+
+
+def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
+    """As many as can be shown to fit, by the coarsest nodes that show it."""
+    if not budget.delta > 0:
+        raise DuotoneError("close calls need a budget with delta above 0")
+    most = attacked(budget, question)
+    jump = FINEST
+    while (grid := Grid.of(budget, question, jump)).nodes * most > WORK:
+        if jump == COARSEST:
+            raise DuotoneError(
+                "the epsilon of a question is too small for this budget: too many close calls would fit to count"
+            )
+        jump //= 2
+    best = _shown(budget, question, grid)
+    if not best.count:
+        raise DuotoneError("not one close call fits into this budget: lower the epsilon of a question, or raise delta")
+    while jump > COARSEST:
+        jump //= 2
+        coarser = _shown(budget, question, Grid.of(budget, question, jump))
+        if coarser.count < best.count:
+            break
+        best = coarser
+    return best
+
+
+def attacked(budget: ApproxDP, question: ThreeWay) -> int:
+    """A number of close calls beyond which whoever asks learns more than the budget allows, by asking until so many answers are
+    too close to call and watching how long that takes: the best attack that is decided beforehand, in closed form."""
+    try:
+        from scipy.special import gammainc, gammaincc
+    except ImportError:
+        raise MissingExtra("how many close calls a budget admits", "ledger") from None
+    step, whole = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
+    counts = np.arange(1, 2 * MOST)
+    ratio, alpha = math.exp(step), math.exp(whole)
+    soon, late = np.maximum(counts * step - whole, 0) / (ratio - 1), (counts * step + whole) / (ratio - 1)
+    sooner = gammainc(counts, ratio * soon) - alpha * gammainc(counts, soon)
+    later = gammaincc(counts, late) - alpha * gammaincc(counts, ratio * late)
+    return int(np.argmax(np.append(np.maximum(sooner, later), 1) > budget.delta))
+
+
+def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:
+    """How many close calls some nodes show to fit."""
+    fitting = list(itertools.islice(itertools.takewhile(lambda delta: delta <= budget.delta, deltas(budget, grid)), MOST))
+    return CloseCalls(budget, question, len(fitting), fitting[-1] if fitting else 0.0, grid)
+
+
+def deltas(budget: ApproxDP, grid: Grid) -> Iterator[float]:
+    """Bounds on δ at the budget's ε, for 1, 2, 3, … close calls."""
+    fine, jump, width = float(grid.fine), grid.jump, math.log1p(1 / grid.fine)
+    ratio, whole = math.exp(jump * width), _log(budget.exp_epsilon)
+    turn = max(math.ceil(whole / width), 1) - grid.low
+    above, below = 1 + (ratio - 1) * (fine + 1), ratio + (ratio - 1) * fine
+    falling, rising = (ratio - 1) * fine / above, (ratio - 1) * (fine + 1) / below
+    powers = np.exp(-width * np.arange(1, jump + 1))
+    before = np.maximum(1 - np.exp(whole - np.arange(grid.low, grid.high + 1) * width), 0)
+    paid = SLACK * 2**6
+    while True:
+        up = np.append(before[jump:], 1 - (1 - before[-1]) * powers)  # u(i + k)
+        down = np.append(np.full(jump, before[0]), before[:-jump])  # u(i − k)
+        from_above, from_below = ratio * up / above, down / below
+        at_turn = (from_above[turn] + falling * from_below[turn - 1]) / (1 - falling * rising)
+        beside = from_below[turn - 1] + rising * at_turn
+        upper = _scan(from_above[turn + 1 :], falling, at_turn)
+        lower = _scan(from_below[: turn - 1][::-1], rising, beside)[::-1]
+        now = np.concatenate([lower, [beside, at_turn], upper])
+        paid += max(_violation(before, now, up, down, grid, ratio), 0.0) + (jump + 8) * SLACK
+        before = now
+        yield float(now[-grid.low]) + paid
+
+
+def _violation(before: Array, now: Array, up: Array, down: Array, grid: Grid, ratio: float) -> float:
+    """By how much, relative to Λ, the inequalities fail, at most."""
+    fine, jump = float(grid.fine), grid.jump
+    slopes = np.concatenate([now[:1], (fine + 1) * now[1:] - fine * now[:-1], [1.0]])
+    left, right = slopes[:-1], slopes[1:]
+    first = ratio * up - now - (ratio - 1) * np.minimum(left, right)
+    second = down - ratio * now + (ratio - 1) * np.maximum(left, right)
+    beneath = before[: jump + 1] - now[0]  # the first, between the lowest node and a factor r below it
+    widths = np.exp(math.log1p(1 / grid.fine) * np.arange(jump, -1, -1))
+    beyond = (1 - now[-1]) * widths - (1 - before[-jump - 1 :])  # the second, between the highest node and a factor r above it
+    return float(max(part.max() for part in (first, second, before - now, beneath, beyond)))
+
+
+def _scan(x: Array, factor: float, first: float) -> Array:
+    """y(i) = x(i) + factor·y(i − 1), after a first y."""
+    from scipy.signal import lfilter
+
+    y: Array = lfilter([1.0], [1.0, -factor], x, zi=[factor * first])[0]
+    return y
+
+
+def _log(x: Fraction) -> float:
+    return math.log(x.numerator) - math.log(x.denominator) if x > 2**60 else math.log(x)

@@ -1,0 +1,129 @@
+"""Three-way answers: yes, no, or too close to call, of which only the last tells anything much about anybody.
+
+On one side of the boundary, at distance d from it, answering is this: with probability f say the wrong thing; otherwise let a
+Poisson clock run for a while, and say "too close to call" if it strikes. The clock strikes λ(d) times on average, λ(0) is such
+that both sides agree at the boundary, and λ(d + 1) = λ(d) / r: so neighbouring datasets have clocks of which one runs at most r
+times as fast as the other, and everything that can be learnt is learnt from that (docs/close-calls.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import gmpy2
+
+from duotone.errors import DuotoneError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given, exact, show
+
+BITS, PRECISION = 128, 320
+"""Of a table, and of the numbers that it is computed with."""
+RAREST = 36
+"""From the distance on at which "too close to call" has no more than 2^−RAREST, a table stays as it is."""
+LEAST, MOST = Fraction(1, 2**60), Fraction(1, 4)
+"""Probabilities of a wrong answer that can be asked for."""
+LONGEST = 2**17
+"""The distances up to which a table is written out."""
+
+
+@dataclass(frozen=True)
+class ThreeWay:
+    """How each question is asked: neighbours' clocks differ by at most e^ε of `privacy`, whose δ is 0, and `wrong` is the
+    probability of the wrong clear answer, at every level.
+
+    >>> ThreeWay(ApproxDP("0.02"), "1e-9")
+    <ThreeWay: epsilon 0.02, wrong 1e-09>
+    """
+
+    privacy: ApproxDP
+    wrong: Fraction
+
+    def __init__(self, privacy: ApproxDP, wrong: Given = "1e-9") -> None:
+        if not isinstance(privacy, ApproxDP):
+            raise DuotoneError("questions are asked under an ApproxDP whose delta is 0")
+        if privacy.delta != 0:
+            raise DuotoneError(
+                "a question that may be too close to call has no delta of its own: over unlimited questions it adds up"
+            )
+        if not privacy.exp_epsilon > 1:
+            raise DuotoneError("the epsilon of a question must be above 0")
+        f = exact(wrong, "the probability of a wrong answer")
+        if not LEAST <= f <= MOST:
+            raise DuotoneError(f"the probability of a wrong answer must be from 2^-60 to 1/4, got {show(f)}")
+        object.__setattr__(self, "privacy", privacy)
+        object.__setattr__(self, "wrong", f)
+
+    def __repr__(self) -> str:
+        return f"<ThreeWay: epsilon {self.privacy.epsilon:g}, wrong {float(self.wrong):g}>"
+
+
+@dataclass(frozen=True, repr=False)
+class ThreeWayTable:
+    """A three-way mechanism in integers over 2^bits: at distance d on the yes side, yes has clear[d], no has `wrong`, and too
+    close to call has the rest; mirrored on the no side. Beyond its last entry a side stays as it is.
+
+    Guarantee: with W = 2^bits − wrong and s(d) = clear[d] / W: s(0) = wrong / W, so that both sides agree at the boundary, s
+    never falls, and s(d) ≥ s(d + 1)^r for the real power: neighbours' clocks differ by at most r.
+    """
+
+    mechanism: ThreeWay
+    bits: int
+    wrong: int
+    clear: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"<ThreeWayTable: {len(self.clear)} distances of {self.bits} bits, {self.mechanism}>"
+
+    @property
+    def reach(self) -> int:
+        """From how far on every level is alike."""
+        return len(self.clear)
+
+    def thresholds(self, level: int) -> tuple[int, int]:
+        """(Pr[yes], Pr[yes] + Pr[too close]), each times 2^bits, at a level."""
+        distance = level if level >= 0 else -1 - level
+        clear = self.clear[min(distance, len(self.clear) - 1)]
+        return (clear, (1 << self.bits) - self.wrong) if level >= 0 else (self.wrong, (1 << self.bits) - clear)
+
+    def probabilities(self, level: int) -> tuple[Fraction, Fraction, Fraction]:
+        """Pr[yes], Pr[no], Pr[too close to call] at a level, exactly."""
+        yes, upto = self.thresholds(level)
+        one = 1 << self.bits
+        return Fraction(yes, one), Fraction(one - upto, one), Fraction(upto - yes, one)
+
+    def clear_from(self, chance: Given) -> int | None:
+        """How many people must be able to leave, join or change before the answer would be another one, for it to be too close
+        to call with at most this chance; None where that is rarer than any table makes it.
+
+        >>> table = three_way_table(ThreeWay(ApproxDP("0.02"), "1e-9"))
+        >>> table.clear_from("1e-3"), table.clear_from("1e-9"), table.reach
+        (498, 1189, 1401)
+        """
+        least = ((1 << self.bits) - self.wrong) - exact(chance, "chance") * (1 << self.bits)
+        return next((d + 1 for d, clear in enumerate(self.clear) if clear >= least), None)
+
+
+@lru_cache(maxsize=4)
+def three_way_table(mechanism: ThreeWay) -> ThreeWayTable:
+    """The integers from which three-way answers are drawn. Each entry is the largest that the one before it allows, rounded
+    down: no table with the same chance of a wrong answer, and the same bound on its clocks, is clear more often anywhere."""
+    one = 1 << BITS
+    wrong = mechanism.wrong.numerator * one // mechanism.wrong.denominator
+    rest, enough = one - wrong, one >> RAREST
+    ratio = gmpy2.mpq(mechanism.privacy.exp_epsilon)
+    clear = [wrong]
+    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundDown):
+        while rest - clear[-1] > enough:
+            if len(clear) >= LONGEST:
+                raise DuotoneError(f"this epsilon needs a table of more than {LONGEST} levels: raise it")
+            clear.append(_further(clear[-1], rest, ratio))
+    return ThreeWayTable(mechanism, BITS, wrong, tuple(clear))
+
+
+def _further(clear: int, rest: int, ratio: Any) -> int:
+    """⌊W·(clear / W)^(1/r)⌋, or one less where the power is next to a whole number: everything is rounded towards −∞."""
+    logarithm = gmpy2.log(gmpy2.mpfr(clear) / rest)
+    return int(gmpy2.floor(gmpy2.exp(logarithm / ratio) * rest))
