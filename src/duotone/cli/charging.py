@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from duotone.cli.terminal import say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.account import Quote
+    from duotone.ledger.account import Quote, Receipt
     from duotone.ledger.ledger import Ledger
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
 
-
+T = TypeVar("T")
+RECORDED = "; an answer that was charged is recorded in the ledger, and asking again is free"
 LOST: ContextVar[str] = ContextVar("LOST", default="")
 """What becomes of answers where they cannot be shown: set before the first is drawn."""
 
@@ -66,33 +67,46 @@ def charging(
 
 def answered(prepared: Prepared, how: Charging) -> Answers:
     """A release, with a sign of life on a terminal: a large table takes a while."""
+    return with_status(prepared.source.name, lambda: _released(prepared, how))
+
+
+def with_status(table: str, work: Callable[[], T]) -> T:
+    """Some work, with a sign of life on a terminal."""
     from rich.console import Console
 
     if not sys.stderr.isatty():
-        return _released(prepared, how)
-    with Console(stderr=True).status(f"asking {prepared.source.name}"):
-        return _released(prepared, how)
+        return work()
+    with Console(stderr=True).status(f"asking {table}"):
+        return work()
 
 
 def _released(prepared: Prepared, how: Charging) -> Answers:
     if how.place is None:
         LOST.set("; an answer that was drawn is lost, and asking again is a new release")
         return prepared.release()
-    LOST.set("; an answer that was charged is recorded in the ledger, and asking again is free")
     from duotone.ledger.ledger import open_ledger
 
+    LOST.set(RECORDED)
     with open_ledger(how.place) as ledger:
         dataset = prepared.dataset_in(ledger, how.dataset)
         reply = prepared.charge(ledger, dataset, again=how.again, by=how.asker)
-    _say_which(how, dataset, ledger)
-    if (receipt := reply.receipt) is not None:
-        allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
-        say(f"{'free, as recorded' if receipt.free else 'charged'}; left: {receipt.left}{allowance}", line="ledger: ")
-        if receipt.before is not None:
-            say(receipt.before.note, line="ledger: ")
-        if receipt.unanswered:
-            say(f"{receipt.unanswered} charged without an answer: wasted, or still under way", line="ledger: ")
+    if reply.receipt is not None:
+        say_receipt(how, dataset, ledger, reply.receipt)
     return reply
+
+
+def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Receipt) -> None:
+    """What an answer cost, and what is left."""
+    _say_which(how, dataset, ledger)
+    allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
+    paid = "free, as recorded" if receipt.free else "charged" if receipt.calls is None else "free, since it is clear"
+    if not receipt.free and receipt.calls:
+        paid = f"charged: {receipt.calls} close call{'s' * (receipt.calls > 1)}"
+    say(f"{paid}; left: {receipt.left}{allowance}", line="ledger: ")
+    if receipt.before is not None:
+        say(receipt.before.note, line="ledger: ")
+    if receipt.unanswered:
+        say(f"{receipt.unanswered} charged without an answer: wasted, or still under way", line="ledger: ")
 
 
 def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:

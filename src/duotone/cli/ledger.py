@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from duotone.cli.close_calls import calls_text, print_registered
 from duotone.cli.terminal import budget, printable, say
 from duotone.errors import DuotoneError
 
@@ -43,6 +44,18 @@ def register(
     rule: Annotated[str | None, typer.Option(metavar="sum|advanced|plan", help="How answers add up.")] = None,
     answers_at: Annotated[str | None, typer.Option(metavar="E[,D]", help="A plan: every answer at this ε, δ or less.")] = None,
     boundary: Annotated[list[str] | None, typer.Option(metavar="B", help="A plan of these boundaries only.")] = None,
+    close_calls: Annotated[
+        bool, typer.Option("--close-calls", help="Answers are yes, no or too close to call, and only the last is charged.")
+    ] = False,
+    question_epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="With --close-calls: the ε of each question, as 0.02.")
+    ] = None,
+    wrong: Annotated[
+        str | None, typer.Option(metavar="P", help="With --close-calls: how often a clear answer is wrong; else 1e-9.")
+    ] = None,
+    definite: Annotated[
+        str | None, typer.Option(metavar="E[,D]", help="With --close-calls: what is set aside for definite answers.")
+    ] = None,
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,12 +63,14 @@ def register(
     from duotone.ledger.capacity import fewer_by_advanced
     from duotone.privacy.unusual import budget_notes
 
+    calls = _calls(close_calls, question_epsilon, wrong, definite)
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
     parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
     parameters |= {"answers_at": None if answers_at is None else _definition(answers_at), "boundaries": tuple(boundary or ())}
+    parameters |= calls
     with _open(place) as ledger:
         if (epsilon, ratio) == (None, None):
-            if (delta, unit, neighbours, rule, answers_at, boundary) != ("0", "row", "add-remove", None, None, None):
+            if calls or (delta, unit, neighbours, rule, answers_at, boundary) != ("0", "row", "add-remove", None, None, None):
                 raise DuotoneError("give --epsilon or --ratio to register; a new version of a dataset takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
@@ -65,8 +80,24 @@ def register(
                 say(note, line="note: ")
         account = ledger.statement(dataset)
     _print_account(account, as_json)
+    if account.registered.close_calls is not None and not as_json:
+        print_registered(account.registered.close_calls)
     for note in () if as_json else budget_notes(account.registered.budget):
         print(note)
+
+
+def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, definite: str | None) -> dict[str, Any]:
+    """What is said about close calls."""
+    from duotone.line.three_way import ThreeWay
+
+    if not close_calls:
+        if (question_epsilon, wrong, definite) != (None, None, None):
+            raise DuotoneError("--question-epsilon, --wrong and --definite are for --close-calls: add it, or leave them out")
+        return {}
+    if question_epsilon is None:
+        raise DuotoneError("with --close-calls, say at which epsilon each question is asked: --question-epsilon 0.02")
+    three_way = ThreeWay(budget(question_epsilon, None, "0"), wrong or "1e-9")
+    return {"close_calls": three_way, "definite": None if definite is None else _definition(definite)}
 
 
 @ledgers.command()
@@ -194,6 +225,7 @@ def written(account: Statement) -> dict[str, Any]:
             "notion": definition_text(c.privacy),
             "answers": c.answers,
             "again": c.again,
+            **({} if c.calls is None else {"close_calls": c.calls}),
             **({"answer": c.answer} if c.answered else {"wasted": True}),
         }
         for c in account.charges
@@ -206,11 +238,20 @@ def written(account: Statement) -> dict[str, Any]:
         **registered.privacy_filter.written(),
         "spent": {"epsilon": epsilon, "delta": delta},
         "left": account.left,
+        **_calls_document(account),
         "unanswered": account.state.unanswered,
         **({"closed": True} if account.state.closed else {}),
         **({"allowances": {name: _allowance(share) for name, share in account.shares.items()}} if account.shares else {}),
         "charges": charges,
     }
+
+
+def _calls_document(account: Statement) -> dict[str, Any]:
+    calls, called = account.state.calls, account.registered.close_calls
+    if calls is None or called is None:
+        return {}
+    counted = {"used": calls.used, "reserved": calls.reserved, "left": account.registered.calls_left(account.state)}
+    return {"close_calls": {**called.written(), **counted}}
 
 
 def _allowance(share: Share) -> dict[str, Any]:
@@ -231,6 +272,8 @@ def _print_charges(account: Statement) -> None:
     for c in account.charges:
         each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
+        if c.calls is not None:
+            cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
         answer = _answer(c.answer) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
         row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", printable(asked), cost, answer)
@@ -247,15 +290,17 @@ def _answer(answer: Any) -> str:
             return _word(answer)
         case {"answers": [[[], bool(yes)]]}:
             return _word(yes) + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
-        case {"answers": [[[_, *_], bool()], *_] as groups}:
+        case {"answers": [[[], str(outcome)]]}:
+            return outcome + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
+        case {"answers": [[[_, *_], bool() | str()], *_] as groups}:
             lines = [f"{printable(', '.join(map(str, key)))}: {_word(yes)}" for key, yes in groups[:MOST_SHOWN]]
             more = len(groups) - MOST_SHOWN
             return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
     return f"{json.dumps(answer):.60}"
 
 
-def _word(yes: bool) -> str:
-    return "yes" if yes else "no"
+def _word(answer: bool | str) -> str:
+    return answer if isinstance(answer, str) else "yes" if answer else "no"
 
 
 def _print_account(account: Statement, as_json: bool) -> None:
@@ -263,12 +308,15 @@ def _print_account(account: Statement, as_json: bool) -> None:
     if as_json:
         print(json.dumps({registered.dataset: written(account)}))
         return
-    print(
-        f"{registered.dataset}, version {account.state.version}: {registered.budget}, unit {registered.unit}, "
-        f"{registered.neighbours}, rule {registered.privacy_filter.name}"
-    )
-    charges = "charge" if account.state.charges == 1 else "charges"
-    print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
+    about = f"unit {registered.unit}, {registered.neighbours}"
+    if (counted := calls_text(account)) is None:
+        rule = registered.privacy_filter.name
+        print(f"{registered.dataset}, version {account.state.version}: {registered.budget}, {about}, rule {rule}")
+        charges = "charge" if account.state.charges == 1 else "charges"
+        print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
+    else:
+        print(f"{registered.dataset}, version {account.state.version}: asked with close calls, {about}")
+        print(f"{counted}; left: {account.left}")
     if account.state.unanswered:
         print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
     for name, share in account.shares.items():

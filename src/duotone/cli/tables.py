@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from duotone.cli.charging import answered, charging, quote_document, quote_text, quotes_of, require_fit
+from duotone.cli.close_calls import ask_close_calls, asked_with
 from duotone.cli.question_text import budget_document, print_preview, print_question, question_document
 from duotone.cli.table_options import (
     Again,
@@ -125,25 +126,30 @@ def ask(
         raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
     further = named_values(also or [], "further private tables are NAME=FILE, each once")
     how = charging(without_password(table), ledger, no_ledger, dataset, again, asker, also=further.values())
-    asked = prepare_all(
-        table,
-        questions,
-        budget(epsilon, ratio, delta),
-        each=each,
-        unit=unit,
-        bounds=parsed_bounds(bounds or []),
-        neighbours=cast(Neighbours, neighbours),  # checked, as everything else is, in one place
-        max_rows=max_rows,
-        per_unit=cast(Reduction | None, per_unit),
-        groups=groups,
-        max_groups=max_groups,
-        name=name,
+    options: dict[str, Any] = {
+        "unit": unit,
+        "bounds": parsed_bounds(bounds or []),
+        "neighbours": cast(Neighbours, neighbours),  # checked, as everything else is, in one place
+        "max_rows": max_rows,
+        "per_unit": cast(Reduction | None, per_unit),
+        "groups": groups,
+        "name": name,
         **file_options(separator, columns, date_formats),
-        costs=None if costs is None else parsed_costs(costs),
-        vouched=vouched,
-        public=named_values(public or [], "public tables are NAME=FILE, each once"),
-        also=further,
-    )
+        "vouched": vouched,
+        "public": named_values(public or [], "public tables are NAME=FILE, each once"),
+        "also": further,
+    }
+    three_way = asked_with(how) if (epsilon, ratio) == (None, None) else None
+    if three_way is not None:
+        if (delta, max_groups, costs, each, people, certificate) != ("0", None, None, False, None, None):
+            raise DuotoneError(
+                "this dataset is asked with close calls: leave --delta, --max-groups, --costs, --each, --people and"
+                " --certificate out, or give --epsilon for a definite answer"
+            )
+        ask_close_calls(table, questions, three_way, how, options, preview=preview, as_json=as_json, draw=draw)
+        return
+    parted: dict[str, Any] = {"max_groups": max_groups, "costs": None if costs is None else parsed_costs(costs)}
+    asked = prepare_all(table, questions, budget(epsilon, ratio, delta), each=each, **options, **parted)
     documents: list[dict[str, Any]] = []
     with asked as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)

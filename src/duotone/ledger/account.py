@@ -11,13 +11,15 @@ from typing import Any
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.answered_before import AnsweredBefore
-from duotone.ledger.entries import Body, State, at, dated, intact, is_label, label
+from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
+from duotone.ledger.entries import BY_CALLS, VERSION, Body, State, at, dated, intact, is_label, label
 from duotone.ledger.planned_composition import choose, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import Boundary
+from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
@@ -40,6 +42,10 @@ class Receipt:
     """What is left of the asker's allowance, if there is one."""
     before: AnsweredBefore | None = None
     """The same question at another budget, where it was charged and that was answered."""
+    calls: int | None = None
+    """How many of its answers were too close to call, and were charged; None where every answer is charged."""
+    calls_left: int | None = None
+    """The close calls that are left."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,38 @@ class Registered:
     unit: str
     neighbours: str
     privacy_filter: PrivacyFilter
+    close_calls: CloseCalls | None = None
+    """How questions are asked that may be too close to call, where they may be; `budget` is what is set aside beside that, for
+    answers that are definite."""
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
         about = {"dataset": self.dataset, "unit": self.unit, "neighbours": self.neighbours}
-        return {**about, "budget": write(self.budget), **self.privacy_filter.written()}
+        called = {} if self.close_calls is None else {"close_calls": self.close_calls.written()}
+        return {**about, "budget": write(self.budget), **self.privacy_filter.written(), **called}
+
+    @property
+    def entry_version(self) -> int:
+        """Of its registration."""
+        return VERSION if self.close_calls is None else BY_CALLS
+
+    def fits(self, state: State) -> bool:
+        """Whether no more is spent, and no more close calls are taken, than there were."""
+        called = self.close_calls is None or (state.calls is not None and state.calls.taken <= self.close_calls.count)
+        return called and self.privacy_filter.fits(state.spent)
+
+    def left(self, state: State) -> str:
+        """What may still be spent, in words."""
+        definite = self.privacy_filter.left(state.spent)
+        if self.close_calls is None or state.calls is None:
+            return definite
+        left = self.calls_left(state)
+        calls = f"{left} close call{'s' * (left != 1)}"
+        return f"{calls}; for definite answers: {definite}" if self.budget != ApproxDP(0) else calls
+
+    def calls_left(self, state: State) -> int | None:
+        """The close calls that are neither used nor reserved; None where these are not counted."""
+        return None if self.close_calls is None or state.calls is None else self.close_calls.count - state.calls.taken
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
@@ -96,6 +129,8 @@ class ChargeRecord:
     answered: bool
     answer: Any
     state: State
+    calls: int | None = None
+    """How many of its answers were too close to call, or may have been; None where it was charged as a definite answer."""
 
     @property
     def spent(self) -> Spent:
@@ -123,7 +158,7 @@ class Statement:
     @property
     def left(self) -> str:
         """What may still be spent."""
-        return self.registered.privacy_filter.left(self.state.spent)
+        return self.registered.left(self.state)
 
 
 def registration(
@@ -134,16 +169,24 @@ def registration(
     rule: RuleName,
     answers_at: ApproxDP | None,
     boundaries: tuple[Boundary, ...],
+    close_calls: ThreeWay | None = None,
+    definite: ApproxDP | None = None,
 ) -> Registered:
     """A dataset to be registered, with the privacy filter that its rule chooses; anything else is an error."""
     if neighbours not in NEIGHBOURS:
         raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
     if not isinstance(budget, ApproxDP):
         raise DuotoneError("a budget is an ApproxDP")
+    if close_calls is None and definite is not None:
+        raise DuotoneError("a part for definite answers is set aside from the budget of close calls: say how these are asked")
+    called = None
+    if close_calls is not None:
+        called = most_close_calls(beside(budget, definite), close_calls)
+        budget = definite or ApproxDP(0)
     budget = read_definition(write(budget))
     short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
     chosen = choose(budget, rule, answers_at, boundaries)
-    return Registered(label(dataset, "dataset"), budget, label(unit, "unit"), neighbours, chosen)
+    return Registered(label(dataset, "dataset"), budget, label(unit, "unit"), neighbours, chosen, called)
 
 
 def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
@@ -155,7 +198,8 @@ def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
         raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {known}")
     body = intact(entries, first)
     budget = read_definition(body["budget"])
-    registered = Registered(dataset, budget, body["unit"], body["neighbours"], filter_of(budget, body))
+    called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
+    registered = Registered(dataset, budget, body["unit"], body["neighbours"], filter_of(budget, body), called)
     return registered, State.of(intact(entries, last))
 
 
@@ -214,4 +258,5 @@ def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRe
         answered=answer is not None,
         answer=None if answer is None else deepcopy(answer["answer"]),
         state=state,
+        calls=body.get("calls") if answer is None else answer.get("calls"),
     )

@@ -51,7 +51,7 @@ def answered_before(
     rows = {row.seq: row for text in texts for row in entries.charged_with(dataset, canonical({"question": text})[1:-1])}
     for entry in sorted(rows, reverse=True):
         body = loaded(rows[entry])
-        same = body.get("question") in texts and body.get("version") == state.version
+        same = body.get("question") in texts and body.get("version") == state.version and "calls" not in body
         if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
             fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
             free = fixed and body["answers"] == terms["answers"]

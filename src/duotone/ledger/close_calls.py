@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -26,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.ledger.privacy_filters import write
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
-from duotone.privacy.text import definition_object
+from duotone.privacy.text import definition_object, read_definition
 
 FINEST, COARSEST = 256, 8
 """Nodes to a factor r: the more, the closer the bound."""
@@ -93,6 +94,19 @@ class CloseCalls:
     delta: float
     grid: Grid
 
+    def written(self) -> dict[str, Any]:
+        """As the entry of a registration carries it."""
+        asked = {"question": write(self.question.privacy), "wrong": show(self.question.wrong)}
+        return {"budget": write(self.budget), **asked, "count": self.count, "delta": self.delta, "nodes": asdict(self.grid)}
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> CloseCalls:
+        """What an entry carries. The count is taken as it was written: its meaning never changes."""
+        question = ThreeWay(read_definition(body["question"]), body["wrong"])
+        if not (type(body["count"]) is int and 1 <= body["count"] <= MOST and body.keys() == _FIELDS):
+            raise DuotoneError(f"a dataset has from 1 to {MOST} close calls")
+        return cls(read_definition(body["budget"]), question, body["count"], body["delta"], Grid(**body["nodes"]))
+
     def certificate(self) -> dict[str, Any]:
         """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
         table = three_way_table(self.question)
@@ -108,6 +122,32 @@ class CloseCalls:
             "nodes": asdict(self.grid),
             "claims": {"private": True},
         }
+
+
+_FIELDS = {"budget", "question", "wrong", "count", "delta", "nodes"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions that may be too close to call: how they are asked, and how many of them, one after the other."""
+
+    question: ThreeWay
+    answers: int = 1
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """Of a question by itself."""
+        return self.question.privacy
+
+    @property
+    def boundary(self) -> str:
+        """How it is asked, as a ledger records it beside its ε."""
+        return f"too close to call, wrong {show(self.question.wrong)}"
+
+    @property
+    def price(self) -> str:
+        """What it costs, at most."""
+        return "1 close call" if self.answers == 1 else f"up to {self.answers} close calls"
 
 
 def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
@@ -132,6 +172,21 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
             break
         best = coarser
     return best
+
+
+def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
+    """What is left of a budget for close calls when a part is set aside: both together are within the budget, by basic
+    composition, which holds for interactive mechanisms that run at the same time."""
+    if part is None:
+        return budget
+    delta = Fraction(budget.delta) - Fraction(part.delta)
+    if budget.epsilon_exact is not None and part.epsilon_exact is not None:
+        rest = budget.epsilon_exact - part.epsilon_exact
+        if rest > 0 and delta > 0:
+            return ApproxDP(rest, delta)
+    elif budget.exp_epsilon > part.above().exp_epsilon and delta > 0:
+        return ApproxDP.from_exp_epsilon(budget.exp_epsilon / part.above().exp_epsilon, delta)
+    raise DuotoneError("what is set aside for definite answers must leave some epsilon and some delta for close calls")
 
 
 def attacked(budget: ApproxDP, question: ThreeWay) -> int:

@@ -3,6 +3,8 @@
 The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are.
 Version 1 carried how many answers were charged at each definition; version 2 carries their sums (see `spent`). Version 3 is
 for a dataset that has allowances or is closed, from the first entry that says so: its charges carry the asker's sums, too.
+Version 4 is for a dataset that is asked with close calls, from its registration on: a charge may reserve some (`calls`), and
+its answer says how many of them there were.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent, exactly
 from duotone.privacy.text import read_definition
 
-VERSION, BY_ASKER = 2, 3
-"""What is written: the version of most entries, and of those of a dataset that has allowances or is closed."""
+VERSION, BY_ASKER, BY_CALLS = 2, 3, 4
+"""What is written: the version of most entries, of those of a dataset that has allowances or is closed, and of those of one
+that is asked with close calls."""
 LONGEST_LABEL, LONGEST_ANSWER = 200, 2**26
 """The characters of a name, and of an answer written as JSON."""
 DEEPEST = 64
@@ -51,7 +54,36 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
 }  # fmt: skip
 _OF_ASKER: Mapping[str, type] = {"by": str, "filed": str, "asker_spent": dict, "allowance": int}
 """What a charge of version 3 has besides."""
+_BY_CALLS: Mapping[str, Mapping[str, type]] = {
+    "register": {"close_calls": dict},
+    "charge": {"calls": int},
+    "answer": {"calls": int, "reserved": int},
+}
+"""What entries of version 4 have besides: a charge and its answer, where close calls were reserved."""
 _LABELS = ("version", "unit", "neighbours", "by", "asker")
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Close calls: how many there were, and how many are reserved for answers that are not there yet, or were lost."""
+
+    used: int = 0
+    reserved: int = 0
+
+    @property
+    def taken(self) -> int:
+        """What is not left."""
+        return self.used + self.reserved
+
+    def after(self, body: Body) -> Calls:
+        """The same after an entry."""
+        if "calls" not in body:
+            return self
+        if body["kind"] == "charge":
+            return replace(self, reserved=self.reserved + body["calls"])
+        if not 0 <= body["calls"] <= body["reserved"] <= self.reserved:
+            raise DuotoneError("an answer has no more close calls than were reserved for it")
+        return Calls(self.used + body["calls"], self.reserved - body["reserved"])
 
 
 @dataclass(frozen=True)
@@ -67,6 +99,8 @@ class State:
     """Whether some asker has an allowance: then every charge says who asks, and what they have spent."""
     closed: bool = False
     """Whether nothing more may be charged."""
+    calls: Calls | None = None
+    """The close calls of a dataset that is asked with them."""
 
     @cached_property
     def spent(self) -> Spent:
@@ -83,6 +117,8 @@ class State:
     @property
     def entry_version(self) -> int:
         """Of the entries that follow: an older Duotone, which does not know of allowances or closings, reads none of them."""
+        if self.calls is not None:
+            return BY_CALLS
         return BY_ASKER if self.allowances or self.closed else VERSION
 
     def after(self, body: Body) -> State:
@@ -90,12 +126,15 @@ class State:
         sums = self._sums(body)
         if self.closed and body["kind"] != "answer":
             raise DuotoneError("a closed dataset has no more entries but answers to its charges")
+        calls = self.calls.after(body) if self.calls is not None else None
         match body["kind"]:
             case "charge":
-                return replace(self, sums=sums, charges=self.charges + 1)
+                return replace(self, sums=sums, charges=self.charges + 1, calls=calls)
             case "answer":
-                return replace(self, sums=sums, answers=self.answers + 1)
-            case "register" | "version":
+                return replace(self, sums=sums, answers=self.answers + 1, calls=calls)
+            case "register":
+                return replace(self, sums=sums, version=body["version"], calls=Calls() if body["v"] == BY_CALLS else None)
+            case "version":
                 return replace(self, sums=sums, version=body["version"])
             case "asker" | "allowance":
                 return replace(self, sums=sums, allowances=True)
@@ -104,7 +143,7 @@ class State:
         raise DuotoneError(f"an entry of kind {body['kind']} changes no dataset")
 
     def _sums(self, body: Body) -> Spent | Mapping[str, int]:
-        charged = body["kind"] == "charge"
+        charged = body["kind"] == "charge" and "calls" not in body
         if body["v"] < VERSION and not isinstance(self.sums, Spent):
             more = {body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]} if charged else {}
             return {**self.sums, **more}
@@ -115,27 +154,36 @@ class State:
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
         rest = {"version": self.version, "charges": self.charges, "answers": self.answers}
-        flags = {"allowances": self.allowances, "closed": self.closed} if self.entry_version == BY_ASKER else {}
-        return {**rest, **flags, "spent": self.spent.bounded().written()}
+        return {**rest, **self._flags(self.entry_version), "spent": self.spent.bounded().written()}
+
+    def _flags(self, version: int) -> dict[str, Any]:
+        """What entries of a version carry besides."""
+        if version == BY_CALLS and self.calls is not None:
+            return {"closed": self.closed, "calls": self.calls.used, "reserved": self.calls.reserved}
+        return {"allowances": self.allowances, "closed": self.closed} if version == BY_ASKER else {}
 
     @classmethod
     def of(cls, body: Body) -> State:
         """What an entry carries."""
-        after, name = body["after"], "spent" if body["v"] >= VERSION else "tally"
-        names, numbers = {"version", "charges", "answers", name}, [after["charges"], after["answers"]]
-        flags = (after["allowances"], after["closed"]) if body["v"] == BY_ASKER else (False, False)
-        if body["v"] >= VERSION:
-            sums: Spent | Mapping[str, int] = Spent.read(after["spent"])
+        after, v = body["after"], body["v"]
+        numbers = [after["charges"], after["answers"]]
+        state = cls(after["version"], charges=after["charges"], answers=after["answers"])
+        if v >= VERSION:
+            state = replace(state, sums=Spent.read(after["spent"]))
         else:
-            sums = dict(after["tally"])
-            numbers += sums.values()
-        if body["v"] == BY_ASKER:
-            names |= {"allowances", "closed"}
+            state = replace(state, sums=dict(after["tally"]))
+            numbers += after["tally"].values()
+        if v == BY_ASKER:
+            state = replace(state, allowances=after["allowances"], closed=after["closed"])
+        if v == BY_CALLS:
+            state = replace(state, closed=after["closed"], calls=Calls(after["calls"], after["reserved"]))
+            numbers += [after["calls"], after["reserved"]]
+        names = {"version", "charges", "answers", "spent" if v >= VERSION else "tally", *state._flags(v)}
         whole_numbers = all(type(n) is int and n >= 0 for n in numbers)
-        stated = body["v"] < BY_ASKER or (all(type(flag) is bool for flag in flags) and any(flags))
-        if not (whole_numbers and stated and is_label(after["version"]) and after.keys() == names):
+        flags = type(state.allowances) is type(state.closed) is bool and (v != BY_ASKER or state.allowances or state.closed)
+        if not (whole_numbers and flags and is_label(after["version"]) and after.keys() == names):
             raise DuotoneError("this is not what an entry carries")
-        return cls(after["version"], sums, after["charges"], after["answers"], *flags)
+        return state
 
 
 def is_label(text: object) -> bool:
@@ -249,15 +297,21 @@ def _decoded(text: str) -> Body | None:
 def _checked(body: dict[str, Any] | None) -> Body | None:
     """The body, if it is that of an entry; None otherwise."""
     kind, v = (body.get("kind"), body.get("v")) if body is not None else (None, None)
-    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= BY_ASKER):
+    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= BY_CALLS):
         return None
     fields = {**_FIELDS[kind], **(_OF_ASKER if kind == "charge" and v == BY_ASKER else {})}
-    if (kind in ("asker", "allowance", "close") and v != BY_ASKER) or ("filed" in body) != ("filed" in fields):
+    called = v == BY_CALLS and (kind == "register" or "calls" in body)
+    fields |= _BY_CALLS.get(kind, {}) if called else {}
+    if not called and any(name in body for name in ("calls", "reserved", "close_calls")):
+        return None
+    if (kind in ("asker", "allowance") and v != BY_ASKER) or (kind == "close" and v < BY_ASKER):
+        return None
+    if ("filed" in body) != ("filed" in fields):
         return None
     typed = all(name in body and (form is object or type(body[name]) is form) for name, form in fields.items())
     labels = all(is_label(body[name]) for name in _LABELS if name in body)
     named = body.get("dataset") == LEDGER if kind == "clock" else is_label(body.get("dataset"))
-    charges = typed and (kind != "charge" or body["answers"] >= 1)
+    charges = typed and (kind != "charge" or (body["answers"] >= 1 and body.get("calls", 1) >= 1))
     return body if charges and labels and named and _dated(body.get("at")) else None
 
 

@@ -30,6 +30,7 @@ from duotone.ledger.account import (
 from duotone.ledger.allowances import askers_so_far, filed_under, share_of, whom
 from duotone.ledger.answered_before import AnsweredBefore
 from duotone.ledger.backup import backup
+from duotone.ledger.close_calls import Asked, CloseCalls
 from duotone.ledger.entries import (
     BY_ASKER,
     LEDGER,
@@ -52,6 +53,7 @@ from duotone.ledger.stores import Entries, Store, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
+from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 
 SKEW = timedelta(seconds=60)
@@ -69,6 +71,8 @@ class _Charged:
     left: str
     allowance: str | None
     before: AnsweredBefore | None
+    calls: int
+    """The close calls that are reserved for it."""
 
 
 class Ledger:
@@ -123,6 +127,31 @@ class Ledger:
         with nullcontext() if again else _TURNS.of(same):
             return self._ask(request, flip)
 
+    def call(
+        self,
+        dataset: str,
+        question: str,
+        asked: Asked,
+        draw: Callable[[int], tuple[Any, int]],
+        *,
+        unit: str,
+        neighbours: str,
+        again: bool = False,
+        by: str | None = None,
+        earlier: Sequence[str] = (),
+    ) -> Receipt:
+        """As `ask`, of a dataset that is asked with close calls: as many are reserved durably as may be needed, then `draw` is
+        given their number and draws, one after the other, no further than the last of them. It returns what will be public, and
+        how many of the answers were too close to call: the rest is given back when the answer is on the disk."""
+        request = Request.of(dataset, question, asked, unit, neighbours, again, by, earlier)
+        same = (self._identity, dataset, *request.terms.values(), *request.about)
+        with nullcontext() if again else _TURNS.of(same):
+            process, charged = os.getpid(), self._charge(request)
+            if isinstance(charged, Receipt):
+                return charged
+            answer, calls = draw(charged.calls)
+            return self._record(dataset, charged, answer_text(answer), process, calls)
+
     def _ask(self, request: Request, flip: Callable[[], Any]) -> Receipt:
         process = os.getpid()
         charged = self._charge(request)
@@ -138,26 +167,31 @@ class Ledger:
             key, recorded = request.key(before.state), request.recorded(entries, before.state)
             if recorded is not None:
                 paid, unanswered = intact(entries, recorded), before.state.unanswered
-                return Receipt(deepcopy(paid["answer"]), True, paid["charge"], before.left, unanswered, before.allowance)
+                calls = paid.get("calls"), before.registered.calls_left(before.state)
+                about = paid["charge"], before.left, unanswered, before.allowance
+                return Receipt(deepcopy(paid["answer"]), True, *about, None, *calls)
             body, after = before.charged(request)
             after.must_fit(request, before)
             otherwise = request.answered_otherwise(entries, before.state)
             seq = self._append(entries, body, after.state)
-        return _Charged(seq, key, after.left, after.allowance, otherwise)
+        return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0))
 
-    def _record(self, dataset: str, charged: _Charged, text: str, process: int) -> Receipt:
+    def _record(self, dataset: str, charged: _Charged, text: str, process: int, calls: int | None = None) -> Receipt:
         """The answer, on the disk, if this process made the charge and the charge still waits for it."""
         with damage_as_error(), self._store.writing() as entries:
-            _, state = load(entries, dataset)
+            registered, state = load(entries, dataset)
             row, answered = entries.at(charged.seq), entries.answered(charged.key)
             is_there = row is not None and row.kind == "charge" and decoded(row)["key"] == charged.key
             if process != os.getpid() or not is_there or (answered and decoded(answered)["charge"] == charged.seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
             body = {"kind": "answer", "v": state.entry_version, "dataset": dataset, "key": charged.key, "charge": charged.seq}
             body |= {"answer": json.loads(text)}
-            self._append(entries, body, state.after(body), patient=True)
-        unanswered = state.unanswered - 1
-        return Receipt(json.loads(text), False, charged.seq, charged.left, unanswered, charged.allowance, charged.before)
+            body |= {} if calls is None else {"calls": calls, "reserved": charged.calls}
+            after = state.after(body)
+            self._append(entries, body, after, patient=True)
+        left = charged.left if calls is None else registered.left(after)
+        about = charged.seq, left, after.unanswered, charged.allowance, charged.before
+        return Receipt(json.loads(text), False, *about, calls, registered.calls_left(after))
 
     def _append(self, entries: Entries, body: Body, after: State, *, patient: bool = False) -> int:
         """One more entry, with the dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
@@ -189,7 +223,7 @@ class Ledger:
     def quote(
         self,
         dataset: str,
-        asked: Sequence[tuple[str, Charge]],
+        asked: Sequence[tuple[str, Charge | Asked]],
         *,
         unit: str,
         neighbours: str,
@@ -229,15 +263,20 @@ class Ledger:
         rule: RuleName = "sum",
         answers_at: ApproxDP | None = None,
         boundaries: tuple[Boundary, ...] = (),
+        close_calls: ThreeWay | None = None,
+        definite: ApproxDP | None = None,
         by: str | None = None,
     ) -> Registered:
         """Give a dataset its total budget, once and for all; makes the ledger where there is none.
 
         `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
-        definition of its answers.
+        definition of its answers. With `close_calls`, questions are asked so that only those are charged that are too close to
+        call (docs/close-calls.md), but for a part that may be set aside for `definite` answers, to which the rule applies.
         """
-        registered = registration(dataset, budget, unit, neighbours, rule, answers_at, boundaries)
-        body = {"kind": "register", "v": VERSION, **registered.written(), "version": label(version, "version"), **signed(by)}
+        about = unit, neighbours, rule, answers_at, boundaries, close_calls, definite
+        registered = registration(dataset, budget, *about)
+        labelled = {"version": label(version, "version"), **signed(by)}
+        body = {"kind": "register", "v": registered.entry_version, **registered.written(), **labelled}
         with damage_as_error(), self._store.writing(create=True) as entries:
             if entries.last(dataset) is not None:
                 raise LedgerError(_registered_already(dataset, load(entries, dataset)[1]))
@@ -267,6 +306,8 @@ class Ledger:
         allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
         with damage_as_error(), self._store.writing() as entries:
             state = self._open_state(entries, dataset)
+            if state.calls is not None:
+                raise LedgerError(f"{dataset} is asked with close calls, which are counted for all askers together")
             if not state.allowances:
                 for name, spent in askers_so_far(entries, dataset, state).spent.items():
                     body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
@@ -280,7 +321,8 @@ class Ledger:
         """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
         with damage_as_error(), self._store.writing() as entries:
             state = self._open_state(entries, dataset)
-            self._filed(entries, {"kind": "close", "v": BY_ASKER, "dataset": dataset, **signed(by)}, state)
+            version = max(BY_ASKER, state.entry_version)
+            self._filed(entries, {"kind": "close", "v": version, "dataset": dataset, **signed(by)}, state)
 
     def _filed(self, entries: Entries, body: Body, state: State) -> State:
         """The state after one more entry, which is appended."""
@@ -307,6 +349,11 @@ class Ledger:
                 raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
             body = {"kind": "clock", "v": VERSION, "dataset": LEDGER, "before": latest.isoformat(), "by": label(by, "name")}
             self._chain(entries, {**body, "at": now.isoformat()})
+
+    def close_calls(self, dataset: str) -> CloseCalls | None:
+        """The close calls that a dataset was registered with; None for one whose every answer is charged."""
+        with damage_as_error(), self._store.reading() as entries:
+            return load(entries, dataset)[0].close_calls
 
     def datasets(self) -> list[str]:
         """Every dataset, in the order of registration."""

@@ -10,6 +10,7 @@ from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.answered_before import AnsweredBefore, answered_before
+from duotone.ledger.close_calls import Asked
 from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
 from duotone.ledger.stores import Entries, Row
@@ -22,7 +23,7 @@ class Request:
     """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
 
     dataset: str
-    charge: Charge
+    charge: Charge | Asked
     terms: Body
     about: tuple[str, str]
     again: bool
@@ -35,7 +36,7 @@ class Request:
         cls,
         dataset: str,
         question: str,
-        charge: Charge,
+        charge: Charge | Asked,
         unit: str,
         neighbours: str,
         again: bool,
@@ -47,7 +48,7 @@ class Request:
             raise DuotoneError("other texts of a question are a list, got one text")
         if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION for text in (question, *earlier)):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-        if not isinstance(charge, Charge):
+        if not isinstance(charge, Charge | Asked):
             raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
@@ -79,7 +80,9 @@ class Request:
 
     def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
-        return None if self.again else answered_before(entries, state, self.dataset, self.terms, self.earlier)
+        if self.again or isinstance(self.charge, Asked):
+            return None
+        return answered_before(entries, state, self.dataset, self.terms, self.earlier)
 
     def must_be_open(self, state: State) -> None:
         """Refuse what no charge can be made for, whatever is left."""
@@ -91,11 +94,12 @@ class Request:
         if state.allowances and self.by is None:
             raise LedgerError(f"{self.dataset} has allowances: say who asks (by); nothing was released")
 
-    def body(self, state: State, share: Share) -> Body:
-        """The entry of its charge, after which the asker has spent this share."""
+    def body(self, state: State, share: Share, calls: int | None) -> Body:
+        """The entry of its charge, after which the asker has spent this share, and so many close calls are reserved for it."""
         body = {"kind": "charge", "v": state.entry_version, "dataset": self.dataset, "version": state.version, **self.terms}
         if state.allowances and self.by is not None:
             body |= share.written(self.dataset, self.by)
+        body |= {} if calls is None else {"calls": calls}
         return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
 
 
@@ -110,7 +114,7 @@ class Standing:
     @property
     def left(self) -> str:
         """What is left of the dataset's budget."""
-        return self.registered.privacy_filter.left(self.state.spent)
+        return self.registered.left(self.state)
 
     @property
     def allowance(self) -> str | None:
@@ -119,21 +123,34 @@ class Standing:
 
     @property
     def fits(self) -> bool:
-        """Whether no more is spent than there was, of the budget and of the allowance."""
-        return self.registered.privacy_filter.fits(self.state.spent) and self.share.fits
+        """Whether no more is spent than there was, of the budget, of the close calls and of the allowance."""
+        return self.registered.fits(self.state) and self.share.fits
 
     def charged(self, request: Request) -> tuple[Body, Standing]:
         """The entry of a charge, and how the dataset stands after it; whether that fits is another question."""
         request.must_be_open(self.state)
-        self.registered.privacy_filter.accepts(request.charge)
-        share = self.share.plus(request.charge)
-        body = request.body(self.state, share)
+        share, calls = self.share, None
+        if isinstance(request.charge, Asked):
+            calls = self._reserved(request.charge)
+        else:
+            self.registered.privacy_filter.accepts(request.charge)
+            share = self.share.plus(request.charge)
+        body = request.body(self.state, share, calls)
         return body, Standing(self.registered, self.state.after(body), share)
+
+    def _reserved(self, asked: Asked) -> int:
+        """The close calls that are set aside for questions: one for each, as far as they are left, and at least one."""
+        called, taken = self.registered.close_calls, self.state.calls
+        if called is None or taken is None:
+            raise LedgerError(f"{self.registered.dataset} was not registered with close calls: ask with an epsilon")
+        if called.question != asked.question:
+            raise LedgerError(f"{self.registered.dataset} is asked by {called.question}, and this question by {asked.question}")
+        return max(min(asked.answers, called.count - taken.taken), 1)
 
     def must_fit(self, request: Request, before: Standing) -> None:
         """Refuse a charge after which the dataset would stand so."""
         rule = self.registered.privacy_filter
-        if not rule.fits(self.state.spent):
+        if not self.registered.fits(self.state):
             counted = ""
             if rule.name == "advanced":  # by which one answer may count for more than its own epsilon
                 epsilon, delta = rule.spent(self.state.spent)

@@ -8,9 +8,10 @@ from datetime import datetime
 
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Askers
+from duotone.ledger.close_calls import Asked, CloseCalls
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
 from duotone.ledger.planned_composition import filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter, charge_of
+from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
 from duotone.ledger.stores import Row
 from duotone.privacy.text import read_definition
 
@@ -72,8 +73,10 @@ class _Account:
 
     privacy_filter: PrivacyFilter
     about: tuple[str, str]
+    close_calls: CloseCalls | None = None
     state: State = field(default_factory=State)
-    open: dict[int, str] = field(default_factory=dict)
+    open: dict[int, tuple[str, int | None]] = field(default_factory=dict)
+    """The charges without an answer so far, each by its question and the close calls that are reserved for it."""
     versions: set[str] = field(default_factory=set)
     askers: Askers = field(default_factory=Askers)
 
@@ -110,8 +113,9 @@ class _Replay:
         if body["kind"] == "register":
             if row.dataset in self.accounts:
                 return f"registers {row.dataset} a second time"
+            called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
             self.accounts[row.dataset] = _Account(
-                filter_of(read_definition(body["budget"]), body), (body["unit"], body["neighbours"])
+                filter_of(read_definition(body["budget"]), body), (body["unit"], body["neighbours"]), called
             )
         account = self.accounts[row.dataset]
         if not _belongs(row, body, account):
@@ -124,7 +128,21 @@ class _Replay:
             return problem
         if body["kind"] == "charge" and not account.privacy_filter.fits(account.state.spent):
             return f"goes beyond the budget of {row.dataset}"
+        if body["kind"] == "charge" and "calls" in body:
+            return _not_reserved(body, account)
         return _not_covered(body, account.privacy_filter) if body["kind"] == "charge" else None
+
+
+def _not_reserved(body: Body, account: _Account) -> str | None:
+    """Close calls are reserved of those that there are, for questions that are asked as was registered."""
+    called, calls = account.close_calls, account.state.calls
+    if called is None or calls is None:
+        return "reserves close calls of a dataset that has none"
+    if calls.taken > called.count:
+        return f"goes beyond the close calls of {body['dataset']}"
+    asked = Asked(called.question, body["answers"])
+    same = body["notion"] == write(asked.privacy) and body["boundary"] == asked.boundary and body["calls"] <= body["answers"]
+    return None if same else "reserves close calls for a question that is asked in another way"
 
 
 def _not_covered(body: Body, privacy_filter: PrivacyFilter) -> str | None:
@@ -144,9 +162,9 @@ def _belongs(row: Row, body: Body, account: _Account) -> bool:
             account.versions.add(body["version"])
             return not known
         case "charge":
-            account.open[row.seq] = body["key"]
+            account.open[row.seq] = body["key"], body.get("calls")
             key = key_of(row.dataset, body["version"], body, account.about)
             return bool(body["version"] == account.state.version and body["key"] == key)
         case "answer":
-            return bool(account.open.pop(body["charge"], None) == body["key"])
+            return account.open.pop(body["charge"], None) == (body["key"], body.get("reserved"))
     return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from duotone.ledger.account import Statement
 from duotone.ledger.capacity import Capacity
 from duotone.ledger.privacy_filters import BasicComposition
+from duotone.plotting.close_calls import calls
 from duotone.plotting.curves import error_by_distance
 from duotone.plotting.figures import BLUE, FAINT, RED, budget_label, framed, new_axes, titled
 from duotone.release.audit import Audit
@@ -63,8 +64,12 @@ def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:
 
 def spending(account: Statement, *, ax: Axes | None = None) -> Figure:
     """A dataset's ledger: what is spent since it was registered, beside plain sums of ε, up to the budget; wasted charges
-    crossed."""
+    crossed. Of a dataset that is asked with close calls, how many of these there were."""
     figure, ax = new_axes(ax, (7.2, 4.2))
+    if account.registered.close_calls is not None:
+        _time_axis(ax, calls(account, ax))
+        framed(ax)
+        return figure
     rule, budget = account.registered.privacy_filter, account.registered.budget
     shown = account.charges[:: max(1, len(account.charges) // POINTS)]
     since = [] if account.since is None else [account.since]

@@ -222,6 +222,11 @@ class Keystream:
 _TEST_STREAM: ContextVar[Keystream | None] = ContextVar("duotone test seed", default=None)
 
 
+def test_stream() -> Keystream | None:
+    """Where coins come from while there is a test seed."""
+    return _TEST_STREAM.get()
+
+
 @contextlib.contextmanager
 def insecure_test_seed(seed: int) -> Iterator[None]:
     """For tests only: coins inside are the same on every run and NOT PRIVATE. Answers are marked so.

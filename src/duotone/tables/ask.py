@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
-from duotone.tables.declared import Declared, Unused, budget_of, column_bounds, groups_each, groups_in, public_groups
+from duotone.tables.close_calls import CloseCallQuestion, close_call_question
+from duotone.tables.declared import Declared, Key, Unused, budget_of, column_bounds, groups_each, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileLayout
@@ -82,10 +84,65 @@ def prepare(
     {column: "%d/%m/%Y"}.
     """
     share = budget_of(privacy, epsilon, delta)
+    declared = Declared(unit, {}, max_rows, per_unit, neighbours)
+    layout = FileLayout(separator, columns, formats)
+    source, asked, declared, listed = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout)
+    with closed_on_error(source.close):
+        if asked.by and listed is None and not share.delta > 0:
+            raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
+        if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
+            raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+        most = groups_each(asked.by, declared, max_groups, listed)
+        return prepared_question(source, asked, declared, share, most, listed, costs)
+
+
+def prepare_close_call(
+    table: Any,
+    question: str,
+    three_way: ThreeWay,
+    *,
+    unit: str | None = None,
+    bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
+    neighbours: Neighbours = "add-remove",
+    max_rows: int | None = None,
+    per_unit: Reduction | None = None,
+    groups: Sequence[Any] | Path | None = None,
+    public: Mapping[str, Any] | None = None,
+    also: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    vouched: bool = False,
+    separator: str | None = None,
+    columns: Sequence[str] | None = None,
+    formats: Mapping[str, str] | None = None,
+) -> CloseCallQuestion:
+    """As `prepare`, of a question that may be too close to call, for a dataset that is asked so (`Ledger.close_calls`): its
+    `charge` answers it. With group by, the groups must be listed; a person may be in any number of them."""
+    if not isinstance(three_way, ThreeWay):
+        raise DuotoneError("say how the dataset is asked, by a ThreeWay: ledger.close_calls(dataset).question has it")
+    declared = Declared(unit, {}, max_rows, per_unit, neighbours)
+    layout = FileLayout(separator, columns, formats)
+    source, asked, declared, listed = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout)
+    with closed_on_error(source.close):
+        return close_call_question(source, asked, declared, three_way, listed)
+
+
+def _checked(
+    table: Any,
+    question: str,
+    declared: Declared,
+    bounds: Mapping[str, Sequence[Given] | Bounds] | None,
+    groups: Sequence[Any] | Path | None,
+    public: Mapping[str, Any] | None,
+    also: Mapping[str, Any] | None,
+    name: str | None,
+    vouched: bool,
+    layout: FileLayout,
+) -> tuple[Source, ParsedQuestion, Declared, tuple[Key, ...] | None]:
+    """The table, the question, what is declared and the list of groups, each as it fits the others."""
     further = {} if also is None else named_tables(also, public)
-    source, others = _opened(table, name, vouched, FileLayout(separator, columns, formats), further)
+    source, others = _opened(table, name, vouched, layout, further)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
-        declared = Declared(unit, {}, max_rows, per_unit, neighbours).of(source)
+        declared = declared.of(source)
         if others:
             require_same_people(source, others, declared.unit)
             if declared.replaced:
@@ -104,12 +161,7 @@ def prepare(
         listed = public_groups(source, asked.by, declared.unit, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        if asked.by and listed is None and not share.delta > 0:
-            raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
-        if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
-            raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-        most = groups_each(asked.by, declared, max_groups, listed)
-        return prepared_question(source, asked, declared, share, most, listed, costs)
+        return source, asked, declared, listed
 
 
 def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, also: Mapping[str, Any]) -> tuple[Source, Others]:

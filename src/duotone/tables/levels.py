@@ -73,13 +73,3 @@ def levels_of(
     nobody = [compiled.level_of_nobody() if compiled is not None else -1 for compiled in every]
     levels = [np.append(own, empty)[order] for own, empty in zip(levels, nobody, strict=True)]
     return population.listed, np.append(people, 0)[order], levels
-
-
-def at(groups: Groups, places: Array) -> Groups:
-    """The keys of some groups only: of the others none is made."""
-    return groups.at(places) if isinstance(groups, Keys) else tuple(groups[place] for place in places)
-
-
-def order(groups: Groups) -> Array:
-    """The places of groups from the first key to the last; of listed ones, as they are."""
-    return groups.order() if isinstance(groups, Keys) else np.arange(len(groups))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
@@ -21,60 +19,34 @@ from duotone.line.costs import boundary_for_costs
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, line_table, reach
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Array
-from duotone.privacy.numbers import Given, show
+from duotone.privacy.numbers import Given
 from duotone.privacy.unusual import budget_notes
-from duotone.release.coin import Basis, Coin
-from duotone.tables.accuracy import Accuracy, clipping, method
+from duotone.release.coin import Coin
+from duotone.tables.accuracy import Accuracy, method
 from duotone.tables.answers import Answers
-from duotone.tables.billing import About, billed, normal_form
-from duotone.tables.comparisons import CompiledComparison
-from duotone.tables.compile_question import Compiled, compile_question
-from duotone.tables.dataset_name import dataset_of
+from duotone.tables.checked_question import CheckedQuestion, at, order
+from duotone.tables.compile_question import compile_question
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
-from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.group_notes import selection_note
-from duotone.tables.levels import Groups, Population, at, levels_of, order
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Condition
 
 
 @dataclass(frozen=True, repr=False)
-class Prepared:
+class Prepared(CheckedQuestion):
     """A question that has been checked against the table's columns and what was declared; no row has been read.
 
     Without `asked`, the question is only which groups there are. `duotone.plotting.question` draws how accurate it is.
     """
 
-    source: Source
-    asked: ParsedQuestion | None
-    by: tuple[str, ...]
-    declared: Declared
     privacy: ApproxDP
-    most: int
-    listed: tuple[Key, ...] | None
     share: ApproxDP
     """The budget of one answer."""
-    reach: int
-    """The last level that one answer tells apart, or a little more."""
     boundary: Boundary
     """What is fixed at the boundary of one answer: balanced, or the truth on the side of yes, where one mistake is worse."""
-    compiled: Compiled | None = field(repr=False)
-    """What the engine is asked, made when the question was checked."""
-
-    def close(self) -> None:
-        """Close the table, if it was opened for this question."""
-        self.source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Prepared: {self.question} of {self.source.name}; {self.privacy}; {self.basis}>"
@@ -86,12 +58,6 @@ class Prepared:
         if self.share != self.privacy:
             said.insert(0, f"each answer gets {self.share}, its share of the budget")
         return table(accuracy.head, rows, before=repr(self)[1:-1], after=said)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What the question calls that which it is grouped by, where that tells the answers' columns apart; else `by`."""
-        labels = self.by if self.asked is None else self.asked.labels
-        return labels if len({*labels, "answer"}) == len(self.by) + 1 else self.by
 
     @property
     def parts(self) -> int:
@@ -124,73 +90,6 @@ class Prepared:
         return Coin(self.table, basis=self.basis)
 
     @property
-    def comparisons(self) -> tuple[CompiledComparison, ...]:
-        """What each comparison asks of the engine."""
-        return self.compiled.comparisons if self.compiled is not None else ()
-
-    @property
-    def rows(self) -> Condition | None:
-        """The rows that are looked at; None for all."""
-        return self.compiled.rows if self.compiled is not None else None
-
-    @property
-    def basis(self) -> Basis:
-        """Whether levels are exact distances."""
-        return "exact distance" if self.compiled is None or self.compiled.exact else "safe bound"
-
-    @property
-    def person(self) -> str:
-        """Who counts as a person, in words."""
-        if self.declared.made_by is not None:
-            if self.asked is not None and self.asked.beside:
-                tables = " and ".join(dict.fromkeys([self.source.name, *(other.table for other in self.asked.beside)]))
-                return f"{_person_is(self.declared.made_by)} in {tables} together, of which the inner selects make one row"
-            return f"{_person_is(self.declared.made_by)}, of which the inner select makes one row"
-        if self.declared.unit is None:
-            return "each row is a person"
-        many = self.declared.max_rows
-        rows = "" if many is None else f", counted as at most {many} row{'s' * (many > 1)}"
-        rows += "" if self.declared.per_unit is None else f", with the {self.declared.per_unit} of its rows"
-        groups = f", in at most {self.most} group{'s' * (self.most > 1)}" if self.by else ""
-        return f"{_person_is(self.declared.unit)}{rows}{groups}"
-
-    @property
-    def clipping(self) -> str | None:
-        """What is cut to size before it is counted, in words; None for nothing. `error` is that of the answer after it:
-        how much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
-        return clipping(self.clipped)
-
-    @property
-    def clipped(self) -> str:
-        """What is cut to what, without the sentence around it."""
-        cut = [
-            f"{column} to [{show(grid.low * grid.step)}, {show(grid.high * grid.step)}] in steps of {show(grid.step)}"
-            for compared in self.comparisons
-            for column, grid in compared.grids.items()
-        ]
-        if self.compiled is not None and self.compiled.rows_counted:
-            cut.append(f"a person's rows to {self.declared.max_rows}")
-        if self.declared.per_unit is not None:
-            rounded = ", rounded down" if self.declared.per_unit == "avg" else ""
-            cut.append(f"a person's values to their {self.declared.per_unit}{rounded}")
-        if self.by and self.declared.unit is not None:
-            cut.append(f"a person's groups to {self.most}")
-        return ", ".join(dict.fromkeys(cut))
-
-    @property
-    def grids(self) -> dict[str, str]:
-        """The steps that each column is put on; an average and a variance of one column may have two."""
-        steps: dict[str, list[str]] = {}
-        for column, grid in (pair for compared in self.comparisons for pair in compared.grids.items()):
-            steps.setdefault(column, []).append(show(grid.step))
-        return {column: " and ".join(dict.fromkeys(own)) for column, own in steps.items()}
-
-    @property
-    def vouched(self) -> str | None:
-        """What the owner vouches for, in a sentence; None of a stored table."""
-        return None if self.source.vouched is None else vouched_for(self.source.vouched, self.declared.person)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
         return (*budget_notes(self.privacy), *self.remarks)
@@ -215,11 +114,6 @@ class Prepared:
     def accuracy(self) -> Accuracy:
         """How often one answer is wrong, in the words of terminals, notebooks and reports."""
         return Accuracy(self.table, self.parts)
-
-    @property
-    def protected(self) -> str:
-        """Whom the budget is about, and what of them, for a report."""
-        return f"per {self.declared.person or 'row'} under {'replacement' if self.declared.replaced else 'addition or removal'}"
 
     def quote(self) -> str:
         """A sentence for a report about what is asked, before it is answered; `Answers.quote` has the answer, too.
@@ -279,37 +173,10 @@ removal;
         return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, *asked)
 
     @property
-    def _named(self) -> str:
-        """The table, for a report."""
-        return self.source.name if self.source.named else "the table"
-
-    @property
-    def _written(self) -> str:
-        """What is asked, for a report: as it was written."""
-        return f"the groups by {' and '.join(self.by)}" if self.asked is None else f"“{self.asked.text}”"
-
-    @property
-    def question(self) -> str:
-        """What is asked, in SQL, as a ledger would record it without what is declared."""
-        return f"groups by {', '.join(self.by)}" if self.asked is None else self.asked.forms[0]
-
-    @property
     def cost(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
         beside = () if self.asked is None or self.selection is None else (self.selection,)
         return Charge(self.mechanism, self.parts, beside)
-
-    @property
-    def normal(self) -> str:
-        """The question with everything declared that can change its answer, in a form in which the same looks the same."""
-        return self._forms[0]
-
-    @property
-    def _forms(self) -> tuple[str, ...]:
-        """The same, and as earlier versions wrote it, if that is something else."""
-        texts = (f"GROUPS BY {json.dumps(self.by)}",) if self.asked is None else self.asked.forms
-        declared = self.declared if self.compiled is None else self.compiled.declared
-        return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
 
     def charge(
         self, ledger: Ledger | str | Path, dataset: str | None = None, *, again: bool = False, by: str | None = None
@@ -333,38 +200,6 @@ removal;
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
         return self._reply(answers, receipt.answer["private"], receipt, known)
 
-    def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, tuple[str, ...], About]:
-        """The dataset, the question, also as earlier versions wrote it, and whom it is about, as a ledger knows them."""
-        if not isinstance(ledger, Ledger):
-            raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
-        dataset = self.dataset_in(ledger, dataset)
-        return billed(self._forms, self.declared, self.source, dataset, together=self._together)
-
-    @property
-    def _together(self) -> bool:
-        """Whether it joins private tables."""
-        return self.asked is not None and bool(self.asked.beside)
-
-    def dataset_in(self, ledger: Ledger, dataset: str | None = None) -> str | None:
-        """The dataset of a ledger that is charged: the one that is named, or by the table's name; None where it has none."""
-        named = dataset is not None or self._together or not self.source.named
-        return dataset if named else dataset_of(self.source, ledger)
-
-    @property
-    def population(self) -> Population:
-        """Whom the question looks at."""
-        return Population(self.source, self.rows, self.declared.unit, self.by, self.most, self.listed)
-
-    def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
-        """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
-        further than the mechanism tells them apart. What this returns is NOT private."""
-        keys, people, (levels,) = levels_of_all([self])
-        return keys, people, np.clip(levels, -self.reach - 1, self.reach).astype(np.int64)
-
-
-def _person_is(unit: str) -> str:
-    return f"a person is {'an' if unit[:1].lower() in 'aeio' else 'a'} {unit} (rows without one do not count)"
-
 
 def prepared_question(
     source: Source,
@@ -382,27 +217,14 @@ def prepared_question(
     if asked.by and listed is None:
         reach(partition_selection(share))  # refuses a budget for which no group could be drawn
     compiled = compile_question(asked, declared, last, source)
-    return Prepared(source, asked, asked.by, declared, privacy, most, listed, share, last, boundary, compiled)
+    return Prepared(source, asked, asked.by, declared, most, listed, last, compiled, privacy, share, boundary)
 
 
 def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:
     """The question which groups there are."""
     share = privacy.split(_parts(None, by, most, None))
     last = reach(partition_selection(share))
-    return Prepared(source, None, by, declared, privacy, most, None, share, last, "selection", None)
-
-
-def levels_of_all(questions: Sequence[Prepared]) -> tuple[Groups, Array, list[Array]]:
-    """Groups, their people, and each question's levels, from one plan; the questions must look at the same people. What
-    this returns is NOT private.
-
-    Of a public list, groups come in the list's order, those that nobody is in among them. A question which groups there
-    are has the level that a group of so many people has.
-    """
-    first = questions[0].population
-    if any(other.population.seen != first.seen for other in questions):
-        raise DuotoneError("questions that are asked in one plan must be about the same people")
-    return levels_of(first, [(question.asked, question.compiled) for question in questions])
+    return Prepared(source, None, by, declared, most, None, last, None, privacy, share, "selection")
 
 
 def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:

@@ -10,8 +10,9 @@ from duotone.ledger.stores.store import Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
-VERSIONS_OF_ENTRIES = "'2'", "'3'"
-"""Of most datasets, and of those that have allowances or are closed, as they stand in an entry."""
+VERSIONS_OF_ENTRIES = "'2'", "'3'", "'4'"
+"""Of most datasets, of those that have allowances or are closed, and of those that are asked with close calls, as they stand in
+an entry."""
 _BACKSLASHES = r"replace(entry_body, E'\\\\', E'\\u005c')"
 """Each written as one escape, so that every backslash begins one."""
 _NO_TEXT = (
@@ -86,21 +87,27 @@ def _well_formed(schema: str) -> str:
         for kind, forms in {**_TYPES, "of asker": _OF_ASKER}.items()
     }
     number = "'^[1-9][0-9]{0,17}$'"
-    plain, by_asker = VERSIONS_OF_ENTRIES
+    plain, by_asker, by_calls = VERSIONS_OF_ENTRIES
     of_kind = f"EXISTS (SELECT FROM {schema}.duotone_entries WHERE dataset = entry_dataset AND kind = "
+    called = f"{of_kind}'register' AND body::json ->> 'v' = {by_calls})"
+    count = "'^(0|[1-9][0-9]{0,17})$'"
     return f"""CASE WHEN entry_kind IN ('charge', 'answer')
                     THEN (said ->> 'at')::timestamptz IS NOT NULL AND {of_kind}'register')
-                        AND said ->> 'v' = CASE WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
+                        AND said ->> 'v' = CASE WHEN {called} THEN {by_calls}
+                            WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
+                        AND (said -> 'calls' IS NULL OR (said ->> 'v' = {by_calls} AND said ->> 'calls' ~ {count}
+                            AND json_typeof(said -> 'calls') = 'number'))
                     ELSE true END
                 AND CASE entry_kind
                     WHEN 'charge' THEN {typed["charge"]} AND said ->> 'answers' ~ {number}
                         AND json_typeof(said -> 'answers') = 'number' AND NOT {of_kind}'close')
-                        AND CASE said ->> 'v' WHEN {plain} THEN said -> 'filed' IS NULL
+                        AND CASE WHEN said ->> 'v' <> {by_asker} THEN said -> 'filed' IS NULL
                             ELSE {typed["of asker"]} AND said ->> 'allowance' ~ '^(0|[1-9][0-9]{{0,17}})$'
                                 AND json_typeof(said -> 'allowance') = 'number' END
                     WHEN 'answer' THEN {typed["answer"]} AND said ->> 'charge' ~ {number}
                         AND json_typeof(said -> 'charge') = 'number' AND said -> 'answer' IS NOT NULL
-                        AND said -> 'filed' IS NULL
+                        AND said -> 'filed' IS NULL AND (said -> 'calls' IS NULL OR (said ->> 'reserved' ~ {number}
+                            AND json_typeof(said -> 'reserved') = 'number'))
                     ELSE true END"""
 
 

@@ -29,12 +29,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (),
     (),
     (),
+    (),
 )
 """The steps from no ledger to this version's schema. A step may add; it never touches an entry.
 
-The third adds functions on Postgres (`postgres_schema`), which the fourth and the fifth replace. In a file the third and the
-fourth are there to keep away versions that would put charges beside the file, and versions that know neither allowances nor
-closed datasets.
+The third adds functions on Postgres (`postgres_schema`), which later ones replace. In a file the third, the fourth and the
+sixth are there to keep away versions that would put charges beside the file, versions that know neither allowances nor closed
+datasets, and versions that know no close calls.
 """
 SCHEMA = len(MIGRATIONS)
 CHUNK = 1000

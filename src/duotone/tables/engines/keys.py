@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from duotone.tables.engines.places import Array, numbers, whole
+from duotone.tables.engines.places import Array, arrow, numbers, whole
 from duotone.tables.sql.condition import Kind
 
 
@@ -25,9 +25,7 @@ class Keys:
 
     def at(self, places: Array) -> Keys:
         """Those at some places only, in the order of these."""
-        import pyarrow as pa
-
-        taken = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places.astype(np.int64))])
+        taken = arrow(places)
         return Keys([column.take(taken) for column in self.columns], self.kinds)
 
     def order(self) -> Array:

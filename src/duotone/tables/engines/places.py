@@ -111,7 +111,17 @@ def numbers(column: Any) -> Array:
 
 
 def whole(column: Any) -> Array:
-    """Whole numbers of 64 bits, from an Arrow array or column; none is 0. Arrow's own way to an array would load pandas."""
+    """Whole numbers of 64 bits, from an Arrow array or column; none is 0. Arrow's own ways to an array, and from a number,
+    would load pandas."""
+    import pyarrow.compute as pc
+
     array = column if str(column.type) == "int64" else column.cast("int64")
     array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
-    return np.from_dlpack(array.fill_null(0) if array.null_count else array).copy()
+    return np.from_dlpack(pc.coalesce(array, arrow(np.zeros(len(array)))) if array.null_count else array).copy()
+
+
+def arrow(values: Array) -> Any:
+    """Whole numbers of 64 bits as an Arrow array, without loading pandas."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values.astype(np.int64))])

@@ -1,0 +1,168 @@
+"""How the command asks a dataset whose close calls are counted, and what it says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from duotone.cli.charging import Charging, say_receipt, with_status
+from duotone.cli.terminal import print_table, printable, with_flags, wrote
+from duotone.errors import DuotoneError
+
+if TYPE_CHECKING:
+    from duotone.ledger.account import Statement
+    from duotone.ledger.close_calls import CloseCalls
+    from duotone.line.three_way import ThreeWay
+    from duotone.tables.close_calls import CloseCallAnswers, CloseCallQuestion
+
+SIZES = 10_000, 100_000, 1_000_000
+"""Of the tables for which it is said how much of them must be able to change."""
+
+
+def asked_with(how: Charging) -> ThreeWay | None:
+    """How the dataset is asked that is charged, if its close calls are counted; of several in a ledger, if all are alike."""
+    if how.place is None:
+        return None
+    from duotone.ledger.ledger import open_ledger
+
+    with open_ledger(how.place) as ledger:
+        names = ledger.datasets() if how.dataset is None else [how.dataset]
+        called = {ledger.close_calls(name) for name in names}
+    questions = {None if each is None else each.question for each in called}
+    if len(questions) > 1:
+        raise DuotoneError("the datasets of this ledger are asked in different ways: say which one this is, by --dataset")
+    return next(iter(questions), None)
+
+
+def ask_close_calls(
+    table: str,
+    questions: Sequence[str],
+    three_way: ThreeWay,
+    how: Charging,
+    options: dict[str, Any],
+    *,
+    preview: bool,
+    as_json: bool,
+    draw: Path | None,
+) -> None:
+    """Ask one question after the other; only what is too close to call is charged."""
+    from duotone.tables.ask import prepare_close_call
+
+    documents: list[dict[str, Any]] = []
+    try:
+        for text in questions:
+            with prepare_close_call(table, text, three_way, **options) as asked:
+                if draw is not None:
+                    _draw(asked, text, draw)
+                reply = None if preview else _answered(asked, how)
+                title = {"question": text} if len(questions) > 1 else {}
+                documents.append({**title, **_document(asked, reply)})
+                if not as_json:
+                    _print(asked, reply, title.get("question"))
+    finally:  # what was answered before one failed is shown
+        if as_json and documents:
+            print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
+
+
+def _answered(asked: CloseCallQuestion, how: Charging) -> CloseCallAnswers:
+    from duotone.ledger.ledger import open_ledger
+
+    def charged() -> CloseCallAnswers:
+        with open_ledger(str(how.place)) as ledger:
+            dataset = asked.dataset_in(ledger, how.dataset)
+            reply = asked.charge(ledger, dataset, again=how.again, by=how.asker)
+        say_receipt(how, dataset, ledger, reply.receipt)
+        return reply
+
+    return with_status(asked.source.name, charged)
+
+
+def _print(asked: CloseCallQuestion, reply: CloseCallAnswers | None, title: str | None) -> None:
+    if title is not None:
+        print(printable(" ".join(title.split())))
+    if reply is not None and reply.by:
+        print_table((*reply.labels, "answer"), [(*map(str, key), str(outcome)) for key, outcome in reply.answers.items()])
+    elif reply is not None:
+        print(reply)
+    replaced = "; neighbours differ in one person's data (replace)" if asked.declared.replaced else ""
+    each = f"each question at epsilon {asked.three_way.privacy.epsilon:g}"
+    print(f"{each}, of which close calls are counted; {printable(asked.person)}{replaced}; {asked.basis}")
+    for note in (asked.clipping, *(asked.notes if reply is None else reply.notes)):
+        if note is not None:
+            print(printable(with_flags(note)))
+    if reply is None:
+        print_clearness(asked)
+
+
+def print_clearness(asked: CloseCallQuestion) -> None:
+    """From how far on answers are clear."""
+    from duotone.tables.close_calls import HEAD
+
+    print_table(HEAD, [(str(people), f"at most {chance}") for chance, people in asked.clearness.rows])
+    print(asked.clearness.ending)
+
+
+def _document(asked: CloseCallQuestion, reply: CloseCallAnswers | None) -> dict[str, Any]:
+    """What is printed, as JSON."""
+    from duotone.line.mechanism import MARGINS
+    from duotone.privacy.text import definition_document
+
+    three_way = asked.three_way
+    document: dict[str, Any] = {
+        "question_privacy": definition_document(three_way.privacy),
+        "wrong": float(three_way.wrong),
+        "person": asked.person,
+        "basis": asked.basis,
+        "grids": asked.grids,
+        "too_close_by_margin": {str(m): asked.clearness.chances(m)[2] for m in MARGINS},
+        "clear_from": dict(asked.clearness.rows),
+        "clipping": asked.clipping,
+        "notes": list(asked.notes if reply is None else reply.notes),
+    }
+    if reply is None:
+        return document
+    receipt = reply.receipt
+    document["ledger"] = {"free": receipt.free, "charge": receipt.charge, "close_calls": receipt.calls, "left": receipt.left}
+    if not reply.by:
+        return {"answer": str(reply.outcome), "private": reply.private, **document}
+    rows = [dict(zip((*reply.labels, "answer"), (*k, str(o)), strict=True)) for k, o in reply.answers.items()]
+    return {"answers": rows, "private": reply.private, **document}
+
+
+def _draw(asked: CloseCallQuestion, text: str, path: Path) -> None:
+    from duotone import plotting
+
+    plotting.save(plotting.three_way(asked.table, title=text), path)
+    wrote(path)
+
+
+def print_registered(called: CloseCalls) -> None:
+    """What a registration admits, and from how far on answers are clear."""
+    from duotone.line.three_way import three_way_table
+
+    table = three_way_table(called.question)
+    print(
+        f"{called.count} close calls and any number of clear answers, each question at epsilon "
+        f"{called.question.privacy.epsilon:g}: together epsilon {called.budget.epsilon:g}, delta {called.delta:.3g}"
+    )
+    mostly, surely = table.clear_from("1e-3"), table.clear_from("1e-9")
+    rows = [
+        (f"{size:,}", f"{mostly:,} ({mostly / size:.2%})", f"{surely:,} ({surely / size:.2%})")
+        for size in SIZES
+        if mostly is not None and surely is not None and surely < size
+    ]
+    print_table(("people in the table", "clear with 99.9 % from", "clear with 1 - 1e-9 from"), rows)
+    print(f"a clear answer is wrong with probability {float(called.question.wrong):.3g}")
+
+
+def calls_text(account: Statement) -> str | None:
+    """How many answers of a dataset were free, and how many close calls there were; None where these are not counted."""
+    calls, called = account.state.calls, account.registered.close_calls
+    if calls is None or called is None:
+        return None
+    asked = [charge for charge in account.charges if charge.calls is not None and charge.answered]
+    clear = sum(charge.answers for charge in asked) - calls.used
+    waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
+    return f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {max(clear, 0)}"

@@ -1,0 +1,228 @@
+"""Questions whose answers are yes, no or too close to call, of which a ledger counts the last: see docs/close-calls.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from duotone.cached import cached_property
+from duotone.errors import DuotoneError
+from duotone.html import cell, table
+from duotone.ledger.account import Receipt
+from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.ledger import Ledger, opened_ledger
+from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.release.coin import Basis
+from duotone.release.three_way_coin import Outcome, ThreeWayCoin
+from duotone.tables.checked_question import CheckedQuestion
+from duotone.tables.compile_question import compile_question
+from duotone.tables.declared import Declared, Key
+from duotone.tables.engines import Source
+from duotone.tables.engines.source import UNREADABLE, quietly
+from duotone.tables.sql.comparison import ParsedQuestion
+
+CHANCES = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000), Fraction(1, 10**6), Fraction(1, 10**9))
+"""The chances of a close call for which it is said how many people must be able to change."""
+
+
+@dataclass(frozen=True)
+class Clearness:
+    """How often an answer is too close to call, by how many people would have to be different to flip it."""
+
+    table: ThreeWayTable
+
+    def chances(self, margin: int) -> tuple[float, float, float]:
+        """Pr[right], Pr[wrong], Pr[too close to call] at a margin."""
+        if type(margin) is not int or not margin >= 1:
+            raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
+        right, wrong, close = self.table.probabilities(margin - 1)
+        return float(right), float(wrong), float(close)
+
+    @property
+    def rows(self) -> list[tuple[str, int]]:
+        """From how many people on an answer is too close to call with at most some chances."""
+        found = ((f"{float(chance):g}", self.table.clear_from(chance)) for chance in CHANCES)
+        return [(chance, people) for chance, people in found if people is not None]
+
+    @property
+    def ending(self) -> str:
+        """How often a clear answer is wrong."""
+        return f"a clear answer is wrong with probability {float(self.table.mechanism.wrong):.3g}, at any distance"
+
+
+@dataclass(frozen=True, repr=False)
+class CloseCallQuestion(CheckedQuestion):
+    """A question that has been checked, and may be too close to call; no row has been read. `charge` asks it."""
+
+    three_way: ThreeWay
+
+    def __repr__(self) -> str:
+        return f"<CloseCallQuestion: {self.question} of {self.source.name}; {self.three_way}; {self.basis}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(cell(people), cell(chance)) for chance, people in self.clearness.rows]
+        return table(HEAD, rows, before=repr(self)[1:-1], after=[self.clearness.ending, self.person, *self.notes])
+
+    @cached_property
+    def table(self) -> ThreeWayTable:
+        """The probabilities of one answer."""
+        return three_way_table(self.three_way)
+
+    @property
+    def groups_bounded(self) -> bool:
+        """A person may be in any number of groups."""
+        return False
+
+    @property
+    def clearness(self) -> Clearness:
+        """How often an answer is too close to call."""
+        return Clearness(self.table)
+
+    @property
+    def cost(self) -> Asked:
+        """What a ledger counts: each group is a question of its own, and a person may be in any number of them."""
+        return Asked(self.three_way, 1 if self.listed is None else len(self.listed))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever asks should know about the question: each a sentence."""
+        said = () if self.vouched is None else (self.vouched,)
+        return said if self.compiled is None else (*said, *self.compiled.notes)
+
+    def release(self) -> CloseCallAnswers:
+        """Nothing: without a ledger, nobody would count."""
+        raise DuotoneError("what may be too close to call is asked through a ledger, which counts: use charge")
+
+    def charge(
+        self, ledger: Ledger | str | Path, dataset: str | None = None, *, again: bool = False, by: str | None = None
+    ) -> CloseCallAnswers:
+        """Ask through a ledger, which may be named by its place; the same question asked before is answered from its record.
+
+        Guarantee: close calls are reserved on the disk before the table is read or a coin is drawn, and given back when clear
+        answers are. If reading fails, they are wasted.
+        """
+        with opened_ledger(ledger) as opened:
+            known, (question, *earlier), about = self.billed(opened, dataset)
+            called = opened.close_calls(known)
+            if called is None:
+                raise DuotoneError(f"{known} was not registered with close calls: ask with an epsilon")
+            receipt = opened.call(known, question, self.cost, self._draw, again=again, by=by, earlier=earlier, **about)
+        answers = {tuple(key): Outcome(answer) for key, answer in receipt.answer["answers"]}
+        asked = ((),) if self.listed is None else self.listed
+        unanswered = tuple(key for key in asked if key not in answers)
+        return CloseCallAnswers(answers, unanswered, called, receipt, known, bool(receipt.answer["private"]), self)
+
+    def _draw(self, calls: int) -> tuple[Any, int]:
+        """What will be public, and how many of it were close calls: groups in the order of their list, up to the last call."""
+        keys: Any = None
+        levels: Any = None
+        try:
+            keys, _, levels = quietly(self._levels, UNREADABLE)
+            coin = ThreeWayCoin(self.table)
+            outcomes = coin.outcomes(levels, calls)
+            answers = [[list(key), str(outcome)] for key, outcome in zip(keys, outcomes, strict=False)]
+            return {"answers": answers, "private": coin.private}, outcomes.count(Outcome.TOO_CLOSE)
+        except DuotoneError as error:
+            raise DuotoneError(f"{error}; no answer was released, and what was reserved for it is wasted") from None
+        finally:
+            keys = levels = None  # no traceback may show them
+
+
+HEAD = "people from flipping", "Pr[too close to call]"
+
+
+@dataclass(frozen=True, repr=False)
+class CloseCallAnswers:
+    """What was answered: an `Outcome` for each group, or under the empty key; `unanswered` are groups after the last call.
+
+    `str` of it is yes, no or too close to call, or a line for each group; `bool` the answer of a question without groups, if
+    it is clear, and an error if it is not.
+    """
+
+    answers: Mapping[Key, Outcome]
+    unanswered: tuple[Key, ...]
+    close_calls: CloseCalls
+    """What the dataset was registered with."""
+    receipt: Receipt
+    about: str
+    """The dataset."""
+    private: bool
+    asked: CloseCallQuestion = field(repr=False)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """What the question is grouped by."""
+        return self.asked.by
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The same, as the question calls it."""
+        return self.asked.labels
+
+    @property
+    def outcome(self) -> Outcome:
+        """The answer of a question without groups."""
+        if self.by:
+            raise DuotoneError("a grouped question has many answers: look at .answers")
+        return self.answers[()]
+
+    def __bool__(self) -> bool:
+        return bool(self.outcome)
+
+    def __str__(self) -> str:
+        warning = "" if self.private else " (NOT PRIVATE: test seed)"
+        if not self.by:
+            return f"{self.outcome}{self._price}{warning}"
+        return "\n".join(f"{', '.join(map(str, key))}: {outcome}{warning}" for key, outcome in self.answers.items())
+
+    @property
+    def _price(self) -> str:
+        """What a close call cost."""
+        if self.outcome is not Outcome.TOO_CLOSE:
+            return ""
+        return " (as recorded)" if self.receipt.free else f" (charged; {self.receipt.calls_left} left)"
+
+    def __repr__(self) -> str:
+        counts = {outcome: list(self.answers.values()).count(outcome) for outcome in Outcome}
+        many = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+        said = str(self) if not self.by else f"{many} by {', '.join(self.labels)}"
+        return f"<CloseCallAnswers: {said}; {self.asked.three_way}; {self.basis}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[*map(cell, key), cell(str(outcome))] for key, outcome in self.answers.items()]
+        return table((*self.labels, "answer"), rows, before=self.asked.question, after=[self.asked.person, *self.notes])
+
+    @property
+    def basis(self) -> Basis:
+        """Whether levels were exact distances."""
+        return self.asked.basis
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever reads the answer should know: each a sentence."""
+        said = self.asked.notes
+        if self.unanswered:
+            said = (*said, f"{len(self.unanswered)} groups were not answered: there are no close calls left")
+        return said
+
+    def certificate(self) -> dict[str, Any]:
+        """What proves that so many close calls, and any number of clear answers, are private: see `duotone check`."""
+        return {**self.close_calls.certificate(), "basis": self.basis}
+
+
+def close_call_question(
+    source: Source, asked: ParsedQuestion, declared: Declared, three_way: ThreeWay, listed: tuple[Key, ...] | None
+) -> CloseCallQuestion:
+    """Compile a question that has been read: whatever is still wrong with it is reported here, before anything is reserved."""
+    if asked.by and listed is None:
+        raise DuotoneError(
+            "with group by, each group is a question of its own: give the public list of groups (groups), or first ask which"
+            " groups may be shown, at a price of its own"
+        )
+    last = three_way_table(three_way).reach
+    compiled = compile_question(asked, declared, last, source)
+    most = 1 if listed is None or declared.unit is None else len(listed)
+    return CloseCallQuestion(source, asked, asked.by, declared, most, listed, last, compiled, three_way)

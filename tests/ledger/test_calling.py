@@ -1,0 +1,261 @@
+"""Close calls in a ledger, in a file and in Postgres: reserved before a coin, given back when clear, and never too many."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ledgers import ABOUT
+from thinned import examples
+
+from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
+from duotone.errors import LedgerError
+from duotone.ledger.account import Receipt
+from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.entries import digest
+from duotone.ledger.ledger import Ledger
+from duotone.ledger.stores.store import Row
+from duotone.line.three_way import ThreeWay
+
+QUESTION = ThreeWay(ApproxDP("0.05"))
+BUDGET = ApproxDP(1, "1e-6")
+MOST = 9
+"""The close calls of QUESTION under BUDGET."""
+
+
+def registered(ledger: Ledger, definite: ApproxDP | None = None) -> CloseCalls:
+    whole = BUDGET if definite is None else ApproxDP(2, "2e-6")
+    calls = ledger.register("s", whole, version="1", close_calls=QUESTION, definite=definite, **ABOUT).close_calls
+    assert calls is not None
+    return calls
+
+
+def call(ledger: Ledger, text: str, draw: Callable[[int], tuple[Any, int]], answers: int = 1, **options: Any) -> Receipt:
+    return ledger.call("s", text, Asked(QUESTION, answers), draw, **ABOUT, **options)
+
+
+def clear(_: int) -> tuple[Any, int]:
+    return "yes", 0
+
+
+def close(_: int) -> tuple[Any, int]:
+    return "too close to call", 1
+
+
+def test_only_close_calls_are_charged_and_after_the_last_nothing_is_answered(place: str) -> None:
+    with open_ledger(place) as ledger:
+        assert registered(ledger).count == MOST
+        for i in range(30):
+            receipt = call(ledger, f"clear {i}", clear)
+            assert (receipt.calls, receipt.calls_left, receipt.left) == (0, MOST, f"{MOST} close calls")
+        for i in range(MOST):
+            assert call(ledger, f"close {i}", close).calls_left == MOST - 1 - i
+        with pytest.raises(OverBudget, match="1 close call does not fit into the budget of s; left: 0 close calls"):
+            call(ledger, "one more, which is clear", clear)
+        assert call(ledger, "close 3", clear).free
+        state = ledger.statement("s").state
+        assert state.calls is not None
+        assert (state.calls.used, state.calls.reserved, state.unanswered) == (MOST, 0, 0)
+        assert ledger.verify().holds
+        assert {entry["v"] for entry in ledger.entries()} == {4}
+
+
+def test_a_call_is_reserved_before_the_coin_and_a_crash_wastes_it(place: str) -> None:
+    with open_ledger(place) as ledger:
+        registered(ledger)
+
+        def crash(calls: int) -> tuple[Any, int]:
+            with open_ledger(place) as other:
+                seen = other.statement("s").state.calls
+            assert seen is not None
+            assert (calls, seen.reserved) == (1, 1)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            call(ledger, "lost", crash)
+        assert call(ledger, "found", clear).calls_left == MOST - 1
+        assert ledger.statement("s").state.unanswered == 1
+        assert ledger.verify().holds
+
+
+@examples(30)
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5), st.booleans()), max_size=12))
+def test_a_model_of_reserving_and_giving_back(steps: list[tuple[int, int, bool]]) -> None:
+    """Batches of questions of which some are close, and some are lost: against plain counting."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/l") as ledger:
+        registered(ledger)
+        taken = 0
+        for i, (answers, closes, lost) in enumerate(steps):
+            expected = min(answers, MOST - taken)
+
+            def draw(calls: int, expected: int = expected, closes: int = closes, lost: bool = lost) -> tuple[Any, int]:
+                assert calls == expected
+                if lost:
+                    raise KeyboardInterrupt
+                return "answers", min(closes, calls)
+
+            if expected < 1:
+                with pytest.raises(OverBudget):
+                    call(ledger, f"q{i}", draw, answers)
+                continue
+            if lost:
+                with pytest.raises(KeyboardInterrupt):
+                    call(ledger, f"q{i}", draw, answers)
+                taken += expected
+            else:
+                taken += min(closes, expected)
+                assert call(ledger, f"q{i}", draw, answers).calls_left == MOST - taken
+        assert ledger.verify().holds
+
+
+def test_an_answer_with_more_calls_than_reserved_is_not_recorded(place: str) -> None:
+    with open_ledger(place) as ledger:
+        registered(ledger)
+        with pytest.raises(DuotoneError):
+            call(ledger, "q", lambda _: ("answers", 3), 2)
+        assert ledger.statement("s").state.unanswered == 1
+
+
+def test_definite_answers_have_a_budget_of_their_own(place: str) -> None:
+    with open_ledger(place) as ledger:
+        assert registered(ledger, ApproxDP(1, "1e-6")).budget == ApproxDP(1, "1e-6")
+        half = Charge(balanced(ApproxDP("0.5")))
+        call(ledger, "q", close)
+        left = f"{MOST - 1} close calls; for definite answers: epsilon 0.5, delta 1e-06"
+        assert ledger.ask("s", "q", half, lambda: True, **ABOUT).left == left
+        ledger.ask("s", "r", half, lambda: True, **ABOUT)
+        with pytest.raises(OverBudget):
+            ledger.ask("s", "t", half, lambda: True, **ABOUT)
+        assert call(ledger, "t", clear).calls == 0
+        assert ledger.verify().holds
+        with pytest.raises(LedgerError, match="counted for all askers together"):
+            ledger.allow("s", "ann", ApproxDP(1))
+        ledger.close_dataset("s")
+        with pytest.raises(LedgerError, match="closed"):
+            call(ledger, "u", clear)
+        assert call(ledger, "q", clear).free
+        assert ledger.verify().holds
+
+
+def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
+    with open_ledger(place) as ledger:
+        registered(ledger)
+        other = Asked(ThreeWay(ApproxDP("0.04")))
+        with pytest.raises(LedgerError, match=r"is asked by <ThreeWay: epsilon 0.05, wrong 1e-09>"):
+            ledger.call("s", "q", other, clear, **ABOUT)
+        with pytest.raises(OverBudget):  # nothing is set aside for definite answers
+            ledger.ask("s", "q", Charge(balanced(ApproxDP("0.01"))), lambda: True, **ABOUT)
+        ledger.register("plain", BUDGET, version="1", **ABOUT)
+        with pytest.raises(LedgerError, match="was not registered with close calls"):
+            ledger.call("plain", "q", Asked(QUESTION), clear, **ABOUT)
+
+
+@pytest.mark.parametrize(
+    ("budget", "question", "definite", "why"),
+    [
+        (ApproxDP(1), "0.02", None, "delta above 0"),
+        (ApproxDP(1, "1e-6"), "0.2", None, "not one close call fits"),
+        (ApproxDP(1, "1e-6"), "0.0001", None, "too small for this budget"),
+        (ApproxDP(1, "1e-6"), "0.02", ApproxDP(1), "must leave some epsilon"),
+        (ApproxDP(2, "1e-6"), "0.02", ApproxDP(1, "1e-6"), "must leave some epsilon and some delta"),
+    ],
+)
+def test_budgets_without_close_calls_are_refused(tmp_path: Any, budget: Any, question: str, definite: Any, why: str) -> None:
+    with open_ledger(tmp_path / "l") as ledger, pytest.raises(DuotoneError, match=why):
+        ledger.register("s", budget, version="1", close_calls=ThreeWay(ApproxDP(question)), definite=definite, **ABOUT)
+
+
+def _caller(place: str, name: str, results: Any) -> None:
+    """Asks until nothing is left; every third answer is close."""
+    answered = 0
+    with open_ledger(place) as ledger:
+        for i in range(40):
+            try:
+                call(ledger, f"{name} {i}", close if i % 3 == 0 else clear)
+            except OverBudget:
+                continue
+            answered += i % 3 == 0
+    results.put(answered)
+
+
+@pytest.mark.slow
+def test_processes_that_ask_at_once_never_have_more_than_there_are(place: str) -> None:
+    with open_ledger(place) as ledger:
+        registered(ledger)
+    context = multiprocessing.get_context("spawn")
+    results: Any = context.Queue()
+    callers = [context.Process(target=_caller, args=(place, name, results)) for name in "ab"]
+    for caller in callers:
+        caller.start()
+    total = sum(results.get(timeout=60) for _ in callers)
+    for caller in callers:
+        caller.join()
+    with open_ledger(place) as ledger:
+        state = ledger.statement("s").state
+        assert state.calls is not None
+        assert 0 < total == state.calls.used <= MOST
+        assert state.calls.reserved == 0
+        assert ledger.verify().holds
+
+
+def _mutated(rows: list[Row], at: int, change: Callable[[dict[str, Any]], None]) -> list[Row]:
+    """A ledger with an entry changed, and everything after it chained anew: only what entries say can show it."""
+    made: list[Row] = []
+    for row in rows:
+        body = json.loads(row.body)
+        if row.seq == at:
+            change(body)
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        before = made[-1].hash if made else ""
+        made.append(Row(row.seq, row.dataset, row.kind, row.question, text, digest(before, row.seq, text)))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("at", "change"),
+    [
+        (2, lambda body: body.update(calls=2)),
+        (2, lambda body: body.update(calls=0)),
+        (2, lambda body: body.pop("calls")),
+        (3, lambda body: body.update(calls=0)),
+        (3, lambda body: body.update(reserved=2)),
+        (3, lambda body: (body.pop("calls"), body.pop("reserved"))),
+        (3, lambda body: body["after"].update(calls=0)),
+        (3, lambda body: body["after"].update(reserved=1)),
+        (1, lambda body: body["close_calls"].update(count=0)),
+        (1, lambda body: body.pop("close_calls")),
+        (1, lambda body: body.update(v=2)),
+        (2, lambda body: body.update(notion="epsilon=1/25 delta=0")),
+    ],
+)
+def test_what_does_not_add_up_is_shown(tmp_path: Any, at: int, change: Callable[[dict[str, Any]], None]) -> None:
+    from duotone.ledger.verify import verify
+
+    with open_ledger(tmp_path / "l") as ledger:
+        registered(ledger)
+        call(ledger, "q", close)
+        with ledger._store.reading() as entries:
+            rows = entries.some()
+    assert verify(rows, lambda: (rows[-1].seq, rows[-1].hash)).holds
+    changed = _mutated(rows, at, change)
+    assert not verify(changed, lambda: (changed[-1].seq, changed[-1].hash)).holds
+
+
+def test_more_calls_than_there_are_do_not_verify(tmp_path: Any) -> None:
+    from duotone.ledger.verify import verify
+
+    with open_ledger(tmp_path / "l") as ledger:
+        registered(ledger)
+        call(ledger, "q", close)
+        call(ledger, "r", close)
+        with ledger._store.reading() as entries:
+            rows = entries.some()
+    fewer = _mutated(rows, 1, lambda body: body["close_calls"].update(count=1))
+    assert any("beyond the close calls of s" in problem for problem in verify(fewer, lambda: (5, fewer[-1].hash)).problems)

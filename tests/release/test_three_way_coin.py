@@ -1,0 +1,83 @@
+"""Coins with three sides: each outcome has exactly its integer over 2^bits."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from duotone import ApproxDP, DuotoneError
+from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.release import three_way_coin
+from duotone.release.coin import insecure_test_seed
+from duotone.release.three_way_coin import OUTCOMES, Outcome, ThreeWayCoin
+
+TABLE = three_way_table(ThreeWay(ApproxDP("0.5"), "1/20"))
+
+
+class Fixed:
+    """Random numbers that are given: little-endian bytes of the first 64 bits, and then of the rest."""
+
+    def __init__(self, number: int, bits: int) -> None:
+        self.parts = [number & (1 << bits - 64) - 1, number >> bits - 64]
+
+    def bytes(self, n: int) -> bytes:
+        return self.parts.pop().to_bytes(n, "little")
+
+
+@pytest.mark.parametrize("level", [-200, -7, -2, -1, 0, 1, 3, 9, 200])
+def test_a_coin_compares_one_number_with_two_thresholds(monkeypatch: pytest.MonkeyPatch, level: int) -> None:
+    """At each threshold and beside it: whatever the number, its outcome is decided by all its bits."""
+    yes, upto = TABLE.thresholds(level)
+    coin = ThreeWayCoin(TABLE)
+    for number in {0, yes - 1, yes, yes + 1, upto - 1, upto, upto + 1, 2**TABLE.bits - 1}:
+        if 0 <= number < 2**TABLE.bits:
+            monkeypatch.setattr(three_way_coin, "test_stream", lambda number=number: Fixed(number, TABLE.bits))
+            expected = Outcome.YES if number < yes else Outcome.TOO_CLOSE if number < upto else Outcome.NO
+            assert coin.outcomes([level]) == [expected], number
+
+
+def test_frequencies_are_those_of_the_table() -> None:
+    draws, coin = 40_000, ThreeWayCoin(TABLE)
+    levels = np.arange(-12, 12)
+    with warnings.catch_warnings(action="ignore"), insecure_test_seed(5):
+        drawn = coin._drawn(np.repeat(levels, draws)).reshape(len(levels), draws)
+    for level, own in zip(levels.tolist(), drawn, strict=True):
+        yes, no, close = TABLE.probabilities(level)
+        counts = [int((own == outcome).sum()) for outcome in range(3)]
+        expected = [float(p) * draws for p in (no, yes, close)]
+        assert chisquare(counts, expected).pvalue > 1e-6, level
+
+
+def test_nothing_is_answered_after_the_last_call() -> None:
+    coin = ThreeWayCoin(three_way_table(ThreeWay(ApproxDP(1), "1e-15")))
+    levels = [90, 0, -90, 0, -90, 0, 90]
+    assert [len(coin.outcomes(levels, calls)) for calls in (1, 2, 3, 4)] == [2, 4, 6, 7]
+    assert coin.outcomes([]) == []
+    assert coin.outcomes(levels)[:3] == [Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO]
+
+
+def test_a_close_call_is_neither_true_nor_false() -> None:
+    assert [bool(outcome) for outcome in OUTCOMES[:2]] == [False, True]
+    with pytest.raises(DuotoneError, match="neither yes nor no"):
+        bool(Outcome.TOO_CLOSE)
+
+
+def test_probabilities_sum_to_one_and_both_sides_agree_at_the_boundary() -> None:
+    for level in range(-TABLE.reach - 3, TABLE.reach + 3):
+        chances = TABLE.probabilities(level)
+        assert sum(chances) == 1
+        mirrored: Any = TABLE.probabilities(-1 - level)
+        assert chances == (mirrored[1], mirrored[0], mirrored[2])
+    assert TABLE.probabilities(0) == TABLE.probabilities(-1)
+    assert TABLE.probabilities(10**6) == TABLE.probabilities(TABLE.reach - 1)
+
+
+def test_short_tables_have_no_coin() -> None:
+    with pytest.raises(DuotoneError, match="at least 72 bits"):
+        ThreeWayCoin(ThreeWayTable(TABLE.mechanism, 64, 1, (1, 2)))
+    assert Fraction(TABLE.wrong, 2**TABLE.bits) <= Fraction(1, 20)

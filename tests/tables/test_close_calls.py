@@ -1,0 +1,145 @@
+"""Questions about tables that may be too close to call: right where they are clear, charged where they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, DuotoneError, open_ledger
+from duotone.errors import OverBudget
+from duotone.ledger.ledger import Ledger
+from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.release.three_way_coin import Outcome
+from duotone.tables.ask import prepare_close_call
+from duotone.tables.close_calls import CloseCallAnswers
+
+QUESTION = ThreeWay(ApproxDP("0.05"))
+FAR = three_way_table(QUESTION).reach
+PEOPLE = 4 * FAR
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with open_ledger(tmp_path / "l") as opened:
+        about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
+        opened.register("s", ApproxDP(1, "1e-6"), close_calls=QUESTION, **about)
+        yield opened
+
+
+def table(**columns: Any) -> pa.Table:
+    values = {"x": [i % 2 for i in range(PEOPLE)], "g": [i % 3 for i in range(PEOPLE)]}
+    return pa.table({**values, **columns})
+
+
+def asked(ledger: Ledger, question: str, rows: pa.Table | None = None, **options: Any) -> CloseCallAnswers:
+    with prepare_close_call(table() if rows is None else rows, question, QUESTION, **options) as prepared:
+        return prepared.charge(ledger, "s")
+
+
+def test_clear_answers_are_right_and_free(ledger: Ledger) -> None:
+    for question, outcome in (
+        (f"count(*) > {PEOPLE - FAR}", Outcome.YES),
+        (f"count(*) > {PEOPLE + FAR}", Outcome.NO),
+        ("avg(x) > 0.2", Outcome.YES),
+        ("avg(x) > 0.8", Outcome.NO),
+        (f"count(*) filter (where x = 1) > 10 and count(*) < {PEOPLE + FAR}", Outcome.YES),
+    ):
+        answer = asked(ledger, question, bounds={"x": (0, 1)} if "avg" in question else None)
+        assert (answer.outcome, answer.receipt.calls, str(answer)) == (outcome, 0, str(outcome)), question
+        assert bool(answer) == (outcome is Outcome.YES)
+    assert ledger.statement("s").left == "9 close calls"
+
+
+def test_a_close_call_is_charged_and_says_so(ledger: Ledger) -> None:
+    question = f"count(*) >= {PEOPLE}"
+    answer = asked(ledger, question)
+    assert (answer.outcome, str(answer)) == (Outcome.TOO_CLOSE, "too close to call (charged; 8 left)")
+    with pytest.raises(DuotoneError, match="neither yes nor no"):
+        bool(answer)
+    again = asked(ledger, question)
+    assert (str(again), again.receipt.free, again.receipt.calls_left) == ("too close to call (as recorded)", True, 8)
+
+
+def test_groups_are_asked_in_turn_until_nothing_is_left(ledger: Ledger) -> None:
+    rows = table(g=[i % 20 for i in range(PEOPLE)])
+    with pytest.raises(DuotoneError, match="each group is a question of its own"):
+        asked(ledger, "select g, count(*) > 1 from s group by g", rows)
+    question = f"select g, count(*) > {PEOPLE // 20} from s group by g"
+    answer = asked(ledger, question, rows, groups=list(range(20)))
+    assert list(answer.answers.values()) == [Outcome.TOO_CLOSE] * 9
+    assert answer.unanswered == tuple((i,) for i in range(9, 20))
+    assert answer.notes[-1] == "11 groups were not answered: there are no close calls left"
+    with pytest.raises(OverBudget):
+        asked(ledger, "count(*) > 1")
+    assert ledger.verify().holds
+
+
+def test_a_person_may_be_in_any_number_of_groups(tmp_path: Path) -> None:
+    """Each group's level is that of all its people, though every person is in all of them: nothing is divided or bounded."""
+    people = [i for i in range(FAR + 20) for _ in range(5)]
+    rows = pa.table({"id": people, "g": list(range(5)) * (FAR + 20)})
+    options: Any = {"unit": "id", "groups": list(range(5))}
+    question = f"select g, count(distinct id) > {FAR + 10} from s group by g"
+    with prepare_close_call(rows, question, QUESTION, **options) as prepared:
+        assert prepared._levels()[2].tolist() == [9] * 5
+        assert "in at most" not in prepared.person
+        assert prepared.cost.price == "up to 5 close calls"
+
+
+def test_levels_reach_as_far_as_the_table(ledger: Ledger) -> None:
+    """The far ends are fetched as deep as the mechanism looks: by plain counting, and by a sort, in Python."""
+    values = [(i * 7919) % 1000 for i in range(PEOPLE)]
+    rows = table(x=values)
+    for question, expected in (
+        (f"count(*) filter (where x >= 500) >= {PEOPLE // 2 - 100}", sum(v >= 500 for v in values) - PEOPLE // 2 + 100),
+        ("avg(x) >= 400", _steps_to_lower(values, 400, 0)),
+    ):
+        with prepare_close_call(rows, question, QUESTION, bounds={"x": (0, 999)} if "avg" in question else None) as prepared:
+            assert prepared._levels()[2].tolist() == [expected], question
+
+
+def _steps_to_lower(values: list[int], limit: int, lowest: int) -> int:
+    """How many may leave, largest first, or join at the lowest value, before an average is below its limit."""
+    surplus, steps, left = sum(v - limit for v in values), 0, sorted(values)
+    while surplus >= 0:
+        gain = max(left[-1] - limit, limit - lowest)
+        if gain == left[-1] - limit:
+            left.pop()
+        surplus -= gain
+        steps += 1
+    return steps - 1
+
+
+def test_without_a_ledger_nothing_is_answered() -> None:
+    with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
+        with pytest.raises(DuotoneError, match="through a ledger"):
+            prepared.release()
+        right, wrong, close = prepared.clearness.chances(1)
+        assert right == pytest.approx(wrong) == pytest.approx(1e-9)
+        assert close == pytest.approx(1)
+        assert prepared.clearness.chances(FAR)[2] < 2**-35
+        assert "close_calls" not in repr(prepared)
+    with pytest.raises(DuotoneError, match="by a ThreeWay"):
+        prepare_close_call(table(), "count(*) > 5", ApproxDP(1))  # type: ignore[arg-type]
+
+
+def test_pages_and_words(ledger: Ledger) -> None:
+    answer = asked(ledger, "count(*) > 5")
+    assert repr(answer) == "<CloseCallAnswers: yes; <ThreeWay: epsilon 0.05, wrong 1e-09>; exact distance>"
+    assert "yes" in answer._repr_html_()
+    grouped = asked(ledger, "select g, count(*) > 5 from s group by g", groups=[0, 1, 2])
+    assert repr(grouped).startswith("<CloseCallAnswers: 3 yes by g;")
+    assert str(grouped) == "0: yes\n1: yes\n2: yes"
+    with pytest.raises(DuotoneError, match="many answers"):
+        bool(grouped)
+    certificate = answer.certificate()
+    assert (certificate["certificate"], certificate["close_calls"], certificate["basis"]) == (
+        "close-calls",
+        9,
+        "exact distance",
+    )
+    with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
+        assert "Pr[too close to call]" in prepared._repr_html_()
