@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +74,7 @@ def design(
 
         wrote(plotting.save(plotting.graph(mechanism), draw))
     if certificate is not None:
-        write_json(certificate, graph_table(coloured, privacy, fixed).certificate())
+        write_json(certificate, graph_table(coloured, privacy, fixed).certificate_text())
     _print_mechanism(mechanism, privacy, as_json)
 
 
@@ -187,7 +188,8 @@ def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> 
 
     graph, truth = mechanism.graph, mechanism.truth
     if as_json:
-        print(json.dumps(document.document(mechanism, privacy)))
+        sys.stdout.writelines(document.document_text(mechanism, privacy))
+        print()
         return
     rows = []
     for i, name in enumerate(graph.names[:ROWS]):

@@ -10,7 +10,7 @@ import re
 import shlex
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -158,10 +158,13 @@ def brief(value: str | float | Fraction) -> str:
     return f"{show(exact)} = {decimal}" if exact.denominator < 10**6 else f"≈ {decimal}"
 
 
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write one JSON object to a file."""
+def write_json(path: Path, data: dict[str, Any] | Iterator[str]) -> None:
+    """Write one JSON object, or its text in pieces, to a file."""
+    pieces = iter([json.dumps(data)]) if isinstance(data, dict) else data
     try:
-        path.write_text(json.dumps(data) + "\n", encoding="utf-8")
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+            file.write("\n")
     except OSError as error:
         raise DuotoneError(f"cannot write {path}: {error.strerror}") from None
     wrote(path)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph_json import GraphJson
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import line_of
 from duotone.privacy.approx_dp import ApproxDP
@@ -26,31 +29,12 @@ def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
     Guarantee: `from_document` gives the same probabilities back, to the last bit. Where Pr[yes] is a float too
     close to 1 to give Pr[no], `no` stands beside it.
     """
-    graph = mechanism.graph
-    names = graph.labels()
-    blue, red = line_of(graph)
-    entries = zip(names, mechanism.truth, mechanism.yes.values(), graph.blue.tolist(), graph.names, strict=True)
-    datasets: dict[str, dict[str, Any]] = {}
-    for name, truth, yes, is_blue, d in entries:
-        level = graph.level(d)
-        datasets[name] = {
-            "colour": "blue" if is_blue else "red",
-            "level": level if math.isfinite(level) else None,
-            "yes": _written(yes),
-            "error": _written(1 - truth),
-        }
-        if not is_blue and complement(yes) != truth:
-            datasets[name]["no"] = _written(truth)
-    return {
-        "privacy": {
-            "ratio": show(privacy.exp_epsilon),
-            "epsilon": privacy.epsilon,
-            "delta": _written(privacy.delta),
-        },
-        "line": {"blue": blue, "red": red},
-        "datasets": datasets,
-        "edges": [[names[i], names[j]] for i, j in graph.edge_array().tolist()],
-    }
+    return _written(mechanism, privacy).as_dict()
+
+
+def document_text(mechanism: Mechanism, privacy: ApproxDP) -> Iterator[str]:
+    """`json.dumps` of that document in pieces, without ever holding all of it."""
+    return _written(mechanism, privacy).text()
 
 
 def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
@@ -115,7 +99,42 @@ def _truth(d: str, entry: Mapping[str, Any]) -> Number:
     return no
 
 
-def _written(x: Number) -> str | float:
+def _written(mechanism: Mechanism, privacy: ApproxDP) -> GraphJson:
+    graph, truth = mechanism.graph, mechanism.truth
+    names, (blue, red) = graph.labels(), line_of(graph)
+    infinite = max(blue, red)  # no finite distance is as large
+    shape = len(truth.values), 2, infinite + 1
+    kinds = np.ravel_multi_index((truth.places, graph.blue.view(np.int8), np.minimum(graph.distances, infinite)), shape)
+    different, places = np.unique(kinds, return_inverse=True)
+    entries = [
+        _entry(truth.values[value], bool(colour), None if distance == infinite else distance)
+        for value, colour, distance in zip(*(index.tolist() for index in np.unravel_index(different, shape)), strict=True)
+    ]
+    before = {
+        "privacy": {
+            "ratio": show(privacy.exp_epsilon),
+            "epsilon": privacy.epsilon,
+            "delta": _text_if_exact(privacy.delta),
+        },
+        "line": {"blue": blue, "red": red},
+    }
+    return GraphJson(graph, names, before, entries, places)
+
+
+def _entry(truth: Number, blue: bool, distance: int | None) -> dict[str, Any]:
+    """What a document says of a dataset, by its distance to the boundary."""
+    error = 1 - truth
+    yes = truth if blue else error
+    entry = {
+        "colour": "blue" if blue else "red",
+        "level": distance if blue or distance is None else -1 - distance,
+        "yes": _text_if_exact(yes),
+        "error": _text_if_exact(error),
+    }
+    return entry if blue or complement(yes) == truth else {**entry, "no": _text_if_exact(truth)}
+
+
+def _text_if_exact(x: Number) -> str | float:
     return show(x) if isinstance(x, Fraction) else x
 
 

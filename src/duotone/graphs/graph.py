@@ -174,16 +174,20 @@ class ColouredGraph:
 
     def labels(self) -> list[str]:
         """The datasets' names as text, each a different one."""
+        if isinstance(self.names, range):
+            return [*map(str, self.names)]
         labels = [label(name) for name in self.names]
         if len(set(labels)) != len(labels):
             raise DuotoneError("two datasets have the same name as text: rename one of them")
         return labels
 
-    def edge_array(self) -> Array:
-        """Each edge once, as two columns of node numbers, the smaller first."""
-        rows: Array = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        once = rows < self.indices
-        return np.stack([rows[once], self.indices[once].astype(np.int64)], axis=1)
+    def edge_array(self, start: int = 0, stop: int | None = None) -> Array:
+        """Each edge once, as two columns of node numbers, the smaller first; only those whose smaller one is in a range."""
+        ends = self.indptr[start : len(self) + 1 if stop is None else stop + 1]
+        rows: Array = np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))
+        others = self.indices[ends[0] : ends[-1]]
+        once = rows < others
+        return np.stack([rows[once], others[once].astype(np.int64)], axis=1)
 
     def edges(self) -> Iterator[tuple[Hashable, Hashable]]:
         """Each edge once, by names."""

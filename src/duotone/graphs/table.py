@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from duotone.errors import Infeasible
 from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph_json import GraphJson
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first, path_back
 from duotone.graphs.values import ValuesByDataset
@@ -25,51 +27,52 @@ from duotone.privacy.rounded import Rounded
 class GraphTable:
     """The optimal mechanism on a coloured graph, in integers: Pr[truth] = entry / 2^bits by dataset.
 
-    `witness` names, for each dataset that could be more truthful, the neighbour that holds it down; following it
-    leads to a fixed boundary dataset. `lowered` has the path to each boundary dataset whose value was lowered a little
-    to fit the grid. The guarantees are those of `LineTable`.
+    Dataset i has the entry `entries[places[i]]`. `witness` has, for each dataset that could be more truthful, the number of the
+    neighbour that holds it down, −1 for others; following it leads to a fixed boundary dataset. `lowered` has the path to each
+    boundary dataset whose value was lowered a little to fit the grid. The guarantees are those of `LineTable`.
     """
 
     graph: ColouredGraph
     privacy: ApproxDP
     boundary: Boundary
     bits: int
-    truth: tuple[int, ...]
-    witness: tuple[int | None, ...]
+    entries: tuple[int, ...]
+    places: Array
+    witness: Array
     lowered: Mapping[int, tuple[int, ...]]
     loss: Fraction
 
     def yes(self, dataset: Hashable) -> int:
         """Pr[yes]·2^bits at a dataset."""
         i = self.graph.position(dataset)
-        return self.truth[i] if self.graph.blue[i] else (1 << self.bits) - self.truth[i]
+        truth = self.entries[int(self.places[i])]
+        return truth if self.graph.blue[i] else (1 << self.bits) - truth
 
     def mechanism(self) -> Mechanism:
         """The mechanism that is released, exactly."""
-        return Mechanism(self.graph, tuple(Fraction(t, 2**self.bits) for t in self.truth))
+        return Mechanism(self.graph, ValuesByDataset(tuple(Fraction(t, 2**self.bits) for t in self.entries), self.places))
 
     def certificate(self) -> dict[str, Any]:
         """The table as JSON with its edges, witnesses and claims."""
-        names = self.graph.labels()
-        entries = zip(names, self.graph.blue.tolist(), self.truth, self.witness, strict=True)
-        boundary = self.boundary
-        return {
+        return self._certificate().as_dict()
+
+    def certificate_text(self) -> Iterator[str]:
+        """`json.dumps` of that certificate in pieces, without ever holding all of it."""
+        return self._certificate().text()
+
+    def _certificate(self) -> GraphJson:
+        names, boundary = self.graph.labels(), self.boundary
+        before = {
             **certificate_head("graph", self.privacy, self.bits),
             "boundary": {names[self.graph.position(d)]: boundary_text(m) for d, m in boundary.items()}
             if isinstance(boundary, Mapping)
             else boundary_text(boundary),
-            "datasets": {
-                name: {
-                    "colour": "blue" if blue else "red",
-                    "truth": str(t),
-                    "error": error_text(t, self.bits),
-                    "from": None if w is None else names[w],
-                }
-                for name, blue, t, w in entries
-            },
-            "lowered": {names[i]: [names[j] for j in path] for i, path in self.lowered.items()},
-            "edges": [[names[i], names[j]] for i, j in self.graph.edge_array().tolist()],
         }
+        numbers = [{"truth": str(t), "error": error_text(t, self.bits)} for t in self.entries]
+        entries = [{"colour": colour, **entry} for colour in ("red", "blue") for entry in numbers]
+        places = self.places + len(numbers) * self.graph.blue
+        lowered = {names[i]: [names[j] for j in path] for i, path in self.lowered.items()}
+        return GraphJson(self.graph, names, before, entries, places, self.witness, {"lowered": lowered})
 
 
 def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> GraphTable:
@@ -96,75 +99,92 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
 
     def build(bits: int) -> GraphTable:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
-        fixed, lowered = _capped(graph, floor, values) if values and isinstance(boundary, Mapping) else (boundary, {})
-        low = design(graph, floor, fixed)
-        witness = _witnesses(graph, floor, low, graph.on_boundary & (graph.blue | (values is None)))
-        above = _bounds_above(graph, floor, ceiling, witness, values)
-        truth = tuple(int(Fraction(t) * 2**bits) for t in low.truth)
-        loss = max(most - Fraction(t) for most, t in zip(above, low.truth, strict=True))
-        held_by = tuple(witness.get(i) for i in range(len(graph)))
-        return GraphTable(graph, privacy, boundary, bits, truth, held_by, lowered, loss)
+        each = values if isinstance(boundary, Mapping) else None
+        low, lowered = _capped(graph, floor, each) if each else (design(graph, floor, boundary), {})
+        entries, places = _entries(low.truth, bits)
+        fixed = graph.on_boundary & (graph.blue | (values is None))
+        waves = [*_waves(graph, places, *_allowed(floor, entries), fixed)]
+        witness = np.full(len(graph), -1, dtype=np.int32)
+        for held, holders in waves:
+            witness[held] = holders
+        above = _bounds_above(graph, floor, ceiling, waves, values)
+        loss = max(bound - entries[k] for bound, k in zip(above.tolist(), places.tolist(), strict=True))
+        return GraphTable(graph, privacy, boundary, bits, entries, places, witness, lowered, Fraction(int(loss), 2**bits))
 
     return wide_enough(build)
 
 
-def _capped(
-    graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]
-) -> tuple[dict[Hashable, Number], dict[int, tuple[int, ...]]]:
-    """Boundary values on the grid that are feasible there, and for each that had to be lowered, the path that did it.
+def _capped(graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]) -> tuple[Mechanism, dict[int, tuple[int, ...]]]:
+    """The optimum on the grid, and for each boundary value that had to be lowered to be feasible there, the path that did it.
 
     Rounding can make values clash that just fit. Lowering them along every path, of either colour, resolves that; by the
     symmetry of φ, which survives rounding, the red side then fits as well.
     """
-    everywhere = np.ones(len(graph), dtype=bool)
-    capped, came_from = nearest_first(graph, floor, {i: floor.represent(m) for i, m in values.items()}, everywhere)
+    fitting: dict[int, Number] = {i: floor.represent(m) for i, m in values.items()}
+    try:
+        return design(graph, floor, {graph.names[i]: m for i, m in fitting.items()}), {}  # feasible: no path lowers one
+    except Infeasible:
+        capped, came_from = nearest_first(graph, floor, fitting, np.ones(len(graph), dtype=bool))
     lowered = {i: tuple(reversed(path_back(i, came_from))) for i in values if i in came_from}
-    return {graph.names[i]: capped[i] for i in values}, lowered
+    return design(graph, floor, {graph.names[i]: capped[i] for i in values}), lowered
 
 
-def _witnesses(graph: ColouredGraph, floor: Rounded, low: Mechanism, fixed: Array) -> dict[int, int | None]:
-    """Who holds each dataset down, None for a fixed one; datasets that nothing holds down are not among them.
+def _entries(truth: ValuesByDataset, bits: int) -> tuple[tuple[int, ...], Array]:
+    """The different entries, and each dataset's place among them."""
+    each = [int(Fraction(t) * 2**bits) for t in truth.values]
+    place = {t: k for k, t in enumerate(dict.fromkeys(each))}
+    return tuple(place), np.array([place[t] for t in each], dtype=np.min_scalar_type(len(place)))[truth.places]
 
-    Breadth first from the fixed datasets along tight steps: no chain can be circular, and a witness comes before those that
-    it holds down.
+
+def _allowed(floor: Rounded, entries: tuple[int, ...]) -> tuple[Array, Array]:
+    """By entry of a dataset, the place of what it allows a neighbour at most, of the same colour and of the other; −1 where no
+    dataset has that, or where that is certain and nothing holds it down."""
+    step, one = floor.on_integers(), 1 << floor.bits
+    place = {t: k for k, t in enumerate(entries) if t < one}
+    alike, across = ([place.get(int(step(t)), -1) for t in truths] for truths in (entries, [one - t for t in entries]))
+    return np.array(alike), np.array(across)
+
+
+def _waves(graph: ColouredGraph, places: Array, alike: Array, across: Array, fixed: Array) -> Iterator[tuple[Array, Array]]:
+    """The datasets that a neighbour holds down, and which one does, by distance from the fixed ones along tight steps.
+
+    Breadth first, each held down by the first in the queue that does: no chain can be circular, and a witness comes before
+    those that it holds down. Across the boundary only a fixed dataset holds down: the other one follows from it.
     """
-    witness: dict[int, int | None] = dict.fromkeys(np.flatnonzero(fixed).tolist())
-    queue = deque(witness)
-    while queue:
-        i = queue.popleft()
-        for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
-            if j not in witness and _is_tight(graph, floor, low, fixed, i, j):
-                witness[j] = i
-                queue.append(j)
-    return witness
-
-
-def _is_tight(graph: ColouredGraph, floor: Rounded, low: Mechanism, fixed: Array, i: int, j: int) -> bool:
-    """Whether dataset j could be more truthful, and has as much truth as its neighbour i allows.
-
-    Across the boundary only a fixed dataset holds down: the other one follows from it.
-    """
-    alike = bool(graph.blue[i] == graph.blue[j])
-    if not ((alike or fixed[i]) and low.truth[j] < 1):
-        return False
-    truth = Fraction(low.truth[i])
-    return floor.step(truth if alike else 1 - truth) == low.truth[j]
+    known, wave = fixed.copy(), np.flatnonzero(fixed)
+    while wave.size:
+        starts, lengths = graph.indptr[wave], graph.indptr[wave + 1] - graph.indptr[wave]
+        holders = np.repeat(wave, lengths)
+        near = graph.indices[np.arange(len(holders)) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)]
+        new = ~known[near]
+        near, holders = near[new], holders[new]
+        same = graph.blue[holders] == graph.blue[near]
+        allowed = np.where(same, alike[places[holders]], across[places[holders]])
+        tight = (same | fixed[holders]) & (allowed == places[near])
+        held, holders = near[tight], holders[tight]
+        first = np.sort(np.unique(held, return_index=True)[1])
+        wave, holders = held[first], holders[first]
+        known[wave] = True
+        yield wave, holders
 
 
 def _bounds_above(
     graph: ColouredGraph,
     floor: Rounded,
     ceiling: Rounded,
-    witness: Mapping[int, int | None],
+    waves: Sequence[tuple[Array, Array]],
     values: Mapping[int, Number] | None,
-) -> list[Fraction]:
+) -> Array:
     """For each dataset a bound from above on the real optimum, along its chain of witnesses, rounded up at every step."""
-    bounds: dict[int, Fraction] = {}
-    for j, i in witness.items():
-        if i is None:
-            bounds[j] = ceiling.balance() if values is None else ceiling.represent(values[j])
-        elif values is None or graph.blue[i] == graph.blue[j]:
-            bounds[j] = ceiling.step(bounds[i])
-        else:
-            bounds[j] = ceiling.step(1 - floor.represent(values[i]))
-    return [bounds.get(i, Fraction(1)) for i in range(len(graph))]
+    step, one = cache(ceiling.on_integers()), 1 << ceiling.bits
+    above, across = np.full((2, len(graph)), one, dtype=object)
+    if values is None:
+        above[graph.on_boundary] = int(ceiling.balance() * one)
+    else:
+        nodes, asked = [*values], ValuesByDataset.of(values.values())
+        above[nodes] = np.array([int(ceiling.represent(m) * one) for m in asked.values], dtype=object)[asked.places]
+        across[nodes] = np.array([step(one - int(floor.represent(m) * one)) for m in asked.values], dtype=object)[asked.places]
+    for held, holders in waves:
+        alike = np.fromiter(map(step, above[holders]), dtype=object, count=len(holders))
+        above[held] = np.where(graph.blue[held] == graph.blue[holders], alike, across[holders])
+    return above
