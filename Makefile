@@ -52,6 +52,7 @@ docs: setup
 bench bench-quick: setup
 	$(INSTALL) -e ".[bench]"
 	$(BIN)/python benchmarks/scale.py $(OUT)/scale $(QUICK)
+	$(BIN)/python benchmarks/graph_json.py $(SMALL)
 	$(BIN)/python benchmarks/release.py $(SMALL)
 	$(BIN)/python benchmarks/tables.py $(SMALL)
 	$(BIN)/python benchmarks/engines.py postgres $(SMALL)
