@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if item.name in STATISTICAL:
             item.add_marker(pytest.mark.false_alarm(STATISTICAL[item.name]))
     yield  # now some are deselected by their markers, and the others shuffled
-    slow = [[item for item in items if word in item.name] for word in SLOW]
+    slow = [[item for item in items if word in item.name or word in getattr(item, "fixturenames", ())] for word in SLOW]
     first, second = slow[0], [item for some in slow[1:] for item in some if item not in slow[0]]
     others = [item for item in items if item not in {*first, *second}]
     middle = len(items) // 2 - len(first)

@@ -1,34 +1,22 @@
-"""Parquet files written by Spark: `python tests/hostile/by_spark.py FROM TO`, in a process of its own."""
+"""Parquet files written by Spark."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-
-def write(source: str, target: str) -> None:
-    """Copy a Parquet file by Spark."""
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    session.read.parquet(source).coalesce(1).write.parquet(target)
-    session.stop()
+from duotone.tables.engines import open_source
 
 
 def written(table: pa.Table, folder: Path, environment: Mapping[str, str]) -> Path:
-    """The file that Spark makes of a table."""
+    """The file that Spark makes of a table, in the session that all tests of a process share."""
+    os.environ.update(environment)
     pq.write_table(table, folder / "given.parquet")
-    command = [sys.executable, __file__, str(folder / "given.parquet"), str(folder / "by_spark")]
-    subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, timeout=300)
+    session = open_source("spark://local[2]", name=str(folder / "given.parquet")).connection._session
+    session.read.parquet(str(folder / "given.parquet")).coalesce(1).write.parquet(str(folder / "by_spark"))
     (part,) = (folder / "by_spark").glob("part-*.parquet")
     return part
-
-
-if __name__ == "__main__":
-    write(*sys.argv[1:])

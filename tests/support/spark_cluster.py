@@ -17,9 +17,10 @@ from pathlib import Path
 
 from thinned import EXHAUSTIVE
 
+SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SMALL = (
     "--driver-memory 768m --conf spark.executor.memory=512m --conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false"
-    ' --driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"'
+    f' --driver-java-options "{SHORT}" --conf "spark.executor.extraJavaOptions={SHORT}"'
 )
 """Two cores and little memory are enough, and a session of minutes never pays back what a JVM's second compiler costs."""
 INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
@@ -41,6 +42,7 @@ def environment(*, compiled: bool = EXHAUSTIVE) -> dict[str, str]:
         "PYSPARK_SUBMIT_ARGS": " ".join([SMALL, *([] if compiled else [INTERPRETED]), "pyspark-shell"]),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": SHORT,
     }
 
 

@@ -164,6 +164,7 @@ def test_postgres() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_parquet_by_spark(tmp_path: Path) -> None:
     if spark_cluster.missing() is not None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
