@@ -92,15 +92,20 @@ def _chunks(items: list[Any], size: int) -> list[list[Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5])
 def test_every_small_graph_against_the_linear_program(nodes: int) -> None:
-    feasible, impossible = against_the_linear_program(colourings(nodes))
+    graphs = colourings(nodes) if nodes < 5 else thinned(colourings(nodes), 3)
+    feasible, impossible = against_the_linear_program(graphs)
     assert feasible > 0
     assert (impossible > 0) == (nodes >= 3)
 
 
+PARTS = 37
+"""Prime to the number of colourings, so that each part has all kinds of them."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("part", thinned(range(16), 16))
+@pytest.mark.parametrize("part", thinned(range(PARTS), PARTS))
 def test_every_graph_of_six_nodes_against_the_linear_program(part: int) -> None:
-    feasible, impossible = against_the_linear_program(itertools.islice(colourings(6), part, None, 16))
+    feasible, impossible = against_the_linear_program(itertools.islice(colourings(6), part, None, PARTS))
     assert feasible > impossible > 0
 
 

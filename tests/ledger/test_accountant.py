@@ -21,7 +21,7 @@ from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_l
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
 
-SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 600))
+SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 300))
 """Sequences of charges in all; `make exhaustive` has 10^5."""
 SHARDS, LENGTH, POOL = 20, 50, 100
 LONGEST_TEXT = 3000

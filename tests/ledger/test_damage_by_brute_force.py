@@ -112,7 +112,7 @@ def _damage(path: Path, draw: random.Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", thinned(range(4), 2))
+@pytest.mark.parametrize("shard", thinned(range(4), 4))
 def test_a_damaged_ledger_never_ends_in_a_traceback(
     shard: int, sound: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

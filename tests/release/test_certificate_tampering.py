@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from checkers import CHECKERS, both_reject, random_lines
+from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, ColouredGraph, balanced, partition_selection
 from duotone.graphs import families
@@ -23,7 +24,7 @@ from duotone.line.table import line_table
 def test_every_single_entry_mutation_of_a_line_is_caught() -> None:
     rng = random.Random(5)
     tried = 0
-    for certificate in random_lines(20, 9):
+    for certificate in random_lines(20 if EXHAUSTIVE else 10, 9):
         one = 2 ** certificate["bits"]
         for side in ("blue", "red"):
             for i, text in enumerate(certificate[side]):
