@@ -6,13 +6,14 @@ DEMO := $(VENV)/.ready-for-demo
 OUT := out
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo quick test exhaustive docs bench bench-quick release-check clean
+.PHONY: setup demo quick test types suite exhaustive docs bench bench-quick release-check clean
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e ".[cli,tables,draw,audit,postgres,spark,dev]"
+	$(INSTALL) --no-compile -e ".[cli,tables,draw,audit,postgres,spark,dev]"
+	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src
 	touch $@ $(DEMO)
 
 $(DEMO): pyproject.toml constraints.txt
@@ -32,11 +33,17 @@ quick: setup
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" tests
 
+# types beside the tests: the one takes a core for half a minute, the others wait for servers now and then
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(MAKE) --no-print-directory --jobs 2 types suite
+
+types: setup
 	$(BIN)/mypy
+
+suite: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 exhaustive: setup
