@@ -23,7 +23,7 @@ from duotone.ledger.ledger import Ledger
 
 SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 300))
 """Sequences of charges in all; `make exhaustive` has 10^5."""
-SHARDS, LENGTH, POOL = 20, 50, 100
+SHARDS, LENGTH, POOL = 10, 50, 100
 LONGEST_TEXT = 3000
 TENTH = Fraction(1, 10)
 
