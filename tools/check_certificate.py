@@ -10,6 +10,10 @@ OPTIMAL   With the boundary values fixed, no private mechanism tells the truth m
           as privacy allows beside one neighbour, and following these neighbours leads to a fixed value. (Being as large
           as a neighbour allows is not enough: two entries could hold each other.) Rounding costs less than 2^-60.
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
+
+A certificate of close calls claims something else: answers are yes, no, or too close to call, and whatever is asked, one
+question after the other and without end, so many of the last kind and any number of the others are private together. What it
+takes is beside `close_calls` and `gain` below; docs/close-calls.md has the proof.
 """
 
 import functools
@@ -81,20 +85,115 @@ def exponential(x):
     return below, below + (4 * below / 2**k if x else 0)
 
 
-def check(c):
-    need(c["certificate"] in ("line", "graph") and type(c["version"]) is int and c["version"] == 1, "not of version 1")
-    claims = c["claims"]
-    need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
-    need(type(c["bits"]) is int and 64 <= c["bits"] <= 2**14, "bits are out of range")
-    one, y, d = 2 ** c["bits"], number(c["privacy"]["ratio"]), number(c["privacy"]["delta"])
+def definition(privacy):
+    """The ratio, which is e^epsilon rounded down; a bound on it from above; and delta."""
+    y, d = number(privacy["ratio"]), number(privacy["delta"])
     need(y >= 1 and 0 <= d < 1, "the budget is out of range")
     above = y
-    if c["privacy"]["epsilon"] is not None:
-        epsilon = number(c["privacy"]["epsilon"], 3000)
+    if privacy["epsilon"] is not None:
+        epsilon = number(privacy["epsilon"], 3000)
         need(0 <= epsilon <= 8192, "epsilon is out of range")
         below, above = exponential(epsilon)
         need(y <= below, "the ratio is above e^epsilon")
         need(above - y <= (above - 1) / 2**100, "the ratio is far below e^epsilon")
+    return y, above, d
+
+
+def logarithm(top, bottom, places):
+    """2^places * ln(top / bottom), rounded down."""
+    if top == bottom:
+        return 0
+    digits = places // 3 + 40  # more than a third as many as bits: far more than needed
+    context = Context(prec=digits)
+    about = Q(context.ln(Decimal(top))) - Q(context.ln(Decimal(bottom)))  # each below 1000, and right to its last digit
+    down, up = ((about + sign * Q(2000, 10**digits)) * 2**places // 1 for sign in (-1, 1))
+    need(down == up, "a logarithm is too close to a short number")
+    return down
+
+
+def close_calls(c):
+    """At distance d from the boundary an answer is wrong with w, else right with clear[d], else too close to call, out of ONE.
+
+    With W = ONE - w, the right answer is that of a clock that does not strike: clear[d] / W = exp(-rate). Both sides agree at
+    distance 0, and neighbours' rates differ by a factor of at most y. So all that is learnt is learnt from clocks, in `gain`.
+    """
+    need(type(c["claims"]) is dict and list(c["claims"]) == ["private"] and c["claims"]["private"] is True, "other claims")
+    (y, _, none), (budget_ratio, _, d), f = definition(c["privacy"]), definition(c["budget"]), number(c["wrong"])
+    need(none == 0, "a question has a delta of its own")
+    calls, nodes = c["close_calls"], c["nodes"]
+    need(type(nodes) is dict, "nodes are not by name")
+    m, k, low, high = (nodes[name] for name in ("fine", "jump", "low", "high"))
+    need(all(type(n) is int for n in (m, k, low, high, calls)), "not whole numbers")
+    need(1 <= m <= 2**40 and 1 <= k <= 2**10 and low <= 0 < high >= low + k and calls >= 1, "no such nodes")
+    need(high - low < 2**20 and (high - low + 1) * calls <= 2**27, "too many nodes for so many close calls")
+    need((m + 1) ** k <= 2**64 * m**k and Q(m + 1, m) ** k >= y, "the nodes do not cover the ratio")
+    bits, one = c["bits"], 2 ** c["bits"]
+    need(bits <= 2**10 and len(listed(c["clear"])) * bits <= 2**24, "too many entries with numbers this long")
+    clear, w = [whole(t, one) for t in c["clear"]], f * one // 1
+    need(clear and 1 <= w == clear[0] <= one - w, "the sides do not agree at the boundary")
+    need(clear == sorted(clear) and clear[-1] <= one - w, "a clear answer is rarer further out, or has more than is left")
+    rates = [logarithm(one - w, t, bits + 64 + int(y).bit_length()) for t in clear]
+    for near, far in zip(rates, rates[1:]):
+        need(near == far or y * far >= near + 1, "two clocks differ by more than the ratio")
+    need(Q(gain(m, k, low, high, budget_ratio, calls), 2**96) <= d, "so many close calls are not shown to fit")
+    return f"{calls} close call{'s' * (calls > 1)} and any number of clear answers"
+
+
+def gain(m, k, low, high, y, calls):
+    """How much P(S) - y * Q(S) can be for a set S of outcomes, where an adversary watches a clock whose rate differs by at most
+    r = (1 + 1/m)^k between P and Q, chooses again and again which of them has the faster one, and stops after `calls` strikes.
+
+    U_h(x) bounds it from likelihood ratio x on with h strikes left, if U_0(x) >= max(0, x - y) and, wherever U_h has a slope,
+
+        U_{h-1}(x) <= U_h(x),    U_{h-1}(r x) <= U_h(x) + (r - 1) x slope,    r U_{h-1}(x / r) <= r U_h(x) - (r - 1) x slope.
+
+    U_h is linear between the nodes x = (1 + 1/m)^i, to (0, 0) below them, and of slope 1 above them. In parts of 2^-96,
+    u[i - low] is U(x) / x. What an inequality fails by, relative to x, is paid once per strike: U_h + paid * x meets it.
+    """
+    one, last = 2**96, high - low
+    r = -(-one * (m + 1) ** k // m**k)  # rounded up by less than 1, which counts m + 1 times at most: a slope's size
+    more, missing, u, turn = r - one, y * one // 1, [0] * -low, 0
+    for i in range(-low, last + 1):
+        u.append(max(0, one - missing))
+        turn = turn or (i if i > -low and missing <= one else 0)  # the first node from y on
+        missing = missing * m // (m + 1)
+    need(turn, "the nodes do not reach the budget's ratio")
+    near, far, total, paid = more * m, more * (m + 1), r + more * m, 0
+    for _ in range(calls):
+        beyond = [one - u[-1]]
+        for _ in range(k):
+            beyond.append(beyond[-1] * m // (m + 1))
+        up, down = u[k:] + [one - rest for rest in beyond[1:]], u[:1] * k + u[:-k]  # u at r x and at x / r
+        # any numbers would do: these make the second inequality an equation upwards from the turn, the third one below it
+        new = [0] * (last + 1)
+        new[turn] = -(-(total * r * up[turn] + near * one * down[turn - 1]) // (total**2 - near * far))
+        for i in range(turn + 1, last + 1):
+            new[i] = -(-(r * up[i] + near * new[i - 1]) // total)
+        for i in range(turn - 1, -1, -1):
+            new[i] = -(-(one * down[i] + far * new[i + 1]) // total)
+        # the inequalities at each node, with the slopes on both sides of it: between two nodes all is linear
+        slopes = [new[0], *((m + 1) * b - m * a for a, b in zip(new, new[1:])), one]
+        second = max(r * a - one * b - more * min(s, t) for a, b, s, t in zip(up, new, slopes, slopes[1:]))
+        third = max(one * a - r * b + more * max(s, t) for a, b, s, t in zip(down, new, slopes, slopes[1:]))
+        fails = [0, -(-second // one), -(-third // one), *(a - b for a, b in zip(u, new))]
+        fails += (a - new[0] for a in u[: k + 1])  # the second below all nodes, up to where r x is at the lowest one
+        rest = one - new[-1]
+        for a in u[: -k - 2 : -1]:  # the third above all nodes, down to where x / r is at the highest one
+            fails.append(rest - (one - a))
+            rest = -(-rest * (m + 1) // m)
+        paid, u = paid + max(fails) + m + 1, new
+    return u[-low] + paid
+
+
+def check(c):
+    kinds = "line", "graph", "close-calls"
+    need(c["certificate"] in kinds and type(c["version"]) is int and c["version"] == 1, "not of version 1")
+    need(type(c["bits"]) is int and 64 <= c["bits"] <= 2**14, "bits are out of range")
+    if c["certificate"] == "close-calls":
+        return close_calls(c)
+    claims = c["claims"]
+    need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
+    one, (y, above, d) = 2 ** c["bits"], definition(c["privacy"])
     left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
 
     def private(p, q):
@@ -210,8 +309,13 @@ def budget(c):
         rounded_up = Context(prec=12, rounding=ROUND_CEILING)
         return f"at most {rounded_up.divide(Decimal(Q(text).numerator), Decimal(Q(text).denominator))}"
 
-    first = "ratio" if c["privacy"]["epsilon"] is None else "epsilon"
-    return ", ".join(f"{name} {shown(c['privacy'][name])}" for name in (first, "delta"))
+    def known(privacy):
+        first = "ratio" if privacy["epsilon"] is None else "epsilon"
+        return f"{first} {shown(privacy[first])}, delta {shown(privacy['delta'])}"
+
+    if c.get("certificate") != "close-calls":
+        return known(c["privacy"])
+    return f"{known(c['budget'])}; each question at {known(c['privacy'])}, wrong with {shown(c['wrong'])}"
 
 
 if __name__ == "__main__":
@@ -219,7 +323,8 @@ if __name__ == "__main__":
     try:
         with open(sys.argv[1], encoding="utf-8") as file:
             certificate = parsed(file.read())
-        proved = f"{check(certificate)} are private and optimal under {budget(certificate)}"
+        proved = f"{check(certificate)} are private{' and optimal' * ('optimal' in certificate['claims'])}"
+        proved += f" under {budget(certificate)}"
     except (OSError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         need(False, f"cannot be read as a certificate ({type(error).__name__})")
     print(f"PROVED: {proved}")

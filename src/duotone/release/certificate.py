@@ -2,16 +2,16 @@
 
 A certificate proves that its table is private (every pair of neighbours, as integers), that it is optimal (every entry
 is held down by a chain of tight steps that ends at a fixed boundary value, and lies within 2^−60 of a bound from above
-on the real optimum) and that its ratio is e^ε rounded down.
+on the real optimum) and that its ratio is e^ε rounded down. One of close calls proves that so many fit into a budget.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from duotone.release.certificate_close_calls import prove_close_calls
 from duotone.release.certificate_graph import prove_graph
 from duotone.release.certificate_numbers import (
     Unproved,
@@ -19,16 +19,12 @@ from duotone.release.certificate_numbers import (
     brief,
     exp_bounds,
     read_bits,
+    read_definition,
     read_entry,
-    read_fraction,
 )
 from duotone.release.certificate_steps import LOSS, Step, check_close, check_error, checked_boundary
 
 __all__ = ["Unproved", "exp_bounds", "prove"]
-
-CLOSE = 100
-"""The ratio must be within 2^−CLOSE of e^ε, relative to e^ε − 1."""
-LARGEST_EPSILON, LONGEST_EPSILON = 2**13, 3_000
 
 
 def prove(certificate: Any) -> str:
@@ -36,8 +32,9 @@ def prove(certificate: Any) -> str:
 
     Use it on what you received, trusting neither the sender nor the file. `certificate` is the JSON object: what
     `Answer.certificate()` gave, or a file read by `duotone.graphs.document.read`. The sentence that comes back says what was
-    proved (its ratio is e^ε); a certificate that does not prove its claims raises `Unproved`, which says what fails. That an
-    answer was drawn from this mechanism is not in it: for that, one trusts whoever drew.
+    proved (its ratio is e^ε; one of close calls says how many fit into a budget); a certificate that does not prove its
+    claims raises `Unproved`, which says what fails. That an answer was drawn from this mechanism is not in it: for that, one
+    trusts whoever drew.
 
     Guarantee: integer arithmetic only; nothing that the certificate says is taken for granted.
 
@@ -48,10 +45,12 @@ def prove(certificate: Any) -> str:
     """
     try:
         kind, version = certificate["certificate"], certificate["version"]
-        if kind not in ("line", "graph") or type(version) is not int or version != 1:
+        if kind not in ("line", "graph", "close-calls") or type(version) is not int or version != 1:
             raise Unproved("this is not a certificate of version 1")
+        if kind == "close-calls":
+            return prove_close_calls(certificate)
         _claims(certificate["claims"])
-        ratio, above, delta = _definition(certificate["privacy"])
+        ratio, above, delta = read_definition(certificate["privacy"])
         bits = read_bits(certificate["bits"])
         step, ceiling = Step(ratio, delta, bits), Step(above, delta, bits, up=True)
         count = (_prove_line if kind == "line" else prove_graph)(certificate, step, ceiling)
@@ -89,23 +88,3 @@ def _prove_line(certificate: Mapping[str, Any], step: Step, ceiling: Step) -> in
             last, top = top, ceiling(top)
         check_close(last if top == last else step.one, side[-1], step)
     return len(blue) + len(red)
-
-
-def _definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
-    """The ratio, a bound on e^ε from above, and δ."""
-    ratio, delta = read_fraction(privacy["ratio"]), read_fraction(privacy["delta"])
-    if not ratio >= 1:
-        raise Unproved("the ratio must be at least 1")
-    if not 0 <= delta < 1:
-        raise Unproved("delta must be in [0, 1)")
-    above = ratio
-    if privacy["epsilon"] is not None:
-        epsilon = read_fraction(privacy["epsilon"], LONGEST_EPSILON)
-        if not 0 <= epsilon <= LARGEST_EPSILON:
-            raise Unproved(f"epsilon must be in [0, {LARGEST_EPSILON}]")
-        low, above = exp_bounds(epsilon)
-        if not ratio <= low:
-            raise Unproved("the ratio is above e^epsilon")
-        if not above - ratio <= (above - 1) / 2**CLOSE:
-            raise Unproved("the ratio is too far below e^epsilon for the table to be optimal")
-    return ratio, above, delta

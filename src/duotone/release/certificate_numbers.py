@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +16,9 @@ from duotone.privacy.numbers import number
 
 FEWEST_BITS, MOST_BITS = 64, 2**14
 LONGEST_NUMBER = 20_000
+CLOSE = 100
+"""The ratio must be within 2^−CLOSE of e^ε, relative to e^ε − 1."""
+LARGEST_EPSILON, LONGEST_EPSILON = 2**13, 3_000
 FRACTION = 320
 """The bits after the point to which e^ε is computed, and more for a small ε."""
 DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
@@ -66,10 +70,37 @@ def _read(text: str) -> Fraction:
     raise Unproved("a number in the certificate is neither a decimal nor a fraction")
 
 
+def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
+    """The ratio, a bound on e^ε from above, and δ."""
+    ratio, delta = read_fraction(privacy["ratio"]), read_fraction(privacy["delta"])
+    if not ratio >= 1:
+        raise Unproved("the ratio must be at least 1")
+    if not 0 <= delta < 1:
+        raise Unproved("delta must be in [0, 1)")
+    above = ratio
+    if privacy["epsilon"] is not None:
+        epsilon = read_fraction(privacy["epsilon"], LONGEST_EPSILON)
+        if not 0 <= epsilon <= LARGEST_EPSILON:
+            raise Unproved(f"epsilon must be in [0, {LARGEST_EPSILON}]")
+        low, above = exp_bounds(epsilon)
+        if not ratio <= low:
+            raise Unproved("the ratio is above e^epsilon")
+        if not above - ratio <= (above - 1) / 2**CLOSE:
+            raise Unproved("the ratio is too far below e^epsilon for the table to be optimal")
+    return ratio, above, delta
+
+
 def brief(text: str) -> str:
     """A number of the certificate, rounded up to read if it is long."""
-    if len(text) <= 12:
-        return text
+    return text if len(text) <= 12 else in_decimals(text)
+
+
+def in_decimals(text: str) -> str:
+    """A number of the certificate with seven digits, rounded up.
+
+    >>> in_decimals("1/50"), in_decimals("1/3")
+    ('0.02', '0.3333334')
+    """
     value, rounded_up = read_fraction(text), Context(prec=7, rounding=ROUND_CEILING)
     return f"{rounded_up.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(rounded_up):g}"
 
