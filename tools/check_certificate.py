@@ -13,10 +13,11 @@ HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
 A certificate of close calls claims something else: answers are yes, no, or too close to call, and whatever is asked, one
 question after the other and without end, so many of the last kind and any number of the others are private together. What it
-takes is beside `close_calls` and `gain` below; docs/close-calls.md has the proof.
+takes is beside `close_calls` and `gains` below; docs/close-calls.md has the proof.
 """
 
 import functools
+import itertools
 import json
 import re
 import sys
@@ -115,7 +116,7 @@ def close_calls(c):
     """At distance d from the boundary an answer is wrong with w, else right with clear[d], else too close to call, out of ONE.
 
     With W = ONE - w, the right answer is that of a clock that does not strike: clear[d] / W = exp(-rate). Both sides agree at
-    distance 0, and neighbours' rates differ by a factor of at most y. So all that is learnt is learnt from clocks, in `gain`.
+    distance 0, and neighbours' rates differ by a factor of at most y. So all that is learnt is learnt from clocks, in `gains`.
     """
     need(type(c["claims"]) is dict and list(c["claims"]) == ["private"] and c["claims"]["private"] is True, "other claims")
     (y, _, none), (budget_ratio, _, d), f = definition(c["privacy"]), definition(c["budget"]), number(c["wrong"])
@@ -135,13 +136,14 @@ def close_calls(c):
     rates = [logarithm(one - w, t, bits + 64 + int(y).bit_length()) for t in clear]
     for near, far in zip(rates, rates[1:]):
         need(near == far or y * far >= near + 1, "two clocks differ by more than the ratio")
-    need(Q(gain(m, k, low, high, budget_ratio, calls), 2**96) <= d, "so many close calls are not shown to fit")
+    gained = itertools.islice(gains(m, k, low, high, budget_ratio), calls)
+    need(all(Q(gain, 2**96) <= d for gain in gained), "so many close calls are not shown to fit")
     return f"{calls} close call{'s' * (calls > 1)} and any number of clear answers"
 
 
-def gain(m, k, low, high, y, calls):
-    """How much P(S) - y * Q(S) can be for a set S of outcomes, where an adversary watches a clock whose rate differs by at most
-    r = (1 + 1/m)^k between P and Q, chooses again and again which of them has the faster one, and stops after `calls` strikes.
+def gains(m, k, low, high, y):
+    """How much P(S) - y * Q(S) can be for a set S of outcomes, where one watches a clock whose rate differs by at most r =
+    (1 + 1/m)^k between P and Q, chooses again and again which of them has the faster one, and stops after 1, 2, 3 ... strikes.
 
     U_h(x) bounds it from likelihood ratio x on with h strikes left, if U_0(x) >= max(0, x - y) and, wherever U_h has a slope,
 
@@ -159,7 +161,7 @@ def gain(m, k, low, high, y, calls):
         missing = missing * m // (m + 1)
     need(turn, "the nodes do not reach the budget's ratio")
     near, far, total, paid = more * m, more * (m + 1), r + more * m, 0
-    for _ in range(calls):
+    while True:
         beyond = [one - u[-1]]
         for _ in range(k):
             beyond.append(beyond[-1] * m // (m + 1))
@@ -182,7 +184,7 @@ def gain(m, k, low, high, y, calls):
             fails.append(rest - (one - a))
             rest = -(-rest * (m + 1) // m)
         paid, u = paid + max(fails) + m + 1, new
-    return u[-low] + paid
+        yield u[-low] + paid
 
 
 def check(c):

@@ -197,12 +197,18 @@ def attacked(budget: ApproxDP, question: ThreeWay) -> int:
     except ImportError:
         raise MissingExtra("how many close calls a budget admits", "ledger") from None
     step, whole = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
-    counts = np.arange(1, 2 * MOST)
     ratio, alpha = math.exp(step), math.exp(whole)
-    soon, late = np.maximum(counts * step - whole, 0) / (ratio - 1), (counts * step + whole) / (ratio - 1)
-    sooner = gammainc(counts, ratio * soon) - alpha * gammainc(counts, soon)
-    later = gammaincc(counts, late) - alpha * gammaincc(counts, ratio * late)
-    return int(np.argmax(np.append(np.maximum(sooner, later), 1) > budget.delta))
+    first = 1
+    while first < 2 * MOST:
+        counts = np.arange(first, 2 * first)
+        soon, late = np.maximum(counts * step - whole, 0) / (ratio - 1), (counts * step + whole) / (ratio - 1)
+        sooner = gammainc(counts, ratio * soon) - alpha * gammainc(counts, soon)
+        later = gammaincc(counts, late) - alpha * gammaincc(counts, ratio * late)
+        beyond = np.flatnonzero(np.maximum(sooner, later) > budget.delta)
+        if beyond.size:
+            return first - 1 + int(beyond[0])
+        first *= 2
+    return first - 1
 
 
 def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:

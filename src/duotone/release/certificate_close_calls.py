@@ -9,11 +9,11 @@ each close call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from duotone.release.certificate_numbers import (
@@ -52,7 +52,7 @@ def prove_close_calls(certificate: Mapping[str, Any]) -> str:
     if not ratio <= nodes.ratio:
         raise Unproved("the nodes do not cover the ratio of the clocks")
     _check_table(certificate, ratio)
-    if not Fraction(_gain(nodes, budget_ratio, count), ONE) <= bound:
+    if not all(Fraction(gain, ONE) <= bound for gain in islice(gains(nodes, budget_ratio), count)):
         raise Unproved("so many close calls are not shown to fit into the budget")
     calls = "1 close call" if count == 1 else f"{count} close calls"
     known, asked = _known(budget), _known(question)
@@ -122,7 +122,7 @@ def _inverse_tanh(a: int, b: int, bits: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Nodes:
+class Nodes:
     """Nodes g^i, g = 1 + 1/fine, for i from low to high; the clocks of the game differ by g^jump."""
 
     fine: int
@@ -136,7 +136,7 @@ class _Nodes:
         return Fraction((self.fine + 1) ** self.jump, self.fine**self.jump)
 
 
-def _read_nodes(nodes: Any, count: Any) -> _Nodes:
+def _read_nodes(nodes: Any, count: Any) -> Nodes:
     fine, jump, low, high = (as_kind(dict, nodes)[name] for name in ("fine", "jump", "low", "high"))
     if not all(type(number) is int for number in (fine, jump, low, high, count)):
         raise Unproved("close calls and nodes are counted in whole numbers")
@@ -144,30 +144,30 @@ def _read_nodes(nodes: Any, count: Any) -> _Nodes:
         raise Unproved("the nodes are not those of a game")
     if not (high - low < MOST_NODES and (high - low + 1) * count <= MOST_WORK):
         raise Unproved("the certificate has too many nodes for so many close calls")
-    game = _Nodes(fine, jump, low, high)
+    game = Nodes(fine, jump, low, high)
     if not game.ratio <= LARGEST_RATIO:
         raise Unproved("the clocks of the game differ by too much")
     return game
 
 
-def _gain(nodes: _Nodes, budget_ratio: Fraction, count: int) -> int:
-    """A bound on what any strategy gains, in parts of ONE: U(1) with so many close calls left, and what is paid for rounding.
+def gains(nodes: Nodes, budget_ratio: Fraction) -> Iterator[int]:
+    """Bounds on what any strategy gains with 1, 2, 3, … close calls, in parts of ONE: U(1), and what is paid for rounding.
 
     A function is known by u(i) = U(g^i) / g^i. Below the nodes it is linear to (0, 0), above them it has slope 1.
     """
     before, turn = _without_calls(nodes, budget_ratio)
     excess = -(-ONE * nodes.ratio.numerator // nodes.ratio.denominator) - ONE  # r − 1, rounded up
     paid = 0
-    for _ in range(count):
+    while True:
         up, down = _shifted(before, nodes)
         now = _one_call_more(up, down, turn, nodes.fine, excess)
         failure = max(_failure_at_nodes(before, now, up, down, nodes.fine, excess), _failure_beyond(before, now, nodes) * ONE)
         paid += -(-failure // ONE) + nodes.fine + 1  # r − 1 is up to one part too large, times a slope
         before = now
-    return before[-nodes.low] + paid
+        yield now[-nodes.low] + paid
 
 
-def _without_calls(nodes: _Nodes, budget_ratio: Fraction) -> tuple[list[int], int]:
+def _without_calls(nodes: Nodes, budget_ratio: Fraction) -> tuple[list[int], int]:
     """u_0(i), (1 − e^ε / g^i)+ rounded up; and which node, after that at 1, is the first at or above e^ε."""
     start = [0] * -nodes.low
     missing = budget_ratio.numerator * ONE // budget_ratio.denominator
@@ -182,7 +182,7 @@ def _without_calls(nodes: _Nodes, budget_ratio: Fraction) -> tuple[list[int], in
     return start, turn
 
 
-def _shifted(before: list[int], nodes: _Nodes) -> tuple[list[int], list[int]]:
+def _shifted(before: list[int], nodes: Nodes) -> tuple[list[int], list[int]]:
     """u(i + k), rounded up, and u(i − k)."""
     missing, beyond = ONE - before[-1], []
     for _ in range(nodes.jump):
@@ -223,7 +223,7 @@ def _failure_at_nodes(before: list[int], now: list[int], up: list[int], down: li
     return worst
 
 
-def _failure_beyond(before: list[int], now: list[int], nodes: _Nodes) -> int:
+def _failure_beyond(before: list[int], now: list[int], nodes: Nodes) -> int:
     """The same below the lowest node, where a strike leads up to a factor r further, and above the highest; in parts of ONE."""
     worst = max(before[: nodes.jump + 1]) - now[0]
     missing = ONE - now[-1]
