@@ -22,7 +22,7 @@ from duotone.ledger import entries, loss_distributions, privacy_filters, sums
 from duotone.ledger.loss_distributions import pair_of
 from duotone.line.table import line_table
 from duotone.privacy import approx_dp
-from duotone.release import certificate, certificate_numbers
+from duotone.release import certificate_numbers
 from duotone.tables.comparisons import difference
 from duotone.tables.engines import query, results, text_lines
 
@@ -41,7 +41,7 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("ledger", "an answer {:,}", [entries.LONGEST_ANSWER]),
         ("ledger", "at most {:,} bits above", [sums.EXACT]),
         ("certificates", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
-        ("certificates", "({:,} for `epsilon`)", [certificate.LONGEST_EPSILON]),
+        ("certificates", "({:,} for `epsilon`)", [certificate_numbers.LONGEST_EPSILON]),
         ("reading", "longer than {:,} bytes", [text_lines.LONGEST]),
         ("reading", "of more than {:,} characters", [query.LONGEST]),
         ("engines", "more than {:,} people from each end", [results.MOST_ENDS]),

@@ -11,7 +11,7 @@ from typing import Any
 
 import gmpy2
 import pytest
-from checkers import REFUSED_BY_THE_TOOL, accepted_by_the_package, tool
+from checkers import REFUSED_BY_THE_TOOL, accepted_by_the_package, small_close_calls, tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from thinned import thinned
@@ -21,6 +21,7 @@ from duotone.graphs import families
 from duotone.graphs.document import parsed
 from duotone.graphs.table import GraphTable, graph_table
 from duotone.line.table import LineTable, line_table
+from duotone.line.three_way import ThreeWay
 from duotone.release.certificate import Unproved, exp_bounds
 from duotone.release.certificate_numbers import brief
 
@@ -64,13 +65,17 @@ def good() -> list[dict[str, Any]]:
         graph_table(fork, ApproxDP(0, 0), "1/2"),
         graph_table(alone, exact),
     ]
-    return [json.loads(json.dumps(table.certificate())) for table in tables]
+    calls = [
+        small_close_calls(ApproxDP(exp_epsilon=8, delta="2/5"), ThreeWay(ApproxDP(exp_epsilon=2), "1/8")),
+        small_close_calls(ApproxDP(1, "1/3"), ThreeWay(ApproxDP("1/2"), "0.01"), jump=1),
+    ]
+    return [*(json.loads(json.dumps(table.certificate())) for table in tables), *calls]
 
 
 JUNK: list[Any] = [
     None, True, False, 0, 1, 2, -1, 128, 64, 0.0, 1.0, 0.5, 1e300, "", "0", "1", "2", "1/2", "3/10", "0.5", "1.0", "nan", "inf",
     "-0", "1/0", "0/0", "1e5000", "1e5001", "1e-5000", "1e99999", "1E0", "balanced", "selection", "blue", "red", "line",
-    "graph",
+    "graph", "close-calls",
     "a", "b", "r", "1 ", " 1", "+1", "1_0", "\u0661", "\uff11", "\u00b2", "x" * 30_000, "1" * 20_001, "1" * 4_400, [], {}, [[]],
     ["a"], ["a", "b"], ["a", "b", "c"], ["a", "a"], {"a": "b"}, [None], ["0"], ["1", "2"], "ab", "2^-60", [0, 1], {"h": "1/2"},
 ]  # fmt: skip
@@ -163,7 +168,22 @@ def spoilt(certificate: dict[str, Any], rng: random.Random) -> str:
             rng.choice(CHANGES)(bad, rng.choice([way for way in ways if way[0] == top[0]]), rng)
     text = json.dumps(bad)
     if rng.random() < 0.1:  # the first or the last of two of a name would count
-        key = rng.choice(["bits", "version", "boundary", "delta", "colour", "truth", "from", "lowered"])
+        key = rng.choice(
+            [
+                "bits",
+                "version",
+                "boundary",
+                "delta",
+                "colour",
+                "truth",
+                "from",
+                "lowered",
+                "wrong",
+                "fine",
+                "budget",
+                "close_calls",
+            ]
+        )
         value = json.dumps(rng.choice(JUNK))
         text = text.replace(f'"{key}": ', f'"{key}": {value}, "{key}": ', 1)
     return text

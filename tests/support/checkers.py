@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from duotone import ApproxDP, balanced, partition_selection, prove, with_boundary
+from duotone.ledger.close_calls import CloseCalls, Grid, deltas
 from duotone.line.table import line_table
+from duotone.line.three_way import ThreeWay
 from duotone.release.certificate import Unproved
 
 TOOL = Path(__file__).parents[2] / "tools" / "check_certificate.py"
@@ -45,6 +48,15 @@ CHECKERS: list[Callable[[Any], bool]] = [accepted_by_the_package, accepted_by_th
 
 def both_reject(certificate: dict[str, Any]) -> bool:
     return not any(check(json.loads(json.dumps(certificate))) for check in CHECKERS)
+
+
+def small_close_calls(budget: ApproxDP, question: ThreeWay, jump: int = 2, levels: int = 6) -> dict[str, Any]:
+    """A certificate of as many close calls as coarse nodes show to fit, and of the first few levels of the table: beyond these
+    it stays as it is."""
+    grid = Grid.of(budget, question, jump)
+    bounds = [*itertools.takewhile(lambda bound: bound <= budget.delta, deltas(budget, grid))]
+    certificate = CloseCalls(budget, question, len(bounds), bounds[-1], grid).certificate()
+    return json.loads(json.dumps({**certificate, "clear": certificate["clear"][:levels]}))  # type: ignore[no-any-return]
 
 
 def random_lines(count: int, seed: int) -> Iterator[dict[str, Any]]:

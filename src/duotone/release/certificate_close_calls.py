@@ -71,12 +71,9 @@ def _known(privacy: Mapping[str, Any]) -> str:
 def _check_table(certificate: Mapping[str, Any], ratio: Fraction) -> None:
     """Both sides agree at the boundary, a clear answer never becomes rarer further out, and neighbours' clocks differ by at
     most the ratio: ln(W / here) ≤ r·ln(W / further)."""
-    bits, wrong, texts = (
-        read_bits(certificate["bits"]),
-        read_fraction(certificate["wrong"]),
-        as_kind(list, certificate["clear"]),
-    )
-    if not len(texts) * bits <= LONGEST_TABLE:
+    bits, wrong = read_bits(certificate["bits"]), read_fraction(certificate["wrong"])
+    texts = as_kind(list, certificate["clear"])
+    if not (bits <= MOST_BITS and len(texts) * bits <= LONGEST_TABLE):
         raise Unproved("the certificate has too many entries for numbers as long as its own")
     clear = [read_entry(text, 1 << bits) for text in texts]
     least = wrong.numerator * (1 << bits) // wrong.denominator
