@@ -6,8 +6,10 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import re
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -201,6 +203,19 @@ def test_how_many_close_calls_fit(step: str, count: int, monkeypatch: pytest.Mon
     assert 0.9e-6 < most.delta <= 1e-6
     left = next(i for i, gained in enumerate(lattice(1, float(step), 4)) if gained > 1e-6)
     assert 0.95 * left <= count <= left <= attacked(BUDGET, question)
+
+
+def test_the_page_has_the_numbers_and_names_real_tests() -> None:
+    """τ is that of `test_how_many_close_calls_fit`."""
+    page = (Path(__file__).parents[2] / "docs" / "close-calls.md").read_text()
+    for step, count in (("0.05", "9"), ("0.02", "105"), ("0.01", "489"), ("0.005", "2,068")):
+        table = three_way_table(ThreeWay(ApproxDP(step)))
+        seldom, hardly = (f"{table.clear_from(chance):,} people" for chance in ("1e-3", "1e-9"))
+        assert re.search(rf"^\| {step} \| {count} \| [\d,]+ \| {seldom} \| {hardly} \|$", page, re.M)
+    tests = "\n".join(file.read_text() for file in Path(__file__).parents[1].rglob("test_*.py"))
+    named = re.findall(r"`(test_\w+)`", page)
+    assert len(named) >= 9
+    assert [name for name in named if f"def {name}(" not in tests] == []
 
 
 def test_nodes_cover_the_ratio_and_the_budget() -> None:
