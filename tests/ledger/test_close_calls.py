@@ -6,6 +6,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import random
 import re
 import sys
 from fractions import Fraction
@@ -118,6 +119,15 @@ def test_bounds_are_those_of_functions_that_meet_the_inequalities_exactly(grid: 
         assert bound <= next(in_floats) <= bound + 1e-11
 
 
+@pytest.mark.parametrize(("step", "count", "jump"), [("0.05", 12, 32), ("0.02", 60, 8)])
+def test_what_floats_claim_is_what_integers_prove(step: str, count: int, jump: int) -> None:
+    """And never below it."""
+    grid = Grid.of(BUDGET, ThreeWay(ApproxDP(step)), jump)
+    nodes = Nodes(grid.fine, grid.jump, grid.low, grid.high)
+    for claim, gain in itertools.islice(zip(deltas(BUDGET, grid), gains(nodes, BUDGET.exp_epsilon), strict=False), count):
+        assert Fraction(gain, ONE) <= Fraction(claim) <= Fraction(gain, ONE) + Fraction(1, 10**11)
+
+
 LEVELS = {
     "at the boundary": [(0, 1), (1, 0), (-1, 0), (0, -1)],
     "near": [(2, 3), (3, 2), (-4, -3), (-3, -4), (3, 3)],
@@ -150,6 +160,21 @@ def test_no_long_strategy_at_one_pair_of_levels_learns_more_than_is_claimed(step
             best[calls - 1] = max(best[calls - 1], gained)
     if step in ("0.5", "1") and budget != "0.3":  # twelve questions are enough to come near
         assert all(gained > claim * 0.75 for gained, claim in zip(best, promised, strict=True)), best
+
+
+@pytest.mark.parametrize("seed", range(20 if EXHAUSTIVE else 3))
+def test_clocks_that_differ_by_less_tell_no_more(seed: int) -> None:
+    """Tables whose neighbours' clocks differ by ratios of their own, from 1 to r."""
+    rng, question, privacy = random.Random(seed), ThreeWay(ApproxDP("0.7"), "1/50"), ApproxDP("0.9", "1e-3")
+    rest, clear, rate = 2**128 - 2**128 // 50, [2**128 // 50], math.log(49)
+    for _ in range(9):
+        rate /= rng.choice([1, rng.uniform(1, 2.01), 2.01])
+        clear.append(int(rest * math.exp(-rate)))
+    table = ThreeWayTable(question, 128, 2**128 // 50, tuple(clear))
+    for calls, claim in enumerate(claims(privacy, question, 3), 1):
+        near = rng.randrange(8)
+        levels = [(near, near + 1), (near + 1, near), (near + 1, near + 2), (near + 2, near + 1)]
+        assert best_strategy(table, levels, privacy.exp_epsilon, 6, calls) <= Fraction(claim)
 
 
 def test_a_level_and_itself_and_the_boundary_tell_nothing() -> None:
