@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, pairwise
+from operator import sub
 from typing import Any
 
 from duotone.release.certificate_numbers import (
@@ -209,13 +210,14 @@ def _one_call_more(up: list[int], down: list[int], turn: int, fine: int, excess:
 def _failure_at_nodes(before: list[int], now: list[int], up: list[int], down: list[int], fine: int, excess: int) -> int:
     """By how much the inequalities fail at the nodes, relative to Λ, in parts of ONE²: with both slopes, U_{h−1}(rΛ) ≤ U_h(Λ)
     + (r − 1)·Λ·U_h′(Λ) and r·U_{h−1}(Λ/r) ≤ r·U_h(Λ) − (r − 1)·Λ·U_h′(Λ); and U_{h−1} ≤ U_h."""
-    ratio, worst, left = ONE + excess, 0, now[0]
+    ratio, left, worst = ONE + excess, now[0], max(ONE * max(map(sub, before, now)), 0)
     slopes = [(fine + 1) * v - fine * u for u, v in pairwise(now)]
-    for old, new, higher, lower, right in zip(before, now, up, down, [*slopes, ONE], strict=True):
+    for new, higher, lower, right in zip(now, up, down, [*slopes, ONE], strict=True):
         least, most = (left, right) if left < right else (right, left)
         first = ratio * higher - ONE * new - excess * least
         second = ONE * lower - ratio * new + excess * most
-        worst = max(worst, first, second, ONE * (old - new))
+        if first > worst or second > worst:
+            worst = max(first, second)
         left = right
     return worst
 
