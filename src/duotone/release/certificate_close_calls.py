@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, pairwise
-from operator import sub
 from typing import Any
 
 from duotone.release.certificate_numbers import (
@@ -210,7 +209,8 @@ def _one_call_more(up: list[int], down: list[int], turn: int, fine: int, excess:
 def _failure_at_nodes(before: list[int], now: list[int], up: list[int], down: list[int], fine: int, excess: int) -> int:
     """By how much the inequalities fail at the nodes, relative to Λ, in parts of ONE²: with both slopes, U_{h−1}(rΛ) ≤ U_h(Λ)
     + (r − 1)·Λ·U_h′(Λ) and r·U_{h−1}(Λ/r) ≤ r·U_h(Λ) − (r − 1)·Λ·U_h′(Λ); and U_{h−1} ≤ U_h."""
-    ratio, left, worst = ONE + excess, now[0], max(ONE * max(map(sub, before, now)), 0)
+    ratio, left = ONE + excess, now[0]
+    worst = ONE * max(0, *(u - v for u, v in zip(before, now, strict=True)))
     slopes = [(fine + 1) * v - fine * u for u, v in pairwise(now)]
     for new, higher, lower, right in zip(now, up, down, [*slopes, ONE], strict=True):
         least, most = (left, right) if left < right else (right, left)
