@@ -61,6 +61,7 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/scale.py $(OUT)/scale $(QUICK)
 	$(BIN)/python benchmarks/graph_json.py $(SMALL)
 	$(BIN)/python benchmarks/release.py $(SMALL)
+	$(BIN)/python benchmarks/close_calls.py
 	$(BIN)/python benchmarks/tables.py $(SMALL)
 	$(BIN)/python benchmarks/engines.py postgres $(SMALL)
 	$(BIN)/python benchmarks/engines.py spark $(SMALL)

@@ -1,0 +1,222 @@
+"""A thousand different questions about one table of 10^5 people, at ε = 1, δ = 10^−6 in all: how many are answered, and how
+many of these are wrong, by four ways of spending the same budget.
+
+    python benchmarks/close_calls.py [--draw FILE.svg]
+
+- close calls: each question at ε = 0.02, asked through a ledger in a file; only "too close to call" is charged.
+- plan: the ledger's rule for answers at ε = 0.02; it admits a number of definite answers, and then no more.
+- noise: OpenDP's discrete Gaussian on what is compared, then compared with the limit; all thousand questions are known
+  beforehand and share the budget by OpenDP's own accounting (zero-concentrated privacy, then (ε, δ)).
+- sparse vector technique with its textbook constants (Dwork and Roth 2014, algorithm 2, for δ > 0): "below" is free, and each
+  "above" is charged, for as many of these as there are close calls.
+
+The table is made up, with a fixed seed: patients with ages, days, costs and one of twelve wards. Limits are drawn around what
+is true: by up to half of it either way.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import measure
+import numpy as np
+
+from duotone import ApproxDP, OverBudget, balanced, open_ledger
+from duotone.ledger.capacity import Capacity
+from duotone.line.three_way import ThreeWay
+from duotone.release.coin import Coin
+from duotone.release.three_way_coin import Outcome
+from duotone.tables.ask import prepare_close_call
+
+BUDGET, EACH = ApproxDP(1, "1e-6"), ApproxDP("0.02")
+PEOPLE, QUESTIONS = 100_000, 1_000
+COST = 0, 20_000
+OUTCOMES = "right", "wrong", "too close to call", "not answered"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and by how much the total that is compared is above its limit, in units of what one person can change."""
+
+    text: str
+    surplus: float
+    bounds: dict[str, tuple[int, int]]
+
+    @property
+    def yes(self) -> bool:
+        """The truth."""
+        return self.surplus > 0
+
+
+def make(file: Path) -> None:
+    random = np.random.default_rng(18)
+    columns = {
+        "id": np.arange(PEOPLE),
+        "age": np.clip(random.normal(55, 20, PEOPLE), 0, 105).astype(int),
+        "days": np.minimum(random.geometric(0.18, PEOPLE), 90),
+        "cost": np.clip(random.lognormal(8, 0.7, PEOPLE), *COST).astype(int),
+        "ward": random.integers(0, 12, PEOPLE),
+    }
+    duckdb.from_arrow(_arrow(columns)).write_parquet(str(file))
+
+
+def _arrow(columns: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+def questions(file: Path) -> list[Question]:
+    random, made, seen = np.random.default_rng(19), list[Question](), set[str]()
+    while len(made) < QUESTIONS:
+        ward, age, days = (int(random.integers(*limits)) for limits in ((0, 12), (20, 90), (2, 15)))
+        group = [f"ward = {ward}", f"age >= {age}", f"days >= {days}", f"ward = {ward} and age >= {age}"][random.integers(4)]
+        factor = 1 + random.uniform(-0.5, 0.5)
+        if random.integers(2):
+            (true,) = duckdb.execute(f"select count(*) from '{file}' where {group}").fetchone() or (0,)
+            limit = round(true * factor)
+            question = Question(f"count(*) filter (where {group}) > {limit}", true - limit, {})
+        else:
+            low, high = COST
+            total, n = duckdb.execute(f"select sum(cost), count(*) from '{file}' where {group}").fetchone() or (0, 0)
+            if not n:
+                continue
+            limit = round(float(total) / n * factor)
+            text = f"avg(cost) filter (where {group}) > {limit}"
+            question = Question(text, (float(total) - n * limit) / max(high - limit, limit - low), {"cost": COST})
+        if question.text not in seen and question.surplus:
+            seen.add(question.text)
+            made.append(question)
+    return made
+
+
+def by_close_calls(file: Path, asked: list[Question], folder: Path) -> tuple[Counter[str], int, list[int]]:
+    """Outcomes, the close calls that there may be, and the levels, for those who are given definite answers."""
+    counted, levels = Counter[str](), []
+    with open_ledger(folder / "budget.ledger") as ledger:
+        about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
+        called = ledger.register("patients", BUDGET, close_calls=ThreeWay(EACH), **about).close_calls
+        most = 0 if called is None else called.count
+        for question in asked:
+            with prepare_close_call(file, question.text, ThreeWay(EACH), bounds=question.bounds) as prepared:
+                levels.append(int(prepared._levels()[2][0]))
+                try:
+                    outcome = prepared.charge(ledger, "patients").outcome
+                except OverBudget:
+                    counted["not answered"] += 1
+                    continue
+            counted["too close to call" if outcome is Outcome.TOO_CLOSE else _judged(bool(outcome), question)] += 1
+        if not ledger.verify().holds:
+            raise SystemExit("the ledger does not verify")
+    return counted, most, levels
+
+
+def by_plan(asked: list[Question], levels: list[int]) -> tuple[Counter[str], int]:
+    each = ApproxDP(EACH.epsilon_exact, "1e-12")
+    most = Capacity(BUDGET, each).answers["plan"] or 0
+    coin, counted = Coin(balanced(each)), Counter[str]()
+    for question, level in list(zip(asked, levels, strict=True))[:most]:
+        counted[_judged(coin.answer(level).answer, question)] += 1
+    counted["not answered"] = len(asked) - most
+    return counted, most
+
+
+def by_noise(asked: list[Question]) -> tuple[Counter[str], float]:
+    """All questions are counts or sums of integers, in units of one person: the noise of each, by OpenDP's accounting."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    unit = 2**10
+
+    def composed(scale: float) -> float:
+        noise = dp.m.make_gaussian(*space, scale=scale)
+        many = dp.c.make_composition([noise] * QUESTIONS)
+        return float(dp.c.make_zCDP_to_approxDP(many).map(unit).epsilon(delta=float(BUDGET.delta)))
+
+    low, high = 1.0 * unit, 10_000.0 * unit
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if composed(middle) <= float(BUDGET.epsilon) else (middle, high)
+    noise = dp.m.make_gaussian(*space, scale=high)
+    counted = Counter(_judged(noise(round(q.surplus * unit)) > 0, q) for q in asked)
+    return counted, high / unit
+
+
+def by_sparse_vector(asked: list[Question], most: int) -> tuple[Counter[str], float]:
+    """Dwork and Roth, algorithm 2 ("Sparse") for δ > 0."""
+    random = np.random.default_rng(20)
+    sigma = math.sqrt(32 * most * math.log(1 / float(BUDGET.delta))) / float(BUDGET.epsilon)
+    counted, charged = Counter[str](), 0
+    threshold = random.laplace(0, sigma)
+    for question in asked:
+        if charged == most:
+            counted["not answered"] += 1
+            continue
+        above = question.surplus + random.laplace(0, 2 * sigma) >= threshold
+        if above:
+            charged += 1
+            threshold = random.laplace(0, sigma)
+        counted[_judged(bool(above), question)] += 1
+    return counted, sigma
+
+
+def _judged(answer: bool, question: Question) -> str:
+    return "right" if answer == question.yes else "wrong"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        file = folder / "patients.parquet"
+        make(file)
+        asked = questions(file)
+        close, most, levels = by_close_calls(file, asked, folder)
+        plan, planned = by_plan(asked, levels)
+        noise, scale = by_noise(asked)
+        sparse, sigma = by_sparse_vector(asked, most)
+    ways = {
+        f"close calls, {most} of them": close,
+        f"plan, {planned} answers": plan,
+        f"noise of {scale:.0f} people, then compare": noise,
+        f"sparse vector, noise of {2 * math.sqrt(2) * sigma:.0f} people, {most} above": sparse,
+    }
+    print(measure.machine())
+    print(f"{QUESTIONS} questions, {sum(q.yes for q in asked)} of them yes, about {PEOPLE} people; {BUDGET} in all\n")
+    print("| way | " + " | ".join(OUTCOMES) + " |\n| --- |" + " --- |" * len(OUTCOMES))
+    for way, counted in ways.items():
+        print(f"| {way} | " + " | ".join(str(counted[outcome]) for outcome in OUTCOMES) + " |")
+    if sys.argv[1:2] == ["--draw"]:
+        _draw(ways, Path(sys.argv[2]))
+
+
+def _draw(ways: dict[str, Counter[str]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from duotone import plotting
+
+    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    ax = figure.subplots()
+    left = np.zeros(len(ways))
+    colours = plotting.BLUE, plotting.RED, plotting.INK, plotting.FAINT
+    for outcome, colour in zip(OUTCOMES, colours, strict=True):
+        widths = np.array([counted[outcome] for counted in ways.values()])
+        ax.barh(list(ways), widths, left=left, color=colour, label=outcome, height=0.6)
+        left += widths
+    ax.invert_yaxis()
+    ax.set_xlabel(f"of {QUESTIONS:,} questions about {PEOPLE:,} people, at ε = 1, δ = 10⁻⁶ in all")
+    ax.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1))
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    plotting.save(figure, path)
+
+
+if __name__ == "__main__":
+    main()
