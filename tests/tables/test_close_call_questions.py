@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from thinned import EXHAUSTIVE
 
-from duotone import ApproxDP, DuotoneError, open_ledger
+from duotone import ApproxDP, DuotoneError, audit_answers, open_ledger
 from duotone.errors import OverBudget
 from duotone.ledger.ledger import Ledger
 from duotone.line.three_way import ThreeWay, three_way_table
@@ -143,3 +146,44 @@ def test_pages_and_words(ledger: Ledger) -> None:
     )
     with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
         assert "Pr[too close to call]" in prepared._repr_html_()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [2, 12])
+def test_whole_transcripts_through_the_ledger_keep_what_is_claimed(tmp_path: Path, level: int) -> None:
+    """Two tables that differ in one person are asked until a close call or the sixth answer; how often that is a close call
+    must not tell them apart by more than the budget. Few draws here, which would catch a ledger that charges nobody; thousands
+    in `make exhaustive`."""
+    each, budget = ThreeWay(ApproxDP("0.3"), "1e-4"), ApproxDP(1, "0.02")
+    tables = [pa.table({"x": [0] * (100 + level + more)}) for more in (0, 1)]
+    names = itertools.count()
+    about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
+    with open_ledger(tmp_path / "l") as ledger:
+
+        def close_call(rows: Any, n: int) -> Any:
+            called = []
+            for _ in range(n):
+                name = f"d{next(names)}"
+                ledger.register(name, budget, close_calls=each, **about)
+                with prepare_close_call(rows, "count(*) >= 100", each) as prepared:
+                    answers = (prepared.charge(ledger, name, again=True).outcome for _ in range(6))
+                    called.append(any(outcome is Outcome.TOO_CLOSE for outcome in answers))
+            return np.array(called)
+
+        for left, right in (tables, tables[::-1]):
+            draws = 3000 if EXHAUSTIVE else 8
+            assert not audit_answers(close_call, left, right, budget, draws=draws, confidence=1 - 1e-9).caught
+
+
+def test_a_report_and_tables_of_answers(ledger: Ledger) -> None:
+    answer = asked(ledger, "avg(x) > 0.2", bounds={"x": (0, 1)})
+    assert answer.quote() == (
+        "In s, “avg(x) > 0.2” was answered yes with differential privacy, ε = 1, δ = 1e-06 per row under addition or removal, "
+        "together with every other clear answer and up to 9 that are too close to call; each row is a person; "
+        "clipped: x to [0, 1] in steps of 1; "
+        "wrong with probability 1e-09 where it is clear, and clear with 99.9 % if 200 or more people would have to be "
+        "different to change it."
+    )
+    grouped = asked(ledger, "select g, count(*) > 5 from s group by g", groups=[2, 0])
+    assert grouped.to_arrow().to_pylist() == [{"g": 2, "answer": "yes"}, {"g": 0, "answer": "yes"}]
+    assert "yes for 2, yes for 0" in grouped.quote()

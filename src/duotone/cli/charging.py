@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from duotone.ledger.account import Quote, Receipt
     from duotone.ledger.ledger import Ledger
     from duotone.tables.answers import Answers
+    from duotone.tables.close_calls import CloseCallQuestion
     from duotone.tables.prepared import Prepared
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Rec
         say(f"{receipt.unanswered} charged without an answer: wasted, or still under way", line="ledger: ")
 
 
-def quotes_of(every: list[Prepared], how: Charging) -> Sequence[Quote | None]:
+def quotes_of(every: Sequence[Prepared | CloseCallQuestion], how: Charging) -> Sequence[Quote | None]:
     """What the questions would cost in a ledger, asked in turn; nothing is charged."""
     if how.place is None:
         return [None] * len(every)
@@ -134,7 +135,7 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
         require_all_fit(every, ledger, every[0].dataset_in(ledger, how.dataset), again=how.again, by=how.asker)
 
 
-def quote_text(quote: Quote, prepared: Prepared) -> str:
+def quote_text(quote: Quote, prepared: Prepared | CloseCallQuestion) -> str:
     """A quote in a line."""
     allowance = "" if quote.allowance is None else f"; left of the allowance: {quote.allowance}"
     if quote.free:
@@ -144,7 +145,7 @@ def quote_text(quote: Quote, prepared: Prepared) -> str:
     return f"ledger: {fits}{allowance}; price: {prepared.cost.price}{before}"
 
 
-def quote_document(quote: Quote, prepared: Prepared) -> dict[str, Any]:
+def quote_document(quote: Quote, prepared: Prepared | CloseCallQuestion) -> dict[str, Any]:
     """A quote as JSON."""
     document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
     document |= {} if quote.free else {"price": prepared.cost.price}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from duotone.cli.charging import Charging, say_receipt, with_status
-from duotone.cli.terminal import print_table, printable, with_flags, wrote
+from duotone.cli.charging import Charging, quote_document, quote_text, quotes_of, say_receipt, with_status
+from duotone.cli.terminal import print_table, printable, with_flags, write_json, wrote
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def ask_close_calls(
     preview: bool,
     as_json: bool,
     draw: Path | None,
+    certificate: Path | None,
 ) -> None:
     """Ask one question after the other; only what is too close to call is charged."""
     from duotone.tables.ask import prepare_close_call
@@ -57,10 +58,16 @@ def ask_close_calls(
                 if draw is not None:
                     _draw(asked, text, draw)
                 reply = None if preview else _answered(asked, how)
+                if certificate is not None and reply is not None:
+                    write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                documents.append({**title, **_document(asked, reply)})
+                (quote,) = quotes_of([asked], how) if preview else [None]
+                quoted = {} if quote is None else {"ledger": quote_document(quote, asked)}
+                documents.append({**title, **_document(asked, reply), **quoted})
                 if not as_json:
                     _print(asked, reply, title.get("question"))
+                    if quote is not None:
+                        print(quote_text(quote, asked))
     finally:  # what was answered before one failed is shown
         if as_json and documents:
             print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))

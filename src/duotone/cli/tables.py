@@ -141,12 +141,13 @@ def ask(
     }
     three_way = asked_with(how) if (epsilon, ratio) == (None, None) else None
     if three_way is not None:
-        if (delta, max_groups, costs, each, people, certificate) != ("0", None, None, False, None, None):
+        if (delta, max_groups, costs, each, people) != ("0", None, None, False, None):
             raise DuotoneError(
-                "this dataset is asked with close calls: leave --delta, --max-groups, --costs, --each, --people and"
-                " --certificate out, or give --epsilon for a definite answer"
+                "this dataset is asked with close calls: leave --delta, --max-groups, --costs, --each and --people out, or give"
+                " --epsilon for a definite answer"
             )
-        ask_close_calls(table, questions, three_way, how, options, preview=preview, as_json=as_json, draw=draw)
+        shown: dict[str, Any] = {"preview": preview, "as_json": as_json, "draw": draw, "certificate": certificate}
+        ask_close_calls(table, questions, three_way, how, options, **shown)
         return
     parted: dict[str, Any] = {"max_groups": max_groups, "costs": None if costs is None else parsed_costs(costs)}
     asked = prepare_all(table, questions, budget(epsilon, ratio, delta), each=each, **options, **parted)

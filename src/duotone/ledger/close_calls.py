@@ -147,7 +147,7 @@ class Asked:
     @property
     def price(self) -> str:
         """What it costs, at most."""
-        return "1 close call" if self.answers == 1 else f"up to {self.answers} close calls"
+        return f"up to {self.answers} close call{'s' * (self.answers != 1)}"
 
 
 def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:

@@ -143,7 +143,7 @@ class CheckedQuestion:
         return self.source.name if self.source.named else "the table"
 
     @property
-    def _written(self) -> str:
+    def written(self) -> str:
         """What is asked, for a report: as it was written."""
         return f"the groups by {' and '.join(self.by)}" if self.asked is None else f"“{self.asked.text}”"
 

@@ -208,6 +208,42 @@ class CloseCallAnswers:
             said = (*said, f"{len(self.unanswered)} groups were not answered: there are no close calls left")
         return said
 
+    def quote(self) -> str:
+        """A sentence for a report: the question, the answers, and what a reader needs to judge them."""
+        keys = {" ".join(map(str, key)): outcome for key, outcome in self.answers.items()}
+        said = ", ".join(f"{outcome} for {key}" for key, outcome in keys.items()) if self.by else str(self.outcome)
+        called, wrong = self.close_calls, float(self.close_calls.question.wrong)
+        together = f"ε = {called.budget.epsilon:g}, δ = {float(called.budget.delta):g} {self.asked.protected}"
+        clear = self.asked.table.clear_from("1e-3")
+        others = f"together with every other clear answer and up to {called.count} that are too close to call"
+        far = (
+            ""
+            if clear is None
+            else f", and clear with 99.9 % if {clear:,} or more people would have to be different to change it"
+        )
+        details = [
+            f"In {self.about}, {self.asked.written} was answered {said} with differential privacy, {together}, {others}",
+            self.asked.person,
+            *([f"clipped: {self.asked.clipped}"] if self.asked.clipped else []),
+            f"wrong with probability {wrong:.3g} where it is clear{far}",
+        ]
+        return f"{'' if self.private else 'NOT PRIVATE, by a test seed: '}{'; '.join(details)}."
+
+    def to_arrow(self) -> Any:
+        """A table with the columns that the question is grouped by, as it calls them, and `answer`: yes, no or too close to
+        call."""
+        import pyarrow as pa
+
+        if "answer" in self.labels:
+            raise DuotoneError("a column of the groups is called answer already: look at .answers")
+        keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.by)
+        columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
+        return pa.table({**columns, "answer": pa.array(map(str, self.answers.values()), pa.string())})
+
+    def to_pandas(self) -> Any:
+        """The same as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
     def certificate(self) -> dict[str, Any]:
         """What proves that so many close calls, and any number of clear answers, are private: see `duotone check`."""
         return {**self.close_calls.certificate(), "basis": self.basis}

@@ -130,7 +130,7 @@ removal;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
         said = "are to be selected" if self.asked is None else "is to be answered"
-        return f"In {self._named}, {self._written} {said} with {method(self)}."
+        return f"In {self._named}, {self.written} {said} with {method(self)}."
 
     def preview(self, people: int) -> Preview:
         """How far what is compared must be from its limit for the answer to be right, of a public guess of `people` people:
@@ -169,7 +169,7 @@ removal;
         common = self.privacy, self.share, self.basis, self.person, self.grids
         drawn = self.coin.private if private is None else private
         said = self.vouched, self.question, self.protected, self.clipped, self.remarks
-        asked = self._written, dataset or self._named, self.parts, self.selected, self.labels
+        asked = self.written, dataset or self._named, self.parts, self.selected, self.labels
         return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, *asked)
 
     @property

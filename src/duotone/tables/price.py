@@ -8,11 +8,12 @@ from pathlib import Path
 from duotone.errors import OverBudget
 from duotone.ledger.account import Quote
 from duotone.ledger.ledger import Ledger, opened_ledger
+from duotone.tables.close_calls import CloseCallQuestion
 from duotone.tables.prepared import Prepared
 
 
 def quote_all(
-    questions: Sequence[Prepared],
+    questions: Sequence[Prepared | CloseCallQuestion],
     ledger: Ledger | str | Path,
     dataset: str | None = None,
     *,
