@@ -30,7 +30,7 @@ import numpy as np
 
 from duotone import ApproxDP, OverBudget, balanced, open_ledger
 from duotone.ledger.capacity import Capacity
-from duotone.line.three_way import ThreeWay
+from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.release.coin import Coin
 from duotone.release.three_way_coin import Outcome
 from duotone.tables.ask import prepare_close_call
@@ -168,6 +168,65 @@ def by_sparse_vector(asked: list[Question], most: int) -> tuple[Counter[str], fl
     return counted, sigma
 
 
+def geometric_margins(calls: int, wrong: float) -> tuple[float, int, int]:
+    """Geometric noise on the level, and too close to call within a band: the largest ε per question that one attack leaves at
+    so many close calls (asking one question again and again, at the worst distance), half the band for this probability of a
+    wrong answer at the boundary, and from how many people on an answer is clear and right with 99.9 %."""
+    low, high = 0.001, 0.05
+    while high / low > 1.005:
+        middle = math.sqrt(low * high)
+        fits = _geometric_attack(middle, _band(middle, wrong), calls) <= float(BUDGET.delta)
+        low, high = (middle, high) if fits else (low, middle)
+    band = _band(low, wrong)
+    return low, band, next(m for m in range(1, 10**5) if _geometric(low, band, m - 1)[0] >= 0.999)
+
+
+def _band(epsilon: float, wrong: float) -> int:
+    return max(1, math.ceil(-math.log(wrong * (1 + math.exp(-epsilon))) / epsilon))
+
+
+def _geometric(epsilon: float, band: int, level: int) -> tuple[float, float]:
+    """Pr[yes] and Pr[too close to call] at a level of 0 or more."""
+
+    def tail(k: int) -> float:
+        return math.exp(-epsilon * k) / (1 + math.exp(-epsilon)) if k >= 1 else 1 - tail(1 - k)
+
+    yes, no = tail(band - level), tail(band + 1 + level)
+    return yes, 1 - yes - no
+
+
+def _geometric_attack(epsilon: float, band: int, calls: int) -> float:
+    """How much is learnt from how many answers are clear before the last close call, at the worst of some distances."""
+    from scipy.stats import nbinom
+
+    worst = 0.0
+    for level in range(0, band + 40, max(1, band // 60)):
+        for one, other in ((level, level + 1), (level + 1, level)):
+            p, q = _geometric(epsilon, band, one)[1], _geometric(epsilon, band, other)[1]
+            clear = np.arange(int(1.2 * nbinom.ppf(1 - 1e-13, calls, min(p, q))) + 10)
+            learnt = nbinom.pmf(clear, calls, p) - math.exp(float(BUDGET.epsilon)) * nbinom.pmf(clear, calls, q)
+            worst = max(worst, float(np.maximum(learnt, 0).sum()))
+    return worst
+
+
+def sparse_vector_margin(calls: int) -> int:
+    """From how many people on the sparse vector technique, with its textbook constants, is right with 99.9 %."""
+    sigma = math.sqrt(32 * calls * math.log(1 / float(BUDGET.delta))) / float(BUDGET.epsilon)
+    # of Laplace noise of scales σ and 2σ: Pr[sum > m] = (2/3)·e^(−m/2σ) − (1/6)·e^(−m/σ)
+    return next(m for m in range(10**6) if 2 / 3 * math.exp(-m / (2 * sigma)) - math.exp(-m / sigma) / 6 <= 0.001)
+
+
+def margins(calls: int) -> None:
+    """From how far on answers are clear, by three ways that have the same number of close calls."""
+    table = three_way_table(ThreeWay(EACH))
+    print(f"\nclear and right with 99.9 %, {calls} close calls, from how many people on")
+    print(f"  one clock, wrong with 1e-9 at most: {table.clear_from('1e-3')}")
+    for wrong in (1e-2, 1e-3, 1e-9):
+        epsilon, band, clear = geometric_margins(calls, wrong)
+        print(f"  geometric noise at ε = {epsilon:.4f}, band ±{band}, wrong with {wrong:g} at the boundary: {clear}")
+    print(f"  sparse vector, textbook constants: {sparse_vector_margin(calls)}")
+
+
 def _judged(answer: bool, question: Question) -> str:
     return "right" if answer == question.yes else "wrong"
 
@@ -193,6 +252,7 @@ def main() -> None:
     print("| way | " + " | ".join(OUTCOMES) + " |\n| --- |" + " --- |" * len(OUTCOMES))
     for way, counted in ways.items():
         print(f"| {way} | " + " | ".join(str(counted[outcome]) for outcome in OUTCOMES) + " |")
+    margins(most)
     if sys.argv[1:2] == ["--draw"]:
         _draw(ways, Path(sys.argv[2]))
 
