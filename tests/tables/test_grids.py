@@ -115,14 +115,15 @@ def test_every_value_is_put_where_the_rule_says(data: Any) -> None:
 def test_nobody_who_can_matter_is_passed_over(data: Any) -> None:
     """Whoever has as many steps as are looked for, or as few, is on the right side of what rows are compared with."""
     kind, grid, _ = data.draw(grids())
-    order = Order(Operand("x", kind), ALWAYS, grid)
-    steps = data.draw(st.sampled_from([grid.low, grid.high]) | st.integers(grid.low - 3, grid.high + 3))
-    least, most = order.from_on(steps), order.up_to(steps)
+    weight = data.draw(st.integers(1, 5))
+    order = Order(Operand("x", kind), ALWAYS, grid, weight)
+    score = data.draw(st.sampled_from([grid.low, grid.high]) | st.integers(weight * grid.low - 3, weight * grid.high + 3))
+    least, most = order.from_on(score), order.up_to(score)
     for x in data.draw(st.lists(numbers(kind, grid), min_size=1, max_size=20)):
         n = rule(x, grid.low, grid.high, grid.step)
         if n is not None:
-            assert least is None or not n >= steps or x >= least
-            assert most is None or not n <= steps or x <= most
+            assert least is None or not weight * n >= score or x >= least
+            assert most is None or not weight * n <= score or x <= most
 
 
 @pytest.mark.slow

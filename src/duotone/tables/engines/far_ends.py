@@ -54,28 +54,43 @@ def ends_apart(
     apart: dict[str, list[Any]] = {}
     for i, (columns, requests) in enumerate(asked):
         for n, request in requests.items():
-            if isinstance(request, Ends) and (not embedded or _stored(rows, columns.ordered_by.get(n))):
+            order = columns.ordered_by.get(n)
+            if isinstance(request, Ends) and (not embedded or _stored(rows, order, request)):
                 apart[f"m{i}{n}"] = list(_ends_of_rows(rows, columns, n, f"m{i}{n}", request))
     return apart
 
 
-def _stored(rows: Any, order: Order | None) -> bool:
+def _stored(rows: Any, order: Order | None, request: Ends) -> bool:
     """Whether a whole number as it is stored gives the order."""
-    return order is not None and order.value.kind == "integer" and isinstance(order.of(rows).op(), Field)
+    serves = order is not None and all(_serves(order, request))
+    return serves and order is not None and order.value.kind == "integer" and isinstance(order.of(rows).op(), Field)
+
+
+def _serves(order: Order, request: Ends) -> tuple[bool, bool]:
+    """Whether the largest and the smallest can be looked for in this order: not where someone without a value can matter."""
+    largest, smallest = request.largest_from, request.smallest_to
+    return not order.missing or largest is None or largest > 0, not order.missing or smallest is None or smallest < 0
 
 
 def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Iterator[Any]:
-    cheaper = columns.ordered_by.get(column)
-    order = cheaper.of(rows) if cheaper else columns.alone(rows)[column]
-    there = order <= math.inf if order.type().is_floating() else order.notnull()
+    order = columns.ordered_by.get(column)
+    down, up = (False, False) if order is None else _serves(order, request)
     if request.largest_from is not None:
-        limit = cheaper.from_on(request.largest_from) if cheaper else request.largest_from
-        some = rows.filter(there if limit is None else there & (order >= limit)).order_by(ibis.desc(order, nulls_first=True))
-        yield _scores(some, columns, column, f"{name}_largest", request)
+        by = order.of(rows) if order is not None and down else columns.alone(rows)[column]
+        limit = order.from_on(request.largest_from) if order is not None and down else request.largest_from
+        there = _there(by) if limit is None else _there(by) & (by >= limit)
+        # nulls first, though there are none: as indexes of Postgres are read from their end
+        yield _scores(rows.filter(there).order_by(ibis.desc(by, nulls_first=True)), columns, column, f"{name}_largest", request)
     if request.smallest_to is not None:
-        limit = cheaper.up_to(request.smallest_to) if cheaper else request.smallest_to
-        some = rows.filter(there if limit is None else there & (order <= limit)).order_by(ibis.asc(order))
-        yield _scores(some, columns, column, f"{name}_smallest", request)
+        by = order.of(rows) if order is not None and up else columns.alone(rows)[column]
+        limit = order.up_to(request.smallest_to) if order is not None and up else request.smallest_to
+        there = _there(by) if limit is None else _there(by) & (by <= limit)
+        yield _scores(rows.filter(there).order_by(ibis.asc(by)), columns, column, f"{name}_smallest", request)
+
+
+def _there(column: Any) -> Any:
+    """Whether there is a value: NaN is none."""
+    return column <= math.inf if column.type().is_floating() else column.notnull()
 
 
 def _scores(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Any:

@@ -21,28 +21,35 @@ Expressions = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Order:
-    """A value of one row, in whose order its grid steps are; NaN is no value."""
+    """A value of one row, in whose order its grid steps are; NaN is no value. A score is `weight` times these; `missing` tells
+    whether someone without a value has a score all the same, which is 0."""
 
     value: Operand
     where: Condition
     grid: Grid
+    weight: int = 1
+    missing: bool = False
 
     def of(self, rows: Any) -> Any:
         """The value, not yet in steps."""
         return _where(self.where, unchecked(self.value, rows), rows)
 
-    def from_on(self, steps: int) -> int | float | None:
-        """A value below which nobody has so many steps; None where there is no use for one."""
-        low, high, step = self.grid.low, self.grid.high, self.grid.step
-        return self._limit((min(steps, high) - 1) * step) if low < steps and max(-low, high) <= NEAR else None
+    def from_on(self, score: int) -> int | float | None:
+        """A value below which nobody has such a score; None where there is no use for one."""
+        steps, low = -(-score // self.weight), self.grid.low
+        return self._limit(min(steps, self.grid.high) - 1) if low < steps and self._near else None
 
-    def up_to(self, steps: int) -> int | float | None:
-        """A value above which nobody has so few steps; None where there is no use for one."""
-        low, high, step = self.grid.low, self.grid.high, self.grid.step
-        return self._limit((max(steps, low) + 1) * step) if steps < high and max(-low, high) <= NEAR else None
+    def up_to(self, score: int) -> int | float | None:
+        """A value above which nobody has a score so low; None where there is no use for one."""
+        steps, high = score // self.weight, self.grid.high
+        return self._limit(max(steps, self.grid.low) + 1) if steps < high and self._near else None
 
-    def _limit(self, value: Fraction) -> int | float:
-        return int(value) if self.value.kind == "integer" else float(value)
+    @property
+    def _near(self) -> bool:
+        return max(-self.grid.low, self.grid.high) <= NEAR
+
+    def _limit(self, steps: int) -> int | float:
+        return int(steps * self.grid.step) if self.value.kind == "integer" else float(steps * self.grid.step)
 
 
 @dataclass(frozen=True)
@@ -90,8 +97,17 @@ def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid],
             total = clipped(total, score.lowest, score.highest)
         return {"s": total if present in (None, ALWAYS) else ibis.cases((holds(present, rows), total))}
 
+    orders = {}
+    if len(score.terms) == 1 and present in (None, ALWAYS):
+        ((weight, term),) = score.terms
+        if term.value is not None and weight > 0:
+            orders["s"] = Order(term.value, term.where, grids[term.value.column], weight, missing=True)
     return PersonColumns(
-        row, row, lambda rows, name: {"s": rows[f"{name}s"].sum()}, lambda p, name: {"s": clipped(p[f"{name}s"], low, high)}
+        row,
+        row,
+        lambda rows, name: {"s": rows[f"{name}s"].sum()},
+        lambda p, name: {"s": clipped(p[f"{name}s"], low, high)},
+        orders,
     )
 
 
