@@ -2,6 +2,9 @@
 many of these are wrong, by four ways of spending the same budget.
 
     python benchmarks/close_calls.py [--draw FILE.svg]
+    python benchmarks/close_calls.py --levels [ROWS]
+
+The second measures what it costs to gather the levels that a question at ε = 0.02 needs, beside those at ε = 1, δ = 10^−6.
 
 - close calls: each question at ε = 0.02, asked through a ledger in a file; only "too close to call" is charged.
 - plan: the ledger's rule for answers at ε = 0.02; it admits a number of definite answers, and then no more.
@@ -28,7 +31,8 @@ import duckdb
 import measure
 import numpy as np
 
-from duotone import ApproxDP, OverBudget, balanced, open_ledger
+import tables
+from duotone import ApproxDP, OverBudget, balanced, open_ledger, prepare
 from duotone.ledger.capacity import Capacity
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.release.coin import Coin
@@ -257,6 +261,27 @@ def main() -> None:
         _draw(ways, Path(sys.argv[2]))
 
 
+def gather_levels(rows: int) -> None:
+    """The time of both, on the table of `tables.py`, in turns."""
+    income, salary, region = {"income": (10_000, 150_000)}, {"salary": (10_000, 150_000)}, {"groups": list(range(21))}
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("count(*) filter (where salary > 20000) > 1000", {}),
+        ("avg(salary) > 50000", {"bounds": salary}),
+        ("avg(income) > 50000", {"bounds": income}),
+        ("sum(salary) > 10000000", {"bounds": salary}),
+        ("median(salary) > 40000", {}),
+        ("select region, avg(salary) > 50000 group by region", {"bounds": salary, **region}),
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "staff.parquet"
+        tables.make(file, rows)
+        for text, options in cases:
+            usual = prepare(file, text, BUDGET, **options)
+            close = prepare_close_call(file, text, ThreeWay(EACH), **options)
+            first, second = measure.in_turns([usual._levels, close._levels], 6)
+            print(f"{text:52} {first:.3f} s  {second:.3f} s  ×{second / first:.2f}", flush=True)
+
+
 def _draw(ways: dict[str, Counter[str]], path: Path) -> None:
     from matplotlib.figure import Figure
 
@@ -279,4 +304,7 @@ def _draw(ways: dict[str, Counter[str]], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--levels"]:
+        gather_levels(int(float(sys.argv[2])) if len(sys.argv) > 2 else 10**7)
+    else:
+        main()

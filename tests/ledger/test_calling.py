@@ -7,6 +7,7 @@ import multiprocessing
 from collections.abc import Callable
 from typing import Any
 
+import accountant
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,6 +114,8 @@ def test_a_model_of_reserving_and_giving_back(steps: list[tuple[int, int, bool]]
                 taken += min(closes, expected)
                 assert call(ledger, f"q{i}", draw, answers).calls_left == MOST - taken
         assert ledger.verify().holds
+        most, used, waiting = accountant.close_calls(ledger.entries())["s"]
+        assert (most, used + waiting) == (MOST, taken)
 
 
 def test_an_answer_with_more_calls_than_reserved_is_not_recorded(place: str) -> None:
@@ -121,6 +124,62 @@ def test_an_answer_with_more_calls_than_reserved_is_not_recorded(place: str) -> 
         with pytest.raises(DuotoneError):
             call(ledger, "q", lambda _: ("answers", 3), 2)
         assert ledger.statement("s").state.unanswered == 1
+
+
+@pytest.mark.parametrize("calls", [2, -1, 1.0, True, None, "1"])
+def test_what_is_no_number_of_calls_is_refused_and_harms_nothing(place: str, calls: Any) -> None:
+    with open_ledger(place) as ledger:
+        registered(ledger)
+        with pytest.raises(DuotoneError, match="what was reserved is wasted"):
+            call(ledger, "q", lambda _: ("yes", calls))
+        assert call(ledger, "r", clear).calls_left == MOST - 1
+        assert ledger.verify().holds
+
+
+def test_what_is_asked_is_of_its_kind(tmp_path: Any) -> None:
+    wrong: Any
+    for wrong in (0, -3, 2.5, True, "1"):
+        with pytest.raises(DuotoneError, match="asked from 1 to"):
+            Asked(QUESTION, wrong)
+    with pytest.raises(DuotoneError, match="is a ThreeWay"):
+        Asked("0.05")  # type: ignore[arg-type]
+    with open_ledger(tmp_path / "l") as ledger:
+        registered(ledger)
+        with pytest.raises(DuotoneError, match="is a Charge, got Asked"):
+            ledger.ask("s", "q", Asked(QUESTION), lambda: True, **ABOUT)  # type: ignore[arg-type]
+        with pytest.raises(DuotoneError, match="is Asked, got Charge"):
+            ledger.call("s", "q", Charge(balanced(ApproxDP("0.5"))), clear, **ABOUT)  # type: ignore[arg-type]
+        options: Any
+        for options in ({"close_calls": "0.05"}, {"close_calls": QUESTION, "definite": "0.5"}):
+            with pytest.raises(DuotoneError, match=r"is a ThreeWay|is an ApproxDP"):
+                ledger.register("t", BUDGET, version="1", **ABOUT, **options)
+        assert len(ledger.entries()) == 1
+
+
+def test_quotes_count_close_calls(tmp_path: Any) -> None:
+    with open_ledger(tmp_path / "l") as ledger:
+        registered(ledger)
+        call(ledger, "known", close)
+        first, known, many, late = ledger.quote(
+            "s",
+            [("q", Asked(QUESTION)), ("known", Asked(QUESTION)), ("m", Asked(QUESTION, 50)), ("n", Asked(QUESTION))],
+            **ABOUT,
+        )
+        assert (first.free, first.fits, first.left) == (False, True, f"{MOST - 2} close calls")
+        assert (known.free, known.left) == (True, f"{MOST - 2} close calls")
+        assert (many.fits, many.left) == (True, "0 close calls")
+        assert not late.fits
+
+
+def test_a_ratio_is_set_aside_too() -> None:
+    from duotone.ledger.close_calls import beside
+
+    rest = beside(ApproxDP(exp_epsilon=6, delta="3e-6"), ApproxDP(exp_epsilon=2, delta="1e-6"))
+    assert rest == ApproxDP(exp_epsilon=3, delta="2e-6")
+    mixed = beside(ApproxDP(exp_epsilon=6, delta="3e-6"), ApproxDP(1, "1e-6"))
+    assert mixed.exp_epsilon * ApproxDP(1).above().exp_epsilon <= 6
+    with pytest.raises(DuotoneError, match="must leave"):
+        beside(ApproxDP(exp_epsilon=2, delta="3e-6"), ApproxDP(1, "1e-6"))
 
 
 def test_definite_answers_have_a_budget_of_their_own(place: str) -> None:
@@ -160,7 +219,7 @@ def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
 @pytest.mark.parametrize(
     ("budget", "question", "definite", "why"),
     [
-        (ApproxDP(1), "0.02", None, "delta above 0"),
+        (ApproxDP(1), "0.02", None, "delta of at least 1e-11"),
         (ApproxDP(1, "1e-6"), "0.2", None, "not one close call fits"),
         (ApproxDP(1, "1e-6"), "0.0001", None, "too small for this budget"),
         (ApproxDP(1, "1e-6"), "0.02", ApproxDP(1), "must leave some epsilon"),
@@ -202,6 +261,7 @@ def test_processes_that_ask_at_once_never_have_more_than_there_are(place: str) -
         assert state.calls is not None
         assert 0 < total == state.calls.used <= MOST
         assert state.calls.reserved == 0
+        assert accountant.close_calls(ledger.entries()) == {"s": (MOST, total, 0)}
         assert ledger.verify().holds
 
 

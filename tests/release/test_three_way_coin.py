@@ -61,6 +61,16 @@ def test_nothing_is_answered_after_the_last_call() -> None:
     assert coin.outcomes(levels)[:3] == [Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO]
 
 
+def test_what_is_no_level_is_refused() -> None:
+    coin = ThreeWayCoin(TABLE)
+    for levels in ([0.9], 3, [[1, 2]], ["a"], [None]):
+        with pytest.raises(DuotoneError, match="whole numbers"):
+            coin.outcomes(levels)
+    for calls in (0, -1, 1.5):
+        with pytest.raises(DuotoneError, match="at least 1"):
+            coin.outcomes([1], calls)  # type: ignore[arg-type]
+
+
 def test_a_close_call_is_neither_true_nor_false() -> None:
     assert [bool(outcome) for outcome in OUTCOMES[:2]] == [False, True]
     with pytest.raises(DuotoneError, match="neither yes nor no"):

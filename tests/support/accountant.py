@@ -124,6 +124,29 @@ class Account:
         return self.spent()[1] * loss + LOSS <= low
 
 
+def close_calls(entries: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int, int]]:
+    """Of every dataset that is asked with close calls: how many it may have, has had, and has reserved. No prefix has more."""
+    counts: dict[str, tuple[int, int, int]] = {}
+    reserved: dict[int, int] = {}
+    for entry in entries:
+        name = entry["dataset"]
+        if entry["kind"] == "register" and "close_calls" in entry:
+            counts[name] = entry["close_calls"]["count"], 0, 0
+        elif entry["kind"] == "charge" and "calls" in entry:
+            most, used, waiting = counts[name]
+            reserved[entry["seq"]] = entry["calls"]
+            counts[name] = most, used, waiting + entry["calls"]
+        elif entry["kind"] == "answer" and "calls" in entry:
+            most, used, waiting = counts[name]
+            back = reserved.pop(entry["charge"])
+            assert 0 <= entry["calls"] <= back == entry["reserved"]
+            counts[name] = most, used + entry["calls"], waiting - back
+        if name in counts:
+            most, used, waiting = counts[name]
+            assert used + waiting <= most, entry["seq"]
+    return counts
+
+
 def audit(entries: Iterable[Mapping[str, Any]]) -> dict[str, Account]:
     """Every dataset of an exported ledger, by its charges alone; each prefix is judged."""
     accounts: dict[str, Account] = {}

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from duotone.cli.charging import Charging, quote_document, quote_text, quotes_of, say_receipt, with_status
+from duotone.cli.charging import (
+    LOST,
+    RECORDED,
+    Charging,
+    quote_document,
+    quote_text,
+    quotes_of,
+    say_receipt,
+    with_status,
+)
 from duotone.cli.terminal import print_table, printable, with_flags, write_json, wrote
 from duotone.errors import DuotoneError
 
@@ -21,16 +31,19 @@ SIZES = 10_000, 100_000, 1_000_000
 """Of the tables for which it is said how much of them must be able to change."""
 
 
-def asked_with(how: Charging) -> ThreeWay | None:
-    """How the dataset is asked that is charged, if its close calls are counted; of several in a ledger, if all are alike."""
+def asked_with(how: Charging, table: str, name: str | None) -> ThreeWay | None:
+    """How the dataset is asked that is charged, if its close calls are counted. Where it is not named, it is called as the
+    table is; or all datasets of the ledger are asked alike."""
     if how.place is None:
         return None
     from duotone.ledger.ledger import open_ledger
 
     with open_ledger(how.place) as ledger:
-        names = ledger.datasets() if how.dataset is None else [how.dataset]
-        called = {ledger.close_calls(name) for name in names}
-    questions = {None if each is None else each.question for each in called}
+        every = ledger.datasets()
+        own = [dataset for dataset in every if dataset in {name, Path(table).name, Path(table).stem}]
+        datasets = [how.dataset] if how.dataset is not None else own or every
+        calls = [ledger.close_calls(dataset) for dataset in datasets]
+    questions = {None if called is None else called.question for called in calls}
     if len(questions) > 1:
         raise DuotoneError("the datasets of this ledger are asked in different ways: say which one this is, by --dataset")
     return next(iter(questions), None)
@@ -48,35 +61,37 @@ def ask_close_calls(
     draw: Path | None,
     certificate: Path | None,
 ) -> None:
-    """Ask one question after the other; only what is too close to call is charged."""
+    """Ask one question after the other, when all have been checked; only what is too close to call is charged."""
     from duotone.tables.ask import prepare_close_call
 
     documents: list[dict[str, Any]] = []
-    try:
-        for text in questions:
-            with prepare_close_call(table, text, three_way, **options) as asked:
+    with ExitStack() as opened:
+        every = [opened.enter_context(prepare_close_call(table, text, three_way, **options)) for text in questions]
+        quotes = quotes_of(every, how) if preview else [None] * len(every)
+        try:
+            for text, asked, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     _draw(asked, text, draw)
                 reply = None if preview else _answered(asked, how)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                (quote,) = quotes_of([asked], how) if preview else [None]
                 quoted = {} if quote is None else {"ledger": quote_document(quote, asked)}
                 documents.append({**title, **_document(asked, reply), **quoted})
                 if not as_json:
                     _print(asked, reply, title.get("question"))
                     if quote is not None:
                         print(quote_text(quote, asked))
-    finally:  # what was answered before one failed is shown
-        if as_json and documents:
-            print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
+        finally:  # what was answered before one failed is shown
+            if as_json and documents:
+                print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
 def _answered(asked: CloseCallQuestion, how: Charging) -> CloseCallAnswers:
     from duotone.ledger.ledger import open_ledger
 
     def charged() -> CloseCallAnswers:
+        LOST.set(RECORDED)
         with open_ledger(str(how.place)) as ledger:
             dataset = asked.dataset_in(ledger, how.dataset)
             reply = asked.charge(ledger, dataset, again=how.again, by=how.asker)
@@ -161,7 +176,7 @@ def print_registered(called: CloseCalls) -> None:
         if mostly is not None and surely is not None and surely < size
     ]
     print_table(("people in the table", "clear with 99.9 % from", "clear with 1 - 1e-9 from"), rows)
-    print(f"a clear answer is wrong with probability {float(called.question.wrong):.3g}")
+    print(f"a wrong answer has probability {float(called.question.wrong):.3g}")
 
 
 def calls_text(account: Statement) -> str | None:
@@ -169,7 +184,5 @@ def calls_text(account: Statement) -> str | None:
     calls, called = account.state.calls, account.registered.close_calls
     if calls is None or called is None:
         return None
-    asked = [charge for charge in account.charges if charge.calls is not None and charge.answered]
-    clear = sum(charge.answers for charge in asked) - calls.used
     waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
-    return f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {max(clear, 0)}"
+    return f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {account.clear}"

@@ -51,7 +51,7 @@ def register(
         str | None, typer.Option(metavar="E", help="With --close-calls: the ε of each question, as 0.02.")
     ] = None,
     wrong: Annotated[
-        str | None, typer.Option(metavar="P", help="With --close-calls: how often a clear answer is wrong; else 1e-9.")
+        str | None, typer.Option(metavar="P", help="With --close-calls: the probability of a wrong answer; else 1e-9.")
     ] = None,
     definite: Annotated[
         str | None, typer.Option(metavar="E[,D]", help="With --close-calls: what is set aside for definite answers.")
@@ -80,9 +80,10 @@ def register(
                 say(note, line="note: ")
         account = ledger.statement(dataset)
     _print_account(account, as_json)
-    if account.registered.close_calls is not None and not as_json:
-        print_registered(account.registered.close_calls)
-    for note in () if as_json else budget_notes(account.registered.budget):
+    called = account.registered.close_calls
+    if called is not None and not as_json:
+        print_registered(called)
+    for note in () if as_json else budget_notes(account.registered.budget if called is None else called.budget):
         print(note)
 
 
@@ -315,7 +316,7 @@ def _print_account(account: Statement, as_json: bool) -> None:
         charges = "charge" if account.state.charges == 1 else "charges"
         print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
     else:
-        print(f"{registered.dataset}, version {account.state.version}: asked with close calls, {about}")
+        print(f"{registered.dataset}, version {account.state.version}: asked with close calls{_asked(account)}, {about}")
         print(f"{counted}; left: {account.left}")
     if account.state.unanswered:
         print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
@@ -323,6 +324,15 @@ def _print_account(account: Statement, as_json: bool) -> None:
         print(_share_text(name, share, account.state.closed))
     if account.state.closed:
         print("closed: nothing more is charged")
+
+
+def _asked(account: Statement) -> str:
+    """How a dataset is asked whose close calls are counted."""
+    called = account.registered.close_calls
+    if called is None:
+        return ""
+    question = f"each question at epsilon {called.question.privacy.epsilon:g}, wrong with {float(called.question.wrong):g}"
+    return f" under {called.budget}, {question}"
 
 
 def _share_text(name: str, share: Share, closed: bool) -> str:

@@ -139,7 +139,7 @@ def ask(
         "public": named_values(public or [], "public tables are NAME=FILE, each once"),
         "also": further,
     }
-    three_way = asked_with(how) if (epsilon, ratio) == (None, None) else None
+    three_way = asked_with(how, without_password(table), name) if (epsilon, ratio) == (None, None) else None
     if three_way is not None:
         if (delta, max_groups, costs, each, people) != ("0", None, None, False, None):
             raise DuotoneError(

@@ -137,6 +137,14 @@ class ChargeRecord:
         """What the dataset had spent after this charge."""
         return self.state.spent
 
+    @property
+    def clear(self) -> int:
+        """How many of its answers were clear, and free: none where every answer is charged, or it has none."""
+        if self.calls is None or not self.answered:
+            return 0
+        listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
+        return (len(listed) if isinstance(listed, list) else self.answers) - self.calls
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -159,6 +167,11 @@ class Statement:
     def left(self) -> str:
         """What may still be spent."""
         return self.registered.left(self.state)
+
+    @property
+    def clear(self) -> int:
+        """How many answers were clear, and free, where close calls are counted."""
+        return sum(charge.clear for charge in self.charges)
 
 
 def registration(

@@ -36,13 +36,16 @@ FINEST, COARSEST = 256, 8
 """Nodes to a factor r: the more, the closer the bound."""
 WORK = 2**27
 """Nodes times close calls, at most: seconds."""
-MOST = 2**16
-"""Close calls, at most."""
+MOST, MOST_ASKED = 2**16, 2**31
+"""Close calls, and questions that are asked at a time, at most."""
 WIDTH, JUMPS = 1.7, 12
 """How far nodes go beyond 1 and e^ε, in parts of ε and in factors r. Where that is too little, η is larger."""
 
 SLACK = 2.0**-51
-"""What floats may lose of a number near 1, several times over; an inequality multiplies that by less than k + 8."""
+"""What floats may lose of a number up to 1, several times over. An inequality has a slope times r − 1 in it, in which that is
+multiplied by less than r·k, and a few terms of up to r; the first function has e^(E − x) in it, where E and x are rounded."""
+LARGEST, LEAST = 64, 1e-11
+"""The largest ε and the least δ of a budget whose close calls are counted: below it, most would be what floats may lose."""
 
 Array = NDArray[np.float64]
 
@@ -59,13 +62,24 @@ class Grid:
     @classmethod
     def of(cls, budget: ApproxDP, question: ThreeWay, jump: int) -> Grid:
         """Nodes for clocks that differ by e^ε of a question, under a budget."""
-        step, whole = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
+        step, total = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
         fine = math.floor(1 / math.expm1(step / jump)) + 1
-        while not covers(fine, jump, question.privacy.exp_epsilon):  # as rationals, whatever floats say
+        while not reaches(fine, jump, question.privacy.exp_epsilon):  # as rationals, whatever floats say
+            if fine == 1:
+                raise DuotoneError("the epsilon of a question is too large for close calls: lower it")
             fine -= 1
         width = math.log1p(1 / fine)
-        far = WIDTH * whole + JUMPS * step
-        return cls(fine, jump, -math.ceil(far / width), math.ceil((whole + far) / width))
+        far = WIDTH * total + JUMPS * step
+        return cls(fine, jump, -math.ceil(far / width), math.ceil((total + far) / width))
+
+    def turn(self, budget: ApproxDP) -> int:
+        """The first node, after that of 1, that is at least e^ε."""
+        turn = max(round(_log(budget.exp_epsilon) / math.log1p(1 / self.fine)), 1)
+        while turn > 1 and reaches(self.fine, turn - 1, budget.exp_epsilon):
+            turn -= 1
+        while not reaches(self.fine, turn, budget.exp_epsilon):
+            turn += 1
+        return turn
 
     @property
     def nodes(self) -> int:
@@ -73,9 +87,9 @@ class Grid:
         return self.high - self.low + 1
 
 
-def covers(fine: int, jump: int, ratio: Fraction) -> bool:
-    """Whether (1 + 1/fine)^jump is at least a ratio."""
-    return fine > 0 and (fine + 1) ** jump * ratio.denominator >= ratio.numerator * fine**jump
+def reaches(fine: int, node: int, ratio: Fraction) -> bool:
+    """Whether (1 + 1/fine)^node is at least a ratio."""
+    return bool((fine + 1) ** node * ratio.denominator >= ratio.numerator * fine**node)
 
 
 @dataclass(frozen=True)
@@ -105,7 +119,10 @@ class CloseCalls:
         question = ThreeWay(read_definition(body["question"]), body["wrong"])
         if not (type(body["count"]) is int and 1 <= body["count"] <= MOST and body.keys() == _FIELDS):
             raise DuotoneError(f"a dataset has from 1 to {MOST} close calls")
-        return cls(read_definition(body["budget"]), question, body["count"], body["delta"], Grid(**body["nodes"]))
+        grid = Grid(**body["nodes"])
+        if not (type(body["delta"]) is float and all(type(number) is int for number in asdict(grid).values())):
+            raise DuotoneError("close calls are recorded with their delta and nodes as numbers")
+        return cls(read_definition(body["budget"]), question, body["count"], body["delta"], grid)
 
     def certificate(self) -> dict[str, Any]:
         """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
@@ -134,6 +151,12 @@ class Asked:
     question: ThreeWay
     answers: int = 1
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, ThreeWay):
+            raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
+        if not (type(self.answers) is int and 1 <= self.answers <= MOST_ASKED):
+            raise DuotoneError(f"questions are asked from 1 to {MOST_ASKED} at a time, got {self.answers}")
+
     @property
     def privacy(self) -> ApproxDP:
         """Of a question by itself."""
@@ -152,10 +175,13 @@ class Asked:
 
 def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
     """As many as can be shown to fit, by the coarsest nodes that show it."""
-    if not budget.delta > 0:
-        raise DuotoneError("close calls need a budget with delta above 0")
-    most = attacked(budget, question)
-    jump = FINEST
+    if not isinstance(question, ThreeWay):
+        raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
+    if not (budget.delta >= LEAST and budget.epsilon <= LARGEST):
+        raise DuotoneError(f"close calls need a budget with delta of at least {LEAST:g} and epsilon of at most {LARGEST}")
+    most, jump = attacked(budget, question), FINEST
+    if not most:
+        raise _none_fits()
     while (grid := Grid.of(budget, question, jump)).nodes * most > WORK:
         if jump == COARSEST:
             raise DuotoneError(
@@ -164,7 +190,7 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
         jump //= 2
     best = _shown(budget, question, grid)
     if not best.count:
-        raise DuotoneError("not one close call fits into this budget: lower the epsilon of a question, or raise delta")
+        raise _none_fits()
     while jump > COARSEST:
         jump //= 2
         coarser = _shown(budget, question, Grid.of(budget, question, jump))
@@ -174,11 +200,17 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
     return best
 
 
+def _none_fits() -> DuotoneError:
+    return DuotoneError("not one close call fits into this budget: lower the epsilon of a question, or raise delta")
+
+
 def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
     """What is left of a budget for close calls when a part is set aside: both together are within the budget, by basic
     composition, which holds for interactive mechanisms that run at the same time."""
     if part is None:
         return budget
+    if not isinstance(part, ApproxDP):
+        raise DuotoneError("what is set aside for definite answers is an ApproxDP")
     delta = Fraction(budget.delta) - Fraction(part.delta)
     if budget.epsilon_exact is not None and part.epsilon_exact is not None:
         rest = budget.epsilon_exact - part.epsilon_exact
@@ -196,12 +228,12 @@ def attacked(budget: ApproxDP, question: ThreeWay) -> int:
         from scipy.special import gammainc, gammaincc
     except ImportError:
         raise MissingExtra("how many close calls a budget admits", "ledger") from None
-    step, whole = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
-    ratio, alpha = math.exp(step), math.exp(whole)
+    step, total = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
+    ratio, alpha = math.exp(step), math.exp(total)
     first = 1
     while first < 2 * MOST:
         counts = np.arange(first, 2 * first)
-        soon, late = np.maximum(counts * step - whole, 0) / (ratio - 1), (counts * step + whole) / (ratio - 1)
+        soon, late = np.maximum(counts * step - total, 0) / (ratio - 1), (counts * step + total) / (ratio - 1)
         sooner = gammainc(counts, ratio * soon) - alpha * gammainc(counts, soon)
         later = gammaincc(counts, late) - alpha * gammaincc(counts, ratio * late)
         beyond = np.flatnonzero(np.maximum(sooner, later) > budget.delta)
@@ -220,23 +252,23 @@ def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:
 def deltas(budget: ApproxDP, grid: Grid) -> Iterator[float]:
     """Bounds on δ at the budget's ε, for 1, 2, 3, … close calls."""
     fine, jump, width = float(grid.fine), grid.jump, math.log1p(1 / grid.fine)
-    ratio, whole = math.exp(jump * width), _log(budget.exp_epsilon)
-    turn = max(math.ceil(whole / width), 1) - grid.low
-    above, below = 1 + (ratio - 1) * (fine + 1), ratio + (ratio - 1) * fine
-    falling, rising = (ratio - 1) * fine / above, (ratio - 1) * (fine + 1) / below
+    ratio, total = math.exp(jump * width), _log(budget.exp_epsilon)
+    turn = grid.turn(budget) - grid.low
+    parts = 1 + (ratio - 1) * (fine + 1)  # which is ratio + (ratio − 1)·fine
+    falling, rising = (ratio - 1) * fine / parts, (ratio - 1) * (fine + 1) / parts
     powers = np.exp(-width * np.arange(1, jump + 1))
-    before = np.maximum(1 - np.exp(whole - np.arange(grid.low, grid.high + 1) * width), 0)
-    paid = SLACK * 2**6
+    before = np.maximum(1 - np.exp(np.minimum(total - np.arange(grid.low, grid.high + 1) * width, 1)), 0)
+    paid = SLACK * 2**4 * (4 + total)
     while True:
         up = np.append(before[jump:], 1 - (1 - before[-1]) * powers)  # u(i + k)
         down = np.append(np.full(jump, before[0]), before[:-jump])  # u(i − k)
-        from_above, from_below = ratio * up / above, down / below
+        from_above, from_below = ratio * up / parts, down / parts
         at_turn = (from_above[turn] + falling * from_below[turn - 1]) / (1 - falling * rising)
         beside = from_below[turn - 1] + rising * at_turn
         upper = _scan(from_above[turn + 1 :], falling, at_turn)
         lower = _scan(from_below[: turn - 1][::-1], rising, beside)[::-1]
         now = np.concatenate([lower, [beside, at_turn], upper])
-        paid += max(_violation(before, now, up, down, grid, ratio), 0.0) + (jump + 8) * SLACK
+        paid += max(_violation(before, now, up, down, grid, ratio), 0.0) + ratio * (jump + 8) * SLACK
         before = now
         yield float(now[-grid.low]) + paid
 
@@ -263,4 +295,4 @@ def _scan(x: Array, factor: float, first: float) -> Array:
 
 
 def _log(x: Fraction) -> float:
-    return math.log(x.numerator) - math.log(x.denominator) if x > 2**60 else math.log(x)
+    return math.log1p(x - 1)

@@ -122,6 +122,8 @@ class Ledger:
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
+        if not isinstance(charge, Charge):
+            raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
         request = Request.of(dataset, question, charge, unit, neighbours, again, by, earlier)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
@@ -143,6 +145,8 @@ class Ledger:
         """As `ask`, of a dataset that is asked with close calls: as many are reserved durably as may be needed, then `draw` is
         given their number and draws, one after the other, no further than the last of them. It returns what will be public, and
         how many of the answers were too close to call: the rest is given back when the answer is on the disk."""
+        if not isinstance(asked, Asked):
+            raise DuotoneError(f"what may be too close to call is Asked, got {type(asked).__name__}")
         request = Request.of(dataset, question, asked, unit, neighbours, again, by, earlier)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
@@ -150,6 +154,11 @@ class Ledger:
             if isinstance(charged, Receipt):
                 return charged
             answer, calls = draw(charged.calls)
+            if not (type(calls) is int and 0 <= calls <= charged.calls):
+                raise DuotoneError(
+                    f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; what was "
+                    "reserved is wasted, and nothing was released"
+                )
             return self._record(dataset, charged, answer_text(answer), process, calls)
 
     def _ask(self, request: Request, flip: Callable[[], Any]) -> Receipt:

@@ -109,7 +109,7 @@ class ThreeWayTable:
 @lru_cache(maxsize=4)
 def three_way_table(mechanism: ThreeWay) -> ThreeWayTable:
     """The integers from which three-way answers are drawn. Each entry is the largest that the one before it allows, rounded
-    down: no table with the same chance of a wrong answer, and the same bound on its clocks, is clear more often anywhere."""
+    down: up to the last, no table with the same chance of a wrong answer and the same bound on clocks is clear more often."""
     one = 1 << BITS
     wrong = mechanism.wrong.numerator * one // mechanism.wrong.denominator
     rest, enough = one - wrong, one >> RAREST

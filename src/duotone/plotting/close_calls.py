@@ -50,7 +50,7 @@ def calls(account: Statement, ax: Axes) -> list[Any]:
     times: list[Any] = [*since, *(charge.at for charge in asked)]
     first = [0] * len(since)
     taken = first + np.cumsum([charge.calls or 0 for charge in asked], dtype=int).tolist()
-    clear = first + np.cumsum([charge.answers - (charge.calls or 0) if charge.answered else 0 for charge in asked]).tolist()
+    clear = first + np.cumsum([charge.clear for charge in asked], dtype=int).tolist()
     ax.step(times, taken, where="post", color=BLUE, lw=1.8, label="close calls, charged")
     ax.step(times, clear, where="post", color=FAINT, lw=1.6, label="clear answers, free")
     most = 0 if called is None else called.count

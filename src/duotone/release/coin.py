@@ -33,6 +33,8 @@ COMPILED = 2**22
 LONG = 2**28
 """Answers from which on a progress bar appears on a terminal."""
 
+LEVELS = "levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most"
+
 Basis = Literal["exact distance", "safe bound"]
 
 
@@ -138,11 +140,11 @@ class Coin:
         """
         levels: Any = None
         try:
-            levels, at = _integers(at), None
+            levels, at = as_levels(at), None
             if _TEST_STREAM.get() is not None:
                 _warn()
             if levels is None:
-                raise DuotoneError("levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most")
+                raise DuotoneError(LEVELS)
             if isinstance(self.table, GraphTable) and not ((levels >= 0) & (levels <= self._highest)).all():
                 raise DuotoneError("a position is outside the graph's datasets")
             out = np.empty(len(levels), dtype=np.bool_)
@@ -249,7 +251,7 @@ def _warn() -> None:
     warnings.warn("duotone: coins come from a test seed; these answers are NOT PRIVATE", NotPrivateWarning, stacklevel=4)
 
 
-def _integers(at: Any) -> Array | None:
+def as_levels(at: Any) -> Array | None:
     """Levels as a numpy array of integers, without a copy where that is possible; None for anything else."""
     try:
         masked = np.ma.is_masked(at)

@@ -11,7 +11,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.line.three_way import ThreeWayTable
 from duotone.privacy.definition import Array
-from duotone.release.coin import Keystream, test_stream
+from duotone.release.coin import LEVELS, Keystream, as_levels, test_stream
 
 
 class Outcome(Enum):
@@ -60,7 +60,9 @@ class ThreeWayCoin:
 
     def outcomes(self, levels: Any, calls: int | None = None) -> list[Outcome]:
         """One for each level, in turn; with `calls`, none after so many that were too close to call."""
-        drawn = self._drawn(np.asarray(levels, dtype=np.int64))
+        if not (calls is None or (type(calls) is int and calls >= 1)):
+            raise DuotoneError(f"close calls are a whole number, at least 1, got {calls}")
+        drawn = self._drawn(levels)
         if calls is not None:
             close = np.flatnonzero(drawn == 2)
             drawn = drawn[: close[calls - 1] + 1] if len(close) >= calls else drawn
@@ -71,13 +73,16 @@ class ThreeWayCoin:
         """False while answers come from a test seed."""
         return test_stream() is None
 
-    def _drawn(self, levels: Array) -> Array:
+    def _drawn(self, levels: Any) -> Array:
         """0 for no, 1 for yes, 2 for too close to call."""
         where: Any = None
         try:
+            where, levels = as_levels(levels), None
+            if where is None:
+                raise DuotoneError(LEVELS)
             stream = test_stream() or Keystream(os.urandom(48))
             reach = self.table.reach
-            where, levels = np.clip(levels, -reach, reach - 1) + reach, np.zeros(0)
+            where = np.clip(where, -reach, reach - 1).astype(np.int64) + reach
             words = np.frombuffer(stream.bytes(8 * len(where)), dtype=np.uint64)
             yes, upto = self._words[where].T
             drawn = np.where(words < yes, 1, np.where(words < upto, 2, 0))

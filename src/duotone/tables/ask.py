@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
-from duotone.tables.close_calls import CloseCallQuestion, close_call_question
+from duotone.tables.close_calls import CloseCallAnswers, CloseCallQuestion, close_call_question
 from duotone.tables.declared import Declared, Key, Unused, budget_of, column_bounds, groups_each, groups_in, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
@@ -124,6 +125,27 @@ def prepare_close_call(
     source, asked, declared, listed = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout)
     with closed_on_error(source.close):
         return close_call_question(source, asked, declared, three_way, listed)
+
+
+def ask_close_call(table: Any, question: str, ledger: Ledger | str | Path, dataset: str, **options: Any) -> CloseCallAnswers:
+    """Ask a dataset whose close calls a ledger counts, in the way that it was registered: yes, no or too close to call.
+
+    It takes what `prepare_close_call` takes besides.
+
+    >>> import pyarrow as pa, tempfile
+    >>> from duotone import open_ledger
+    >>> with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/budget.ledger") as ledger:
+    ...     about = {"unit": "row", "neighbours": "add-remove", "version": "1"}
+    ...     _ = ledger.register("stays", ApproxDP(1, "1e-6"), close_calls=ThreeWay(ApproxDP("0.05")), **about)
+    ...     print(ask_close_call(pa.table({"days": [3, 9] * 500}), "count(*) > 100", ledger, "stays"))
+    yes
+    """
+    with opened_ledger(ledger) as opened:
+        called = opened.close_calls(dataset)
+        if called is None:
+            raise DuotoneError(f"{dataset} was not registered with close calls: ask with an epsilon")
+        with prepare_close_call(table, question, called.question, **options) as prepared:
+            return prepared.charge(opened, dataset)
 
 
 def _checked(

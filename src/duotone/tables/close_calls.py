@@ -44,13 +44,13 @@ class Clearness:
     @property
     def rows(self) -> list[tuple[str, int]]:
         """From how many people on an answer is too close to call with at most some chances."""
-        found = ((f"{float(chance):g}", self.table.clear_from(chance)) for chance in CHANCES)
-        return [(chance, people) for chance, people in found if people is not None]
+        people = {f"{float(chance):g}": self.table.clear_from(chance) for chance in CHANCES}
+        return [(chance, many) for chance, many in people.items() if many is not None]
 
     @property
     def ending(self) -> str:
-        """How often a clear answer is wrong."""
-        return f"a clear answer is wrong with probability {float(self.table.mechanism.wrong):.3g}, at any distance"
+        """How often an answer is wrong."""
+        return f"a wrong answer has probability {float(self.table.mechanism.wrong):.3g}, at any distance"
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,7 +225,7 @@ class CloseCallAnswers:
             f"In {self.about}, {self.asked.written} was answered {said} with differential privacy, {together}, {others}",
             self.asked.person,
             *([f"clipped: {self.asked.clipped}"] if self.asked.clipped else []),
-            f"wrong with probability {wrong:.3g} where it is clear{far}",
+            f"wrong with probability {wrong:.3g}{far}",
         ]
         return f"{'' if self.private else 'NOT PRIVATE, by a test seed: '}{'; '.join(details)}."
 

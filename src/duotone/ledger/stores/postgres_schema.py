@@ -95,8 +95,8 @@ def _well_formed(schema: str) -> str:
                     THEN (said ->> 'at')::timestamptz IS NOT NULL AND {of_kind}'register')
                         AND said ->> 'v' = CASE WHEN {called} THEN {by_calls}
                             WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
-                        AND (said -> 'calls' IS NULL OR (said ->> 'v' = {by_calls} AND said ->> 'calls' ~ {count}
-                            AND json_typeof(said -> 'calls') = 'number'))
+                        AND (said -> 'calls' IS NULL OR (said ->> 'v' = {by_calls} AND json_typeof(said -> 'calls') = 'number'
+                            AND said ->> 'calls' ~ CASE entry_kind WHEN 'charge' THEN {number} ELSE {count} END))
                     ELSE true END
                 AND CASE entry_kind
                     WHEN 'charge' THEN {typed["charge"]} AND said ->> 'answers' ~ {number}
