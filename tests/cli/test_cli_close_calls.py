@@ -53,10 +53,13 @@ def test_a_clear_answer_a_close_call_and_its_record(capsys: pytest.CaptureFixtur
 def test_json_of_answers_previews_and_the_ledger(capsys: pytest.CaptureFixture[str]) -> None:
     made = json.loads(asked(capsys, CLOSE, "--json")[1])
     assert (made["answer"], made["ledger"]["close_calls"], made["wrong"]) == ("too close to call", 1, 1e-9)
+    again = json.loads(asked(capsys, CLOSE, "--json")[1])["ledger"]
+    assert (again["free"], again["recorded"], again["close_calls"], again["close_calls_left"]) == (True, True, 0, 8)
     assert made["clear_from"]["0.001"] == 200
     Path("g.csv").write_text("a\nb\n")
     grouped = json.loads(asked(capsys, "select g, count(*) > 100 from people group by g", "--groups", "g.csv", "--json")[1])
     assert grouped["answers"] == [{"g": "a", "answer": "yes"}, {"g": "b", "answer": "yes"}]
+    assert (grouped["unanswered"], grouped["ledger"]["free"]) == ([], True)
     preview = json.loads(asked(capsys, CLEAR, "--preview", "--json")[1])
     assert "answer" not in preview
     assert preview["ledger"]["price"] == "up to 1 close call"
@@ -99,7 +102,9 @@ def test_several_questions_are_checked_before_the_first_is_asked(capsys: pytest.
     ("arguments", "says"),
     [
         ((*ASK, CLEAR, "--delta", "1e-6"), "is asked with close calls"),
-        ((*ASK, CLEAR, "--max-groups", "2"), "is asked with close calls"),
+        ((*ASK, CLEAR, "--max-groups", "2"), "leave --max-groups out, or give --epsilon"),
+        ((*REGISTER[:3], "t", *REGISTER[4:], *CALLS, "--rule", "advanced"), "a rule is for definite answers"),
+        (("budget", "--epsilon", "1", "--delta", "1e-6", "--close-calls", "--json"), "prints a table"),
         ((*ASK, CLEAR, "--epsilon", "0.1"), "does not fit into the budget of people"),
         ((*ASK, "select g, count(*) > 1 from people group by g"), "each group is a question of its own"),
         ((*ASK[:2], CLEAR), "give --epsilon E or --ratio R"),
@@ -123,6 +128,16 @@ def test_what_makes_no_sense_is_one_sentence(capsys: pytest.CaptureFixture[str],
     assert err.strip().count("\n") == 0
     with open_ledger("b.ledger") as ledger:
         assert len(ledger.entries()) == 1
+
+
+@pytest.mark.slow
+def test_what_a_budget_buys_before_it_is_registered(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "budget", "--epsilon", "0.5", "--delta", "1e-6", "--close-calls")
+    assert code == 0
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if line.startswith("│")]
+    assert [row[0] for row in rows] == ["0.025", "0.01", "0.005"]
+    assert [row[2] for row in rows] == ["399", "995", "1,989"]
+    assert 0 < int(rows[0][1]) < int(rows[1][1]) < int(rows[2][1])
 
 
 def test_of_several_datasets_the_tables_name_decides(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,10 @@ def test_only_close_calls_are_charged_and_after_the_last_nothing_is_answered(pla
             assert (receipt.calls, receipt.calls_left, receipt.left) == (0, MOST, f"{MOST} close calls")
         for i in range(MOST):
             assert call(ledger, f"close {i}", close).calls_left == MOST - 1 - i
-        with pytest.raises(OverBudget, match="1 close call does not fit into the budget of s; left: 0 close calls"):
+        with pytest.raises(
+            OverBudget,
+            match="needs, clear or not, does not fit into the budget of s; left: 0 close calls;",
+        ):
             call(ledger, "one more, which is clear", clear)
         assert call(ledger, "close 3", clear).free
         state = ledger.statement("s").state
@@ -79,7 +82,12 @@ def test_a_call_is_reserved_before_the_coin_and_a_crash_wastes_it(place: str) ->
 
         with pytest.raises(KeyboardInterrupt):
             call(ledger, "lost", crash)
-        assert call(ledger, "found", clear).calls_left == MOST - 1
+        other = call(ledger, "other", clear)
+        assert other.calls_left == MOST - 1
+        for i in range(MOST - 1):
+            call(ledger, f"close {i}", close)
+        with pytest.raises(OverBudget, match="left: 0 close calls, and 1 reserved for answers under way, or lost"):
+            call(ledger, "late", clear)
         assert ledger.statement("s").state.unanswered == 1
         assert ledger.verify().holds
 
@@ -209,7 +217,7 @@ def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
         other = Asked(ThreeWay(ApproxDP("0.04")))
         with pytest.raises(LedgerError, match=r"is asked by <ThreeWay: epsilon 0.05, wrong 1e-09>"):
             ledger.call("s", "q", other, clear, **ABOUT)
-        with pytest.raises(OverBudget):  # nothing is set aside for definite answers
+        with pytest.raises(OverBudget, match=r"for definite answers only ApproxDP\(epsilon=0.0, delta=0\) was set aside"):
             ledger.ask("s", "q", Charge(balanced(ApproxDP("0.01"))), lambda: True, **ABOUT)
         ledger.register("plain", BUDGET, version="1", **ABOUT)
         with pytest.raises(LedgerError, match="was not registered with close calls"):
@@ -221,6 +229,8 @@ def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
     [
         (ApproxDP(1), "0.02", None, "delta of at least 1e-11"),
         (ApproxDP(1, "1e-6"), "0.2", None, "not one close call fits"),
+        (ApproxDP(1, "1e-6"), "1000000000", None, "not one close call fits"),
+        (ApproxDP(1000, "1e-6"), "0.05", None, "epsilon of at most 64"),
         (ApproxDP(1, "1e-6"), "0.0001", None, "too small for this budget"),
         (ApproxDP(1, "1e-6"), "0.02", ApproxDP(1), "must leave some epsilon"),
         (ApproxDP(2, "1e-6"), "0.02", ApproxDP(1, "1e-6"), "must leave some epsilon and some delta"),
@@ -306,6 +316,51 @@ def test_what_does_not_add_up_is_shown(tmp_path: Any, at: int, change: Callable[
     assert verify(rows, lambda: (rows[-1].seq, rows[-1].hash)).holds
     changed = _mutated(rows, at, change)
     assert not verify(changed, lambda: (changed[-1].seq, changed[-1].hash)).holds
+
+
+@pytest.mark.parametrize(
+    ("listed", "calls", "answers", "holds"),
+    [
+        (["yes"], 0, 1, True),
+        (["too close to call"], 1, 1, True),
+        (["too close to call"], 0, 1, False),
+        (["yes"], 1, 1, False),
+        (["yes", "no"], 0, 3, False),
+        (["too close to call", "yes"], 1, 3, False),
+        (["yes"] * 4, 0, 3, False),
+    ],
+)
+def test_answers_must_say_what_they_used(tmp_path: Any, listed: list[str], calls: int, answers: int, holds: bool) -> None:
+    with open_ledger(tmp_path / "l") as ledger:
+        registered(ledger)
+        made = {"answers": [[[i], outcome] for i, outcome in enumerate(listed)], "private": True}
+        call(ledger, "q", lambda _: (made, calls), answers)
+        assert ledger.verify().holds == holds
+
+
+def test_more_close_calls_than_fit_are_no_registration(tmp_path: Any) -> None:
+    from duotone.ledger.verify import verify
+
+    with open_ledger(tmp_path / "l") as ledger:
+        registered(ledger)
+        with ledger._store.reading() as entries:
+            rows = entries.some()
+    for change in (
+        {"count": MOST + 1},
+        {"nodes": {"fine": 10**9, "jump": 16, "low": -735, "high": 1055}},
+        {"nodes": {"fine": 400, "jump": 16, "low": -735, "high": 1055}},
+        {"nodes": {"fine": 319, "jump": 16, "low": -735, "high": 100}},
+        {"delta": None},
+    ):
+        changed = _mutated(rows, 1, lambda body, change=change: body["close_calls"].update(change))  # type: ignore[misc]
+        assert not verify(changed, lambda changed=changed: (1, changed[-1].hash)).holds, change  # type: ignore[misc]
+
+
+def test_a_ratio_in_floats_is_asked_as_it_was_registered(tmp_path: Any) -> None:
+    question = ThreeWay(ApproxDP(exp_epsilon=1.05))
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("s", BUDGET, version="1", close_calls=question, **ABOUT)
+        assert ledger.call("s", "q", Asked(question), clear, **ABOUT).calls == 0
 
 
 def test_more_calls_than_there_are_do_not_verify(tmp_path: Any) -> None:

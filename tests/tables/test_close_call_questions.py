@@ -121,6 +121,41 @@ def _steps_to_lower(values: list[int], limit: int, lowest: int) -> int:
     return steps - 1
 
 
+def test_what_fails_in_the_engine_wastes_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many groups there are: close calls are reserved for the moment between two entries only."""
+    reserved: list[Any] = []
+
+    def broken(_: Any) -> Any:
+        reserved.append(ledger.statement("s").state.calls)
+        raise KeyboardInterrupt
+
+    question = "select g, count(*) > 5 from s group by g"
+    with monkeypatch.context() as patched:
+        patched.setattr("duotone.tables.checked_question.CheckedQuestion._levels", broken)
+        with pytest.raises(KeyboardInterrupt):
+            asked(ledger, question, groups=[0, 1, 2])
+    assert [calls.taken for calls in reserved] == [0]
+    assert ledger.statement("s").left == "9 close calls"
+    assert asked(ledger, question, groups=[0, 1, 2]).receipt.calls == 0
+
+
+def test_nothing_is_read_for_what_is_recorded_or_does_not_fit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(ledger, "count(*) > 5")
+    for i in range(9):
+        asked(ledger, f"count(*) >= {PEOPLE - i}")
+    monkeypatch.setattr("duotone.tables.checked_question.CheckedQuestion._levels", None)
+    assert asked(ledger, "count(*) > 5").receipt.free
+    with pytest.raises(OverBudget):
+        asked(ledger, "count(*) > 6")
+
+
+@pytest.mark.parametrize("key", ["a\0", "\ud800"])
+def test_keys_that_no_engine_takes_are_refused(ledger: Ledger, key: str) -> None:
+    rows = pa.table({"g": ["a", "b"]})
+    with pytest.raises(DuotoneError, match="the list of groups has a key that is no text"):
+        asked(ledger, "select g, count(*) > 5 from s group by g", rows, groups=["a", key])
+
+
 def test_without_a_ledger_nothing_is_answered() -> None:
     with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
         with pytest.raises(DuotoneError, match="through a ledger"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from duotone.cli.close_calls import print_choices
 from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, Ratio, print_table, wrote
 from duotone.cli.terminal import budget as budget_of
 from duotone.errors import DuotoneError
@@ -26,6 +27,9 @@ def budget(
         str | None, typer.Option(metavar="E", help="The ε of each answer, instead of all, a tenth and a hundredth.")
     ] = None,
     each_delta: Annotated[str | None, typer.Option(metavar="D", help="The δ of each answer, with --each-epsilon.")] = None,
+    close_calls: Annotated[
+        bool, typer.Option("--close-calls", help="How many close calls it buys instead, where only these are charged.")
+    ] = False,
     as_json: AsJson = False,
     draw: Draw = None,
 ) -> None:
@@ -33,6 +37,11 @@ def budget(
     from duotone.ledger.capacity import Capacity, capacities
 
     total = budget_of(epsilon, ratio, delta)
+    if close_calls:
+        if (each_epsilon, each_delta, as_json, draw) != (None, None, False, None):
+            raise DuotoneError("--close-calls prints a table: leave --each-epsilon, --each-delta, --json and --draw out")
+        print_choices(total)
+        return
     if each_epsilon is None and each_delta is not None:
         raise DuotoneError("--each-delta is the δ of an answer: give its ε by --each-epsilon, too")
     chosen = None if each_epsilon is None else budget_of(each_epsilon, None, each_delta or "0")

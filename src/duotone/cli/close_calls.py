@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from duotone.ledger.account import Statement
     from duotone.ledger.close_calls import CloseCalls
     from duotone.line.three_way import ThreeWay
+    from duotone.privacy.approx_dp import ApproxDP
     from duotone.tables.close_calls import CloseCallAnswers, CloseCallQuestion
 
+PARTS = 20, 50, 100
+"""The parts of a budget's ε that questions have, where that is not chosen."""
 SIZES = 10_000, 100_000, 1_000_000
 """Of the tables for which it is said how much of them must be able to change."""
 
@@ -109,8 +113,8 @@ def _print(asked: CloseCallQuestion, reply: CloseCallAnswers | None, title: str 
     elif reply is not None:
         print(reply)
     replaced = "; neighbours differ in one person's data (replace)" if asked.declared.replaced else ""
-    each = f"each question at epsilon {asked.three_way.privacy.epsilon:g}"
-    print(f"{each}, of which close calls are counted; {printable(asked.person)}{replaced}; {asked.basis}")
+    each = f"each question at epsilon {asked.three_way.privacy.epsilon:g}, and only close calls are charged"
+    print(f"{each}; {printable(asked.person)}{replaced}; {asked.basis}")
     for note in (asked.clipping, *(asked.notes if reply is None else reply.notes)):
         if note is not None:
             print(printable(with_flags(note)))
@@ -146,11 +150,14 @@ def _document(asked: CloseCallQuestion, reply: CloseCallAnswers | None) -> dict[
     if reply is None:
         return document
     receipt = reply.receipt
-    document["ledger"] = {"free": receipt.free, "charge": receipt.charge, "close_calls": receipt.calls, "left": receipt.left}
+    charged = 0 if receipt.free else receipt.calls
+    counted = {"close_calls": charged, "close_calls_left": receipt.calls_left, "left": receipt.left}
+    document["ledger"] = {"free": not charged, "recorded": receipt.free, "charge": receipt.charge, **counted}
     if not reply.by:
         return {"answer": str(reply.outcome), "private": reply.private, **document}
     rows = [dict(zip((*reply.labels, "answer"), (*k, str(o)), strict=True)) for k, o in reply.answers.items()]
-    return {"answers": rows, "private": reply.private, **document}
+    unanswered = [dict(zip(reply.labels, key, strict=True)) for key in reply.unanswered]
+    return {"answers": rows, "unanswered": unanswered, "private": reply.private, **document}
 
 
 def _draw(asked: CloseCallQuestion, text: str, path: Path) -> None:
@@ -177,6 +184,21 @@ def print_registered(called: CloseCalls) -> None:
     ]
     print_table(("people in the table", "clear with 99.9 % from", "clear with 1 - 1e-9 from"), rows)
     print(f"a wrong answer has probability {float(called.question.wrong):.3g}")
+
+
+def print_choices(budget: ApproxDP) -> None:
+    """How many close calls a budget admits for some sizes of questions, and from how far on answers are then clear."""
+    from duotone.ledger.close_calls import most_close_calls
+    from duotone.line.three_way import ThreeWay, three_way_table
+    from duotone.privacy.approx_dp import ApproxDP
+
+    rows = []
+    for epsilon in (Fraction(budget.epsilon) / part for part in PARTS):
+        question = ThreeWay(ApproxDP(Fraction(f"{float(epsilon):.2g}")))
+        called, table = most_close_calls(budget, question), three_way_table(question)
+        margins = (f"{table.clear_from(chance):,}" for chance in ("1e-3", "1e-9"))
+        rows.append((f"{question.privacy.epsilon:g}", f"{called.count:,}", *margins))
+    print_table(("epsilon of a question", "close calls", "people: clear with 99.9 % from", "with 1 - 1e-9 from"), rows)
 
 
 def calls_text(account: Statement) -> str | None:

@@ -141,10 +141,11 @@ def ask(
     }
     three_way = asked_with(how, without_password(table), name) if (epsilon, ratio) == (None, None) else None
     if three_way is not None:
-        if (delta, max_groups, costs, each, people) != ("0", None, None, False, None):
+        unused = {"--delta": delta != "0", "--max-groups": max_groups, "--costs": costs, "--each": each, "--people": people}
+        if named := [flag for flag, given in unused.items() if given]:
             raise DuotoneError(
-                "this dataset is asked with close calls: leave --delta, --max-groups, --costs, --each and --people out, or give"
-                " --epsilon for a definite answer"
+                f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
+                "answer"
             )
         shown: dict[str, Any] = {"preview": preview, "as_json": as_json, "draw": draw, "certificate": certificate}
         ask_close_calls(table, questions, three_way, how, options, **shown)

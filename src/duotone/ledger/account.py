@@ -193,6 +193,8 @@ def registration(
     if close_calls is None and definite is not None:
         raise DuotoneError("a part for definite answers is set aside from the budget of close calls: say how these are asked")
     called = None
+    if close_calls is not None and definite is None and (rule, answers_at) != ("sum", None):
+        raise DuotoneError("a rule is for definite answers: set a part of the budget aside for these, or leave the rule out")
     if close_calls is not None:
         called = most_close_calls(beside(budget, definite), close_calls)
         budget = definite or ApproxDP(0)

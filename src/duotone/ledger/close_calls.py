@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ MOST, MOST_ASKED = 2**16, 2**31
 WIDTH, JUMPS = 1.7, 12
 """How far nodes go beyond 1 and e^ε, in parts of ε and in factors r. Where that is too little, η is larger."""
 
+TOO_CLOSE = "too close to call"
+"""As it is recorded of an answer."""
 SLACK = 2.0**-51
 """What floats may lose of a number up to 1, several times over. An inequality has a slope times r − 1 in it, in which that is
 multiplied by less than r·k, and a few terms of up to r; the first function has e^(E − x) in it, where E and x are rounded."""
@@ -165,7 +168,7 @@ class Asked:
     @property
     def boundary(self) -> str:
         """How it is asked, as a ledger records it beside its ε."""
-        return f"too close to call, wrong {show(self.question.wrong)}"
+        return f"{TOO_CLOSE}, wrong {show(self.question.wrong)}"
 
     @property
     def price(self) -> str:
@@ -179,9 +182,9 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
         raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
     if not (budget.delta >= LEAST and budget.epsilon <= LARGEST):
         raise DuotoneError(f"close calls need a budget with delta of at least {LEAST:g} and epsilon of at most {LARGEST}")
-    most, jump = attacked(budget, question), FINEST
-    if not most:
-        raise _none_fits()
+    if not (question.privacy.epsilon <= LARGEST and (most := attacked(budget, question))):
+        raise _none_fits(budget)
+    jump = FINEST
     while (grid := Grid.of(budget, question, jump)).nodes * most > WORK:
         if jump == COARSEST:
             raise DuotoneError(
@@ -190,7 +193,7 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
         jump //= 2
     best = _shown(budget, question, grid)
     if not best.count:
-        raise _none_fits()
+        raise _none_fits(budget)
     while jump > COARSEST:
         jump //= 2
         coarser = _shown(budget, question, Grid.of(budget, question, jump))
@@ -200,8 +203,8 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
     return best
 
 
-def _none_fits() -> DuotoneError:
-    return DuotoneError("not one close call fits into this budget: lower the epsilon of a question, or raise delta")
+def _none_fits(budget: ApproxDP) -> DuotoneError:
+    return DuotoneError(f"not one close call fits into {budget}: lower the epsilon of a question, or raise this budget")
 
 
 def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
@@ -249,6 +252,18 @@ def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:
     return CloseCalls(budget, question, len(fitting), fitting[-1] if fitting else 0.0, grid)
 
 
+@lru_cache(maxsize=64)
+def proved(calls: CloseCalls) -> bool:
+    """Whether so many close calls fit, by the nodes that they are recorded with."""
+    grid, budget, ratio = calls.grid, calls.budget, calls.question.privacy.exp_epsilon
+    within = 1 <= grid.fine <= 2**24 and 1 <= grid.jump <= FINEST and -(2**22) < grid.low < 0 < grid.high < 2**22
+    if not (within and 2 * grid.jump < grid.nodes and grid.nodes * calls.count <= 2 * WORK):
+        return False
+    if not (reaches(grid.fine, grid.jump, ratio) and grid.turn(budget) < grid.high):
+        return False
+    return next(itertools.islice(deltas(budget, grid), calls.count - 1, None)) <= budget.delta
+
+
 def deltas(budget: ApproxDP, grid: Grid) -> Iterator[float]:
     """Bounds on δ at the budget's ε, for 1, 2, 3, … close calls."""
     fine, jump, width = float(grid.fine), grid.jump, math.log1p(1 / grid.fine)
@@ -287,9 +302,11 @@ def _violation(before: Array, now: Array, up: Array, down: Array, grid: Grid, ra
 
 
 def _scan(x: Array, factor: float, first: float) -> Array:
-    """y(i) = x(i) + factor·y(i − 1), after a first y."""
-    from scipy.signal import lfilter
-
+    """y(i) = x(i) + factor·y(i − 1), after a first y; where scipy is not installed, in Python."""
+    try:
+        from scipy.signal import lfilter
+    except ImportError:
+        return np.array(list(itertools.accumulate(x.tolist(), lambda y, each: each + factor * y, initial=first))[1:])
     y: Array = lfilter([1.0], [1.0, -factor], x, zi=[factor * first])[0]
     return y
 

@@ -14,6 +14,7 @@ from duotone.ledger.close_calls import Asked
 from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
 from duotone.ledger.stores import Entries, Row
+from duotone.ledger.sums import Spent
 
 LONGEST_QUESTION = 100_000
 
@@ -151,6 +152,13 @@ class Standing:
         """Refuse a charge after which the dataset would stand so."""
         rule = self.registered.privacy_filter
         if not self.registered.fits(self.state):
+            if isinstance(request.charge, Asked):
+                waiting = 0 if before.state.calls is None else before.state.calls.reserved
+                left = f"{before.left}, and {waiting} reserved for answers under way, or lost" if waiting else before.left
+                raise OverBudget(request.dataset, "one more close call, which a question needs, clear or not,", left)
+            if self.registered.close_calls is not None and not rule.fits(Spent().plus(request.charge.privacy, 1)):
+                aside = f"{before.left}; for definite answers only {self.registered.budget} was set aside"
+                raise OverBudget(request.dataset, request.charge.price, aside)
             counted = ""
             if rule.name == "advanced":  # by which one answer may count for more than its own epsilon
                 epsilon, delta = rule.spent(self.state.spent)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Askers
-from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.close_calls import TOO_CLOSE, Asked, CloseCalls, proved
 from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
 from duotone.ledger.planned_composition import filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
@@ -75,8 +75,9 @@ class _Account:
     about: tuple[str, str]
     close_calls: CloseCalls | None = None
     state: State = field(default_factory=State)
-    open: dict[int, tuple[str, int | None]] = field(default_factory=dict)
-    """The charges without an answer so far, each by its question and the close calls that are reserved for it."""
+    open: dict[int, tuple[str, int | None, int]] = field(default_factory=dict)
+    """The charges without an answer so far, each by its question, the close calls that are reserved for it and how many answers
+    it may have."""
     versions: set[str] = field(default_factory=set)
     askers: Askers = field(default_factory=Askers)
 
@@ -114,6 +115,8 @@ class _Replay:
             if row.dataset in self.accounts:
                 return f"registers {row.dataset} a second time"
             called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
+            if called is not None and not proved(called):
+                return "registers more close calls than fit into their budget"
             self.accounts[row.dataset] = _Account(
                 filter_of(read_definition(body["budget"]), body), (body["unit"], body["neighbours"]), called
             )
@@ -145,6 +148,17 @@ def _not_reserved(body: Body, account: _Account) -> str | None:
     return None if same else "reserves close calls for a question that is asked in another way"
 
 
+def _counted(body: Body, answers: int) -> bool:
+    """Whether an answer says how many of its outcomes were too close to call, and none is after the last that was reserved."""
+    listed = body["answer"].get("answers") if isinstance(body["answer"], dict) and "calls" in body else None
+    if not isinstance(listed, list):
+        return True
+    outcomes = [outcome for _, outcome in listed]
+    calls, stopped = outcomes.count(TOO_CLOSE), bool(outcomes) and outcomes[-1] == TOO_CLOSE
+    ended = len(listed) == answers or (len(listed) < answers and calls == body["reserved"] and stopped)
+    return bool(calls == body["calls"] and ended)
+
+
 def _not_covered(body: Body, privacy_filter: PrivacyFilter) -> str | None:
     """A plan counts answers, so each must be one that it covers."""
     try:
@@ -162,9 +176,10 @@ def _belongs(row: Row, body: Body, account: _Account) -> bool:
             account.versions.add(body["version"])
             return not known
         case "charge":
-            account.open[row.seq] = body["key"], body.get("calls")
+            account.open[row.seq] = body["key"], body.get("calls"), body["answers"]
             key = key_of(row.dataset, body["version"], body, account.about)
             return bool(body["version"] == account.state.version and body["key"] == key)
         case "answer":
-            return account.open.pop(body["charge"], None) == (body["key"], body.get("reserved"))
+            key, reserved, answers = account.open.pop(body["charge"], ("", None, 0))
+            return (key, reserved) == (body["key"], body.get("reserved")) and _counted(body, answers)
     return True

@@ -18,6 +18,7 @@ import gmpy2
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, show
+from duotone.privacy.text import definition_text, read_definition
 
 BITS, PRECISION = 128, 320
 """Of a table, and of the numbers that it is computed with."""
@@ -53,7 +54,7 @@ class ThreeWay:
         f = exact(wrong, "the probability of a wrong answer")
         if not LEAST <= f <= MOST:
             raise DuotoneError(f"the probability of a wrong answer must be from 2^-60 to 1/4, got {show(f)}")
-        object.__setattr__(self, "privacy", privacy)
+        object.__setattr__(self, "privacy", read_definition(definition_text(privacy)))  # as a ledger has it, exactly
         object.__setattr__(self, "wrong", f)
 
     def __repr__(self) -> str:

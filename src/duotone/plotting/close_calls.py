@@ -34,7 +34,7 @@ def three_way(table: ThreeWayTable, *, title: str | None = None, ax: Axes | None
         ax.plot(people, chances, color=colour, ls=style, lw=1.8, label=name)
     for side in (-clear, clear):
         ax.axvline(side, color=FAINT, lw=1, ls=":")
-    ax.text(clear, 0.5, f" clear from {clear:,} people\n with 99.9 %", fontsize=8, color=INK, va="center")
+    ax.text(clear, 0.5, f"clear from {clear:,} people \nwith 99.9 % ", fontsize=8, color=INK, va="center", ha="right")
     ax.set(xlabel="people from flipping: no to the left, yes to the right", ylabel="probability", ylim=(-0.02, 1.02))
     ax.legend(frameon=False, fontsize=9, loc="center left")
     if title is not None:
@@ -51,12 +51,12 @@ def calls(account: Statement, ax: Axes) -> list[Any]:
     first = [0] * len(since)
     taken = first + np.cumsum([charge.calls or 0 for charge in asked], dtype=int).tolist()
     clear = first + np.cumsum([charge.clear for charge in asked], dtype=int).tolist()
-    ax.step(times, taken, where="post", color=BLUE, lw=1.8, label="close calls, charged")
+    ax.step(times, taken, where="post", color=BLUE, lw=1.8, label="close calls, charged or reserved")
     ax.step(times, clear, where="post", color=FAINT, lw=1.6, label="clear answers, free")
     most = 0 if called is None else called.count
     ax.axhline(most, color=RED, ls="--", lw=1.6, label=f"close calls that it may have: {most}")
     ax.set(ylabel="answers", xlabel="time (UTC)", ylim=(0, max([most, *taken, *clear]) * 1.15 + 1))
-    many = taken[-1] if taken else 0
+    many = 0 if account.state.calls is None else account.state.calls.used
     titled(ax, f"{account.registered.dataset}: {many} close call{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="center left")
     return times

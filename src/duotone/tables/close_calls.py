@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -101,34 +102,48 @@ class CloseCallQuestion(CheckedQuestion):
     ) -> CloseCallAnswers:
         """Ask through a ledger, which may be named by its place; the same question asked before is answered from its record.
 
-        Guarantee: close calls are reserved on the disk before the table is read or a coin is drawn, and given back when clear
-        answers are. If reading fails, they are wasted.
+        Guarantee: close calls are reserved on the disk before a coin is drawn, and given back when clear answers are recorded.
+        The table is read before that, so that what fails there wastes none; what is recorded, or does not fit, is not read.
         """
-        with opened_ledger(ledger) as opened:
-            known, (question, *earlier), about = self.billed(opened, dataset)
-            called = opened.close_calls(known)
-            if called is None:
-                raise DuotoneError(f"{known} was not registered with close calls: ask with an epsilon")
-            receipt = opened.call(known, question, self.cost, self._draw, again=again, by=by, earlier=earlier, **about)
+        levels: Any = None
+        draw: Any = None
+        try:
+            with opened_ledger(ledger) as opened:
+                known, (question, *earlier), about = self.billed(opened, dataset)
+                called = opened.close_calls(known)
+                if called is None:
+                    raise DuotoneError(f"{known} was not registered with close calls: ask with an epsilon")
+                texts: Any = {"again": again, "by": by, **about}
+                (quote,) = opened.quote(known, [(question, self.cost)], earlier=[earlier], **texts)
+                if quote.fits and not quote.free:
+                    levels = self._read()
+                draw = functools.partial(self._draw, levels)
+                receipt = opened.call(known, question, self.cost, draw, earlier=earlier, **texts)
+        finally:
+            levels = draw = None  # no traceback may show them
         answers = {tuple(key): Outcome(answer) for key, answer in receipt.answer["answers"]}
         asked = ((),) if self.listed is None else self.listed
         unanswered = tuple(key for key in asked if key not in answers)
         return CloseCallAnswers(answers, unanswered, called, receipt, known, bool(receipt.answer["private"]), self)
 
-    def _draw(self, calls: int) -> tuple[Any, int]:
-        """What will be public, and how many of it were close calls: groups in the order of their list, up to the last call."""
-        keys: Any = None
-        levels: Any = None
+    def _read(self) -> tuple[Any, Any]:
+        """The groups, in the order of their list, and their levels, which are NOT private."""
         try:
             keys, _, levels = quietly(self._levels, UNREADABLE)
+        except DuotoneError as error:
+            raise DuotoneError(f"{error}; no answer was released, and nothing was charged") from None
+        return keys, levels
+
+    def _draw(self, read: tuple[Any, Any] | None, calls: int) -> tuple[Any, int]:
+        """What will be public, and how many of it were close calls: one group after the other, up to the last call."""
+        try:
+            keys, levels = self._read() if read is None else read
             coin = ThreeWayCoin(self.table)
             outcomes = coin.outcomes(levels, calls)
             answers = [[list(key), str(outcome)] for key, outcome in zip(keys, outcomes, strict=False)]
             return {"answers": answers, "private": coin.private}, outcomes.count(Outcome.TOO_CLOSE)
-        except DuotoneError as error:
-            raise DuotoneError(f"{error}; no answer was released, and what was reserved for it is wasted") from None
         finally:
-            keys = levels = None  # no traceback may show them
+            read = levels = None  # no traceback may show them
 
 
 HEAD = "people from flipping", "Pr[too close to call]"

@@ -217,7 +217,7 @@ def _key(value: Any, kind: Kind) -> Any:
             fits = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written) is not None
             value = written
         case _:
-            fits = isinstance(value, str)
+            fits = isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
     if not fits:
         what = "text, as a text file's columns are" if kind == "untyped" else f"{kind} value"
         raise DuotoneError(f"the list of groups has a key that is no {what}: {written}")

@@ -107,7 +107,8 @@ def _well_formed(schema: str) -> str:
                     WHEN 'answer' THEN {typed["answer"]} AND said ->> 'charge' ~ {number}
                         AND json_typeof(said -> 'charge') = 'number' AND said -> 'answer' IS NOT NULL
                         AND said -> 'filed' IS NULL AND (said -> 'calls' IS NULL OR (said ->> 'reserved' ~ {number}
-                            AND json_typeof(said -> 'reserved') = 'number'))
+                            AND json_typeof(said -> 'reserved') = 'number'
+                            AND (said ->> 'calls')::bigint <= (said ->> 'reserved')::bigint))
                     ELSE true END"""
 
 
