@@ -126,7 +126,7 @@ def print_clearness(asked: CloseCallQuestion) -> None:
     """From how far on answers are clear."""
     from duotone.tables.close_calls import HEAD
 
-    print_table(HEAD, [(str(people), f"at most {chance}") for chance, people in asked.clearness.rows])
+    print_table(HEAD, asked.clearness.by_margin)
     print(asked.clearness.ending)
 
 

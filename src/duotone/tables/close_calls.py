@@ -49,6 +49,12 @@ class Clearness:
         return [(chance, many) for chance, many in people.items() if many is not None]
 
     @property
+    def by_margin(self) -> list[tuple[str, ...]]:
+        """The probabilities at one person from flipping, and at those margins: what `HEAD` names."""
+        margins = [1, *(people for _, people in self.rows)]
+        return [(f"{m:,}", *(f"{chance:.4g}" for chance in self.chances(m))) for m in margins]
+
+    @property
     def ending(self) -> str:
         """How often an answer is wrong."""
         return f"a wrong answer has probability {float(self.table.mechanism.wrong):.3g}, at any distance"
@@ -64,7 +70,7 @@ class CloseCallQuestion(CheckedQuestion):
         return f"<CloseCallQuestion: {self.question} of {self.source.name}; {self.three_way}; {self.basis}>"
 
     def _repr_html_(self) -> str:
-        rows = [(cell(people), cell(chance)) for chance, people in self.clearness.rows]
+        rows = [tuple(map(cell, row)) for row in self.clearness.by_margin]
         return table(HEAD, rows, before=repr(self)[1:-1], after=[self.clearness.ending, self.person, *self.notes])
 
     @cached_property
@@ -146,7 +152,7 @@ class CloseCallQuestion(CheckedQuestion):
             read = levels = None  # no traceback may show them
 
 
-HEAD = "people from flipping", "Pr[too close to call]"
+HEAD = "people from flipping", "Pr[right]", "Pr[wrong]", "Pr[too close to call]"
 
 
 @dataclass(frozen=True, repr=False)
