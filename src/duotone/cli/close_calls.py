@@ -19,6 +19,7 @@ from duotone.cli.charging import (
     say_receipt,
     with_status,
 )
+from duotone.cli.question_text import print_preview
 from duotone.cli.terminal import print_table, printable, with_flags, write_json, wrote
 from duotone.errors import DuotoneError
 
@@ -62,6 +63,7 @@ def ask_close_calls(
     *,
     preview: bool,
     as_json: bool,
+    people: int | None,
     draw: Path | None,
     certificate: Path | None,
 ) -> None:
@@ -81,9 +83,13 @@ def ask_close_calls(
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
                 quoted = {} if quote is None else {"ledger": quote_document(quote, asked)}
-                documents.append({**title, **_document(asked, reply), **quoted})
+                in_units = None if people is None else asked.preview(people)
+                units = {} if in_units is None else {"in_units": in_units.document()}
+                documents.append({**title, **_document(asked, reply), **units, **quoted})
                 if not as_json:
                     _print(asked, reply, title.get("question"))
+                    if in_units is not None:
+                        print_preview(in_units)
                     if quote is not None:
                         print(quote_text(quote, asked))
         finally:  # what was answered before one failed is shown

@@ -29,10 +29,8 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
 
 def print_preview(preview: Preview) -> None:
     """What is compared, in its own units."""
-    from duotone.tables.preview import HEAD
-
     print(preview.title)
-    print_table(HEAD, preview.table)
+    print_table(preview.head, preview.table)
     for note in preview.notes:
         print(note)
 

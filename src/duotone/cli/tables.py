@@ -141,13 +141,19 @@ def ask(
     }
     three_way = asked_with(how, without_password(table), name) if (epsilon, ratio) == (None, None) else None
     if three_way is not None:
-        unused = {"--delta": delta != "0", "--max-groups": max_groups, "--costs": costs, "--each": each, "--people": people}
+        unused = {"--delta": delta != "0", "--max-groups": max_groups, "--costs": costs, "--each": each}
         if named := [flag for flag, given in unused.items() if given]:
             raise DuotoneError(
                 f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
                 "answer"
             )
-        shown: dict[str, Any] = {"preview": preview, "as_json": as_json, "draw": draw, "certificate": certificate}
+        shown: dict[str, Any] = {
+            "preview": preview,
+            "as_json": as_json,
+            "people": people,
+            "draw": draw,
+            "certificate": certificate,
+        }
         ask_close_calls(table, questions, three_way, how, options, **shown)
         return
     parted: dict[str, Any] = {"max_groups": max_groups, "costs": None if costs is None else parsed_costs(costs)}

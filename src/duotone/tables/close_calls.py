@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +24,7 @@ from duotone.tables.compile_question import compile_question
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.source import UNREADABLE, quietly
+from duotone.tables.preview import TOO_CLOSE, Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 
 CHANCES = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000), Fraction(1, 10**6), Fraction(1, 10**9))
@@ -98,6 +100,18 @@ class CloseCallQuestion(CheckedQuestion):
         """What whoever asks should know about the question: each a sentence."""
         said = () if self.vouched is None else (self.vouched,)
         return said if self.compiled is None else (*said, *self.compiled.notes)
+
+    def preview(self, people: int) -> Preview:
+        """How far what is compared must be from its limit for the answer to be clear, of a public guess of `people` people:
+        with groups, in a group. Nothing is read."""
+        if self.compiled is None:
+            raise DuotoneError("a preview is of a question: which groups are shown depends on their people alone")
+
+        def unclear(margin: int) -> tuple[float, float]:
+            return (1 - self.clearness.chances(margin)[0],) * 2
+
+        surely = float(self.table.clear_from("1e-9") or math.inf)
+        return preview(self.compiled.tree, self.comparisons, unclear, (surely, surely), people, TOO_CLOSE)
 
     def release(self) -> CloseCallAnswers:
         """Nothing: without a ledger, nobody would count."""

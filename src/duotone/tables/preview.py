@@ -44,7 +44,9 @@ PRECISION = 10**12
 """Of a square root, before it is rounded further."""
 DIGITS = 3
 """The digits of a distance that are shown; the rest is rounded so that what is said stays true."""
-HEAD = ("comparison", "if", f"wrong in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "never wrong")
+HEAD = "comparison", "if", f"wrong in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "never wrong"
+TOO_CLOSE = "comparison", "if", f"too close in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "in 1e-9 or fewer"
+"""What the columns of its table are: of answers that may be wrong, and of those that may be too close to call."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,13 @@ class Preview:
 
     people: int
     comparisons: tuple[ComparisonPreview, ...]
+    head: tuple[str, ...] = HEAD
 
     def __repr__(self) -> str:
         return "\n".join([f"<Preview: of {self.people:,} people>", *(" | ".join(row) for row in self.table)])
 
     def _repr_html_(self) -> str:
-        return table(HEAD, [[cell(text) for text in row] for row in self.table], before=self.title, after=self.notes)
+        return table(self.head, [[cell(text) for text in row] for row in self.table], before=self.title, after=self.notes)
 
     @property
     def title(self) -> str:
@@ -117,7 +120,7 @@ class Preview:
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """Its lines, under `HEAD`."""
+        """Its lines, under `head`."""
         return [row for compared in self.comparisons for row in compared.rows()]
 
     def document(self) -> dict[str, Any]:
@@ -141,9 +144,10 @@ def preview(
     errors: Callable[[int], tuple[float, float]],
     certain: tuple[float, float],
     people: int,
+    head: tuple[str, ...] = HEAD,
 ) -> Preview:
     """Of a question's `tree` and what became of its comparisons. `errors` are Pr[false no] and Pr[false yes] at a margin, and
-    `certain` the margins from which these are 0."""
+    `certain` the margins from which these are 0; or what `head` names instead."""
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
     margins = [_Margins.of(lambda m: errors(m)[0], certain[0]), _Margins.of(lambda m: errors(m)[1], certain[1])]
@@ -153,7 +157,7 @@ def preview(
         _compared(atom, many[atom.text] > 1, one.units, margins[::-1] if negated else margins, people)
         for (atom, negated), one in zip(atoms, comparisons, strict=True)
     )
-    return Preview(people, tuple(shown))
+    return Preview(people, tuple(shown), head)
 
 
 def _atoms(tree: Tree, negated: bool) -> Iterator[tuple[Atom, bool]]:
