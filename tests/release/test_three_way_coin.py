@@ -36,7 +36,7 @@ def test_a_coin_compares_one_number_with_two_thresholds(monkeypatch: pytest.Monk
     coin = ThreeWayCoin(TABLE)
     for number in {0, yes - 1, yes, yes + 1, upto - 1, upto, upto + 1, 2**TABLE.bits - 1}:
         if 0 <= number < 2**TABLE.bits:
-            monkeypatch.setattr(three_way_coin, "test_stream", lambda number=number: Fixed(number, TABLE.bits))
+            monkeypatch.setattr(three_way_coin, "seeded_stream", lambda number=number: Fixed(number, TABLE.bits))
             expected = Outcome.YES if number < yes else Outcome.TOO_CLOSE if number < upto else Outcome.NO
             assert coin.outcomes([level]) == [expected], number
 

@@ -224,7 +224,7 @@ class Keystream:
 _TEST_STREAM: ContextVar[Keystream | None] = ContextVar("duotone test seed", default=None)
 
 
-def test_stream() -> Keystream | None:
+def seeded_stream() -> Keystream | None:
     """Where coins come from while there is a test seed."""
     return _TEST_STREAM.get()
 

@@ -11,7 +11,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.line.three_way import ThreeWayTable
 from duotone.privacy.definition import Array
-from duotone.release.coin import LEVELS, Keystream, as_levels, test_stream
+from duotone.release.coin import LEVELS, Keystream, as_levels, seeded_stream
 
 
 class Outcome(Enum):
@@ -71,7 +71,7 @@ class ThreeWayCoin:
     @property
     def private(self) -> bool:
         """False while answers come from a test seed."""
-        return test_stream() is None
+        return seeded_stream() is None
 
     def _drawn(self, levels: Any) -> Array:
         """0 for no, 1 for yes, 2 for too close to call."""
@@ -80,7 +80,7 @@ class ThreeWayCoin:
             where, levels = as_levels(levels), None
             if where is None:
                 raise DuotoneError(LEVELS)
-            stream = test_stream() or Keystream(os.urandom(48))
+            stream = seeded_stream() or Keystream(os.urandom(48))
             reach = self.table.reach
             where = np.clip(where, -reach, reach - 1).astype(np.int64) + reach
             words = np.frombuffer(stream.bytes(8 * len(where)), dtype=np.uint64)
