@@ -4,6 +4,7 @@ strategies that could be played on large ones."""
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import itertools
 import math
 import random
@@ -264,6 +265,18 @@ def test_more_close_calls_reveal_more_and_finer_nodes_show_more() -> None:
     coarse, fine = (claims(BUDGET, question, 12, jump) for jump in (8, 64))
     assert coarse == sorted(coarse)
     assert all(0 < better < bound for better, bound in zip(fine, coarse, strict=True))
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "1e-11"])
+def test_without_scipy_the_same_is_found(monkeypatch: pytest.MonkeyPatch, delta: str) -> None:
+    """Who verifies a ledger needs no extra, and finds what was registered, to within what `proved` spares."""
+    budget = ApproxDP(1, delta)
+    calls = most_close_calls(budget, ThreeWay(ApproxDP("0.03")))
+    monkeypatch.setitem(sys.modules, "scipy.signal", None)
+    *_, last = itertools.islice(deltas(budget, calls.grid), calls.count)
+    assert calls.delta == pytest.approx(last, rel=2**-8)
+    assert close_calls.proved.__wrapped__(calls)
+    assert not close_calls.proved.__wrapped__(dataclasses.replace(calls, count=calls.count + 1))
 
 
 def test_what_cannot_be_counted_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkers import CHECKERS, small_close_calls, tool
+from checkers import CHECKERS, change, small_close_calls, tool
 from commands import run
 from thinned import EXHAUSTIVE
 
@@ -113,16 +113,6 @@ def test_every_single_entry_mutation_is_judged_by_the_clocks(certificate: dict[s
         del shorter["clear"][i]
         assert not verdict(shorter)
     assert verdict(certificate | {"clear": certificate["clear"][:1]})
-
-
-def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    def apply(certificate: dict[str, Any]) -> None:
-        *way, last = path.split(".")
-        for key in way:
-            certificate = certificate[key]
-        certificate[last] = value
-
-    return apply
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from checkers import CHECKERS, both_reject, random_lines
+from checkers import CHECKERS, both_reject, change, random_lines
 from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, ColouredGraph, balanced, partition_selection
@@ -135,16 +135,6 @@ def test_a_table_too_narrow_for_its_budget_is_not_optimal() -> None:
 )
 def test_hostile_files_are_refused_at_once(lie: dict[str, Any]) -> None:
     assert both_reject({**line_table(balanced(ApproxDP(1, "1/100"))).certificate(), **lie})
-
-
-def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    def apply(certificate: dict[str, Any]) -> None:
-        *way, last = path.split(".")
-        for key in way:
-            certificate = certificate[key]
-        certificate[last] = value
-
-    return apply
 
 
 @pytest.mark.parametrize(

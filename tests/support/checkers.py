@@ -69,3 +69,15 @@ def random_lines(count: int, seed: int) -> Iterator[dict[str, Any]]:
         value = Fraction(rng.randrange(101), 100)
         line = rng.choice([balanced(privacy), partition_selection(privacy), with_boundary(privacy, value)])
         yield json.loads(json.dumps(line_table(line).certificate()))
+
+
+def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """Puts a value at a place of a certificate, by the names on the way to it."""
+
+    def apply(certificate: dict[str, Any]) -> None:
+        *way, last = path.split(".")
+        for key in way:
+            certificate = certificate[key]
+        certificate[last] = value
+
+    return apply

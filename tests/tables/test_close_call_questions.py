@@ -12,7 +12,8 @@ import pytest
 from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, DuotoneError, audit_answers, open_ledger
-from duotone.errors import OverBudget
+from duotone.errors import LedgerError, OverBudget
+from duotone.ledger.account import Quote
 from duotone.ledger.close_calls import Grid, deltas
 from duotone.ledger.ledger import Ledger
 from duotone.line.three_way import ThreeWay, three_way_table
@@ -154,6 +155,36 @@ def test_keys_that_no_engine_takes_are_refused(ledger: Ledger, key: str) -> None
     rows = pa.table({"g": ["a", "b"]})
     with pytest.raises(DuotoneError, match="the list of groups has a key that is no text"):
         asked(ledger, "select g, count(*) > 5 from s group by g", rows, groups=["a", key])
+
+
+@pytest.mark.parametrize("broken", ["_charge", "_record"])
+def test_no_traceback_holds_a_level(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    """Whatever the ledger fails at after the table was read."""
+
+    def fails(*_: Any) -> Any:
+        raise LedgerError("the disk is full")
+
+    monkeypatch.setattr(Ledger, broken, fails)
+    with prepare_close_call(pa.table({"x": [0] * 637}), "count(*) >= 100", QUESTION) as prepared:
+        assert prepared._levels()[2].tolist() == [537]
+        with pytest.raises(LedgerError) as raised:
+            prepared.charge(ledger, "s")
+    frame = raised.tb.tb_next
+    while frame is not None:
+        assert "537" not in repr(frame.tb_frame.f_locals), frame.tb_frame.f_code.co_name
+        frame = frame.tb_next
+
+
+def test_what_is_read_too_late_is_said_to_be_wasted(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others held every close call when it was looked, and gave one back before it was reserved."""
+    monkeypatch.setattr(Ledger, "quote", lambda *_, **__: [Quote(free=False, fits=False, left="nothing")])
+    with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
+        assert prepared.charge(ledger, "s").outcome is Outcome.YES
+    with prepare_close_call(table(), "count(*) > 6", QUESTION) as prepared:
+        monkeypatch.setattr("duotone.tables.checked_question.CheckedQuestion._levels", None)
+        with pytest.raises(DuotoneError, match="no answer was released, and what was reserved is wasted"):
+            prepared.charge(ledger, "s")
+    assert ledger.statement("s").left == "8 close calls"
 
 
 def test_without_a_ledger_nothing_is_answered() -> None:

@@ -34,7 +34,7 @@ def three_way(table: ThreeWayTable, *, title: str | None = None, ax: Axes | None
         ax.plot(people, chances, color=colour, ls=style, lw=1.8, label=name)
     for side in (-clear, clear):
         ax.axvline(side, color=FAINT, lw=1, ls=":")
-    ax.text(clear, 0.5, f"clear from {clear:,} people \nwith 99.9 % ", fontsize=8, color=INK, va="center", ha="right")
+    ax.text(clear, 0.5, f" clear with\n 99.9 % from\n {clear:,} people", fontsize=8, color=INK, va="center")
     ax.set(xlabel="people from flipping: no to the left, yes to the right", ylabel="probability", ylim=(-0.02, 1.02))
     ax.legend(frameon=False, fontsize=9, loc="center left")
     if title is not None:

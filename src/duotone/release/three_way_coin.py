@@ -62,7 +62,10 @@ class ThreeWayCoin:
         """One for each level, in turn; with `calls`, none after so many that were too close to call."""
         if not (calls is None or (type(calls) is int and calls >= 1)):
             raise DuotoneError(f"close calls are a whole number, at least 1, got {calls}")
-        drawn = self._drawn(levels)
+        try:
+            drawn = self._drawn(levels)
+        finally:
+            levels = None  # no traceback may show them
         if calls is not None:
             close = np.flatnonzero(drawn == 2)
             drawn = drawn[: close[calls - 1] + 1] if len(close) >= calls else drawn

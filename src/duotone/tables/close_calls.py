@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -125,8 +124,11 @@ class CloseCallQuestion(CheckedQuestion):
         Guarantee: close calls are reserved on the disk before a coin is drawn, and given back when clear answers are recorded.
         The table is read before that, so that what fails there wastes none; what is recorded, or does not fit, is not read.
         """
-        levels: Any = None
-        draw: Any = None
+        read: list[Any] = []
+
+        def draw(calls: int) -> tuple[Any, int]:
+            return self._drawn(read.pop() if read else self._read("what was reserved is wasted"), calls)
+
         try:
             with opened_ledger(ledger) as opened:
                 known, (question, *earlier), about = self.billed(opened, dataset)
@@ -136,34 +138,34 @@ class CloseCallQuestion(CheckedQuestion):
                 texts: Any = {"again": again, "by": by, **about}
                 (quote,) = opened.quote(known, [(question, self.cost)], earlier=[earlier], **texts)
                 if quote.fits and not quote.free:
-                    levels = self._read()
-                draw = functools.partial(self._draw, levels)
+                    read.append(self._read("nothing was charged"))
                 receipt = opened.call(known, question, self.cost, draw, earlier=earlier, **texts)
         finally:
-            levels = draw = None  # no traceback may show them
+            read.clear()  # no traceback may show it
         answers = {tuple(key): Outcome(answer) for key, answer in receipt.answer["answers"]}
         asked = ((),) if self.listed is None else self.listed
         unanswered = tuple(key for key in asked if key not in answers)
         return CloseCallAnswers(answers, unanswered, called, receipt, known, bool(receipt.answer["private"]), self)
 
-    def _read(self) -> tuple[Any, Any]:
-        """The groups, in the order of their list, and their levels, which are NOT private."""
+    def _read(self, cost: str) -> tuple[Any, Any]:
+        """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure costs."""
         try:
             keys, _, levels = quietly(self._levels, UNREADABLE)
         except DuotoneError as error:
-            raise DuotoneError(f"{error}; no answer was released, and nothing was charged") from None
+            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
         return keys, levels
 
-    def _draw(self, read: tuple[Any, Any] | None, calls: int) -> tuple[Any, int]:
+    def _drawn(self, read: Any, calls: int) -> tuple[Any, int]:
         """What will be public, and how many of it were close calls: one group after the other, up to the last call."""
+        levels: Any = None
         try:
-            keys, levels = self._read() if read is None else read
+            (keys, levels), read = read, None
             coin = ThreeWayCoin(self.table)
             outcomes = coin.outcomes(levels, calls)
             answers = [[list(key), str(outcome)] for key, outcome in zip(keys, outcomes, strict=False)]
             return {"answers": answers, "private": coin.private}, outcomes.count(Outcome.TOO_CLOSE)
         finally:
-            read = levels = None  # no traceback may show them
+            levels = None
 
 
 HEAD = "people from flipping", "Pr[right]", "Pr[wrong]", "Pr[too close to call]"
