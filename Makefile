@@ -6,25 +6,32 @@ DEMO := $(VENV)/.ready-for-demo
 OUT := out
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo quick test types suite exhaustive docs bench bench-quick release-check clean
+.PHONY: setup demo browser quick test types suite exhaustive docs bench bench-quick release-check clean
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --no-compile -e ".[cli,tables,draw,audit,postgres,spark,dev]"
+	$(INSTALL) --no-compile -e ".[cli,tables,draw,audit,postgres,spark,service,dev]"
 	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src
 	touch $@ $(DEMO)
 
 $(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e ".[cli,tables,draw]"
+	$(INSTALL) -e ".[cli,tables,draw,service]"
 	touch $@
 
 demo: $(DEMO)
 	mkdir -p $(OUT)
 	$(BIN)/python examples/plebiscite.py $(OUT)
 	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --preview
+	@echo "To let others ask while the table stays here: $(BIN)/duotone serve --demo, and open the address that it names."
+
+# the tests of the pages need a browser, which pip does not have
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium by apt" \
+		&& apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+		|| echo "chromium is missing: tests in a browser are skipped, or fail where CI is set (apt install chromium)"
 
 quick: setup
 	$(BIN)/ruff check .
@@ -33,8 +40,8 @@ quick: setup
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" tests
 
-# types beside the tests: the one takes a core for half a minute, the others wait for servers now and then
-test: setup
+# types beside the tests, and three of these on two cores: they wait for servers, browsers and clocks now and then
+test: setup browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
@@ -44,9 +51,9 @@ types: setup
 	$(BIN)/mypy
 
 suite: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
-exhaustive: setup
+exhaustive: setup browser
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
@@ -69,11 +76,14 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits $(QUICK)
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
 	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
+	$(BIN)/python benchmarks/service_load.py $(FEW)
+	$(BIN)/python benchmarks/service_timing.py $(FEW)
 	$(BIN)/python benchmarks/lines_of_code/count.py
 
 # each benchmark once, small: whether it still works
 bench-quick: QUICK := --quick
 bench-quick: SMALL := 100000
+bench-quick: FEW := 200
 
 release-check: setup
 	$(INSTALL) twine

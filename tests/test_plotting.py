@@ -24,7 +24,7 @@ from duotone.ledger.capacity import capacities
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 from duotone.plotting.figures import figure_class
-from duotone.plotting.graphs import _layout
+from duotone.plotting.graphs import columns_by_level
 
 PRIVACY = ApproxDP(exp_epsilon=2, delta="1/10")
 
@@ -45,11 +45,11 @@ def test_graph_names_and_probabilities(tmp_path: Path) -> None:
 
 def test_datasets_stand_in_columns_by_level() -> None:
     graph = ColouredGraph([(1, 2), (3, 4), (3, 5)], {1: "red", 2: "red", 3: "blue", 4: "blue", 5: "red"})
-    where = _layout(graph)
+    where = columns_by_level(graph)
     assert set(where) == set(graph.names)
     assert len(set(where.values())) == 5
     assert where[4][0] < where[3][0] < where[5][0] < min(where[1][0], where[2][0])
-    assert where == _layout(graph)
+    assert where == columns_by_level(graph)
 
 
 def test_boundary_ring_is_drawn_per_boundary_dataset() -> None:

@@ -1,3 +1,4 @@
+from .client.connect import connect as connect
 from .errors import DuotoneError as DuotoneError
 from .errors import Infeasible as Infeasible
 from .errors import OverBudget as OverBudget

@@ -7,9 +7,12 @@ ValueError
     ├── MissingExtra    an optional library is not installed
     ├── UnreadableColumn  a question about a column whose type no rule reads
     ├── UnknownColumn   a name that no column has
-    └── LedgerError     a ledger cannot be used; nothing was released
-        ├── LedgerBusy  other processes kept it for too long
-        └── OverBudget  an answer would cost more than is left
+    ├── OfficeError     mistakes in an office file, one sentence each
+    ├── LedgerError     a ledger cannot be used; nothing was released
+    │   ├── LedgerBusy  other processes kept it for too long
+    │   └── OverBudget  an answer would cost more than is left
+    └── ServiceError    a service does not answer; `status` and `kind` say why
+        └── OverBudgetThere  the same as OverBudget, which it is too, in a service's words
 """
 
 from __future__ import annotations
@@ -93,6 +96,17 @@ class UnknownColumn(DuotoneError):
         return UnknownColumn, (self.column, self.columns, self.hint, self.table)
 
 
+class OfficeError(DuotoneError):
+    """What is wrong with an office file: `sentences`, one for each mistake, with its line."""
+
+    def __init__(self, *sentences: str) -> None:
+        self.sentences = sentences
+        super().__init__("\n".join(sentences))
+
+    def __reduce__(self) -> tuple[type[OfficeError], tuple[str, ...]]:
+        return OfficeError, self.sentences
+
+
 class LedgerError(DuotoneError):
     """A ledger cannot be used as asked. Nothing was released."""
 
@@ -121,3 +135,23 @@ class OverBudget(LedgerError):
 
     def __reduce__(self) -> tuple[type[OverBudget], tuple[str, str, str, str | None]]:
         return OverBudget, (self.dataset, self.asked, self.left, self.asker)
+
+
+class ServiceError(DuotoneError):
+    """A service does not answer: `status` is HTTP's, None where nothing came back; `kind` the service's own word for why, and
+    `retry_after` the seconds after which it may be asked again, where it says so."""
+
+    def __init__(self, sentence: str, status: int | None = None, kind: str = "", retry_after: int | None = None) -> None:
+        self.sentence, self.status, self.kind, self.retry_after = sentence, status, kind, retry_after
+        DuotoneError.__init__(self, sentence)  # past OverBudget, which makes a sentence of its own
+
+    def __reduce__(self) -> tuple[type[ServiceError], tuple[str, int | None, str, int | None]]:
+        return type(self), (self.sentence, self.status, self.kind, self.retry_after)
+
+
+class OverBudgetThere(ServiceError, OverBudget):  # type: ignore[misc]  # it is pickled as the first of them
+    """A question that does not fit into what a service has left of a budget or an allowance. Its sentence says what `asked` and
+    `left` would."""
+
+    dataset = asked = left = ""
+    asker = None

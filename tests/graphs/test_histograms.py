@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thinned import examples
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
 from duotone.errors import MissingExtra
@@ -41,7 +42,7 @@ def test_boxes_against_the_explicit_graph(most: list[int], share: float, seed: i
 
 @pytest.mark.slow
 @given(st.integers(1, 4), st.integers(0, 2**32), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_one_histogram_against_the_explicit_graph(categories: int, seed: int, data: st.DataObject) -> None:
     """Answers repeat with period 3 or so, all counts are allowed: a box that the search cannot leave is exact."""
     rng = np.random.default_rng(seed)

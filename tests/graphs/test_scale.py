@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
-from thinned import thinned
+from thinned import exhaustive_only, thinned
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import _csr as edges
@@ -138,6 +138,7 @@ def test_wide_graphs_are_pulled(fast: Any) -> None:
 
 
 @pytest.mark.slow
+@exhaustive_only
 def test_many_values_outgrow_two_bytes(fast: Any) -> None:
     """A path of many different fixed values: waves number more values than 16 bits hold."""
     fast(True)

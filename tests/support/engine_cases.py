@@ -171,7 +171,7 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
 
 def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
     """What the engines must agree on, in as few plans as possible; `also` is the same table, as a second one beside it. In
-    `make test`, every so many of the questions under each relation, and with 4 every second one where no relation is chosen."""
+    `make test`, every so many of the questions under each relation, and fewer the more, where no relation is chosen."""
     by_question: dict[str, Any] = {}
     fewer = every // 2
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]

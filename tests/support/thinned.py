@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
+import pytest
 from hypothesis import settings
 
 Case = TypeVar("Case")
 EXHAUSTIVE = "DUOTONE_EXHAUSTIVE" in os.environ
+exhaustive_only = pytest.mark.skipif(not EXHAUSTIVE, reason="takes long: make exhaustive runs it")
 
 
 def thinned(cases: Iterable[Case], every: int, start: int = 0) -> list[Case]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import spark_cluster
 from scipy.stats import binom
-from thinned import thinned
+from thinned import exhaustive_only, thinned
 from vouched import DATA, only_vouched
 
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
@@ -78,14 +78,14 @@ def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
 def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) -> None:
     """As on the embedded engine, which brute force has checked."""
     with open_source(engine_cases.table(rows)) as own, open_source(postgres, name=name) as there:
-        assert engine_cases.everything(there, name) == engine_cases.everything(own, engine_cases.table(rows))
+        assert engine_cases.everything(there, name, 4) == engine_cases.everything(own, engine_cases.table(rows), 4)
 
 
 @pytest.mark.slow
 def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
     own = open_source(engine_cases.table())
     there = spark["visits"]
-    assert engine_cases.everything(there, there.name, 4) == engine_cases.everything(own, engine_cases.table(), 4)
+    assert engine_cases.everything(there, there.name, 8) == engine_cases.everything(own, engine_cases.table(), 8)
 
 
 SOME = [engine_cases.COUNTS[0], engine_cases.SUMS[2], *engine_cases.RANKS[:2], engine_cases.VOTES[0], engine_cases.MEDIANS[0]]
@@ -105,6 +105,7 @@ def test_an_empty_table_on_spark(spark: dict[str, Source]) -> None:
 
 
 @pytest.mark.slow
+@exhaustive_only
 def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, Path], tmp_path: Path) -> None:
     need(spark_cluster.missing())
     started = tmp_path / "started"

@@ -20,9 +20,11 @@ from duotone.cli.charging import LOST
 from duotone.cli.design import check, design, line
 from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
+from duotone.cli.mcp import mcp
+from duotone.cli.serve import serve, tokens
 from duotone.cli.tables import ask, groups
 from duotone.cli.terminal import say, with_flags
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, OfficeError
 
 UsageError: Any = typer.BadParameter.__base__
 """What is raised of arguments that are missing or unknown; typer gives it no name of its own."""
@@ -34,7 +36,7 @@ class _InOrder(TyperGroup):
     """Commands in the order of `--help`: those that most people need first. Typer puts groups of commands last."""
 
     def list_commands(self, _: Any) -> list[str]:
-        first = ["ask", "groups", "inspect", "budget", "ledger"]
+        first = ["ask", "groups", "inspect", "budget", "ledger", "serve", "token", "mcp"]
         return [*first, *(name for name in self.commands if name not in first)]
 
 
@@ -51,11 +53,14 @@ app.command()(groups)
 app.command()(inspect)
 app.command()(budget)
 app.add_typer(ledgers, name="ledger")
+app.command()(serve)
+app.add_typer(tokens, name="token")
 app.command()(design)
 app.command()(line)
 app.command()(check)
 app.command(context_settings={"ignore_unknown_options": True})(audit)  # so that a level may be -1
 app.command()(paper)
+app.command()(mcp)
 
 
 def _version(wanted: bool) -> None:
@@ -111,7 +116,10 @@ def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
     except Exception as error:
         if interrupts:
             return _interrupted()
-        if isinstance(error, DuotoneError):
+        if isinstance(error, OfficeError):
+            for sentence in error.sentences:
+                say(sentence, line="duotone: ")
+        elif isinstance(error, DuotoneError):
             say(with_flags(str(error)), line="duotone: ")
         elif isinstance(error, UsageError):
             _say_usage(error)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from duotone.cli.terminal import say
 from duotone.errors import DuotoneError
@@ -143,14 +143,6 @@ def quote_text(quote: Quote, prepared: Prepared | CloseCallQuestion) -> str:
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
     before = "" if quote.before is None else f"; {quote.before.note}"
     return f"ledger: {fits}{allowance}; price: {prepared.cost.price}{before}"
-
-
-def quote_document(quote: Quote, prepared: Prepared | CloseCallQuestion) -> dict[str, Any]:
-    """A quote as JSON."""
-    document = {"free": quote.free, "fits": quote.fits, "left": quote.left}
-    document |= {} if quote.free else {"price": prepared.cost.price}
-    document |= {} if quote.before is None else {"answered_before": quote.before.entry}
-    return document | ({} if quote.allowance is None else {"allowance": quote.allowance})
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:

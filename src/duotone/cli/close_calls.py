@@ -13,7 +13,6 @@ from duotone.cli.charging import (
     LOST,
     RECORDED,
     Charging,
-    quote_document,
     quote_text,
     quotes_of,
     say_receipt,
@@ -69,6 +68,7 @@ def ask_close_calls(
 ) -> None:
     """Ask one question after the other, when all have been checked; only what is too close to call is charged."""
     from duotone.tables.ask import prepare_close_call
+    from duotone.tables.documents import close_call_document, quote_document
 
     documents: list[dict[str, Any]] = []
     with ExitStack() as opened:
@@ -85,7 +85,7 @@ def ask_close_calls(
                 quoted = {} if quote is None else {"ledger": quote_document(quote, asked)}
                 in_units = None if people is None else asked.preview(people)
                 units = {} if in_units is None else {"in_units": in_units.document()}
-                documents.append({**title, **_document(asked, reply), **units, **quoted})
+                documents.append({**title, **close_call_document(asked, reply), **units, **quoted})
                 if not as_json:
                     _print(asked, reply, title.get("question"))
                     if in_units is not None:
@@ -134,36 +134,6 @@ def print_clearness(asked: CloseCallQuestion) -> None:
 
     print_table(HEAD, asked.clearness.by_margin)
     print(asked.clearness.ending)
-
-
-def _document(asked: CloseCallQuestion, reply: CloseCallAnswers | None) -> dict[str, Any]:
-    """What is printed, as JSON."""
-    from duotone.line.mechanism import MARGINS
-    from duotone.privacy.text import definition_document
-
-    three_way = asked.three_way
-    document: dict[str, Any] = {
-        "question_privacy": definition_document(three_way.privacy),
-        "wrong": float(three_way.wrong),
-        "person": asked.person,
-        "basis": asked.basis,
-        "grids": asked.grids,
-        "too_close_by_margin": {str(m): asked.clearness.chances(m)[2] for m in MARGINS},
-        "clear_from": dict(asked.clearness.rows),
-        "clipping": asked.clipping,
-        "notes": list(asked.notes if reply is None else reply.notes),
-    }
-    if reply is None:
-        return document
-    receipt = reply.receipt
-    charged = 0 if receipt.free else receipt.calls
-    counted = {"close_calls": charged, "close_calls_left": receipt.calls_left, "left": receipt.left}
-    document["ledger"] = {"free": not charged, "recorded": receipt.free, "charge": receipt.charge, **counted}
-    if not reply.by:
-        return {"answer": str(reply.outcome), "private": reply.private, **document}
-    rows = [dict(zip((*reply.labels, "answer"), (*k, str(o)), strict=True)) for k, o in reply.answers.items()]
-    unanswered = [dict(zip(reply.labels, key, strict=True)) for key in reply.unanswered]
-    return {"answers": rows, "unanswered": unanswered, "private": reply.private, **document}
 
 
 def _draw(asked: CloseCallQuestion, text: str, path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from duotone.cli.charging import answered, charging, quote_document, quote_text, quotes_of, require_fit
+from duotone.cli.charging import answered, charging, quote_text, quotes_of, require_fit
 from duotone.cli.close_calls import ask_close_calls, asked_with
-from duotone.cli.question_text import budget_document, print_preview, print_question, question_document
+from duotone.cli.question_text import print_preview, print_question
 from duotone.cli.table_options import (
     Again,
     BoundsOf,
@@ -115,6 +115,7 @@ def ask(
     """A private answer to a yes/no question about a table."""
     from duotone.questions import Neighbours
     from duotone.tables.ask import prepare_all
+    from duotone.tables.documents import question_document, quote_document
     from duotone.tables.engines.person_columns import Reduction
 
     questions = _questions(question)
@@ -211,6 +212,7 @@ def groups(
 ) -> None:
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
     from duotone.tables.ask import prepare_groups
+    from duotone.tables.documents import budget_document
 
     privacy = budget(epsilon, ratio, delta)
     file = file_options(separator, columns, date_formats)

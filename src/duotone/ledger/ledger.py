@@ -48,7 +48,7 @@ from duotone.ledger.entries import (
 )
 from duotone.ledger.privacy_filters import Charge, RuleName, write
 from duotone.ledger.question_lock import Turns
-from duotone.ledger.request import Request, standing
+from duotone.ledger.request import Request, Standing, standing
 from duotone.ledger.stores import Entries, Store, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
@@ -260,6 +260,12 @@ class Ledger:
                 before = None if free else request.answered_otherwise(entries, now.state)
                 quotes.append(Quote(free, fits, now.left, now.allowance, before))
         return quotes
+
+    def stands(self, dataset: str, *, by: str | None = None) -> Standing:
+        """How a dataset stands now, and for who asks: as its last entries say, which `ask` goes by."""
+        with damage_as_error(), self._store.reading() as entries:
+            registered, _ = load(entries, dataset)
+            return standing(entries, dataset, (registered.unit, registered.neighbours), by)
 
     def register(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
@@ -17,6 +18,7 @@ from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
 
 LONGEST_QUESTION = 100_000
+MOST_REPEATS = 10**6
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,19 @@ class Standing:
         if called.question != asked.question:
             raise LedgerError(f"{self.registered.dataset} is asked by {called.question}, and this question by {asked.question}")
         return max(min(asked.answers, called.count - taken.taken), 1)
+
+    def repeats(self, charge: Charge | Asked) -> int:
+        """How many such charges would fit from here, one after the other; up to a million."""
+        if isinstance(charge, Asked):
+            return (self.registered.calls_left(self.state) or 0) // charge.answers
+        self.registered.privacy_filter.accepts(charge)
+        privacy, rule, answers = charge.privacy, self.registered.privacy_filter, charge.answers
+
+        def fit(many: int) -> bool:
+            share = replace(self.share, spent=self.share.spent.plus(privacy, many * answers))
+            return rule.fits(self.state.spent.plus(privacy, many * answers)) and share.fits
+
+        return bisect_left(range(1, MOST_REPEATS + 1), True, key=lambda many: not fit(many))
 
     def must_fit(self, request: Request, before: Standing) -> None:
         """Refuse a charge after which the dataset would stand so."""

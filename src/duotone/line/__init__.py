@@ -2,5 +2,5 @@
 
 Imports `privacy`. Start with `mechanism` (the optimal mechanism, by recurrence and in closed form); `table` has the same
 probabilities as whole numbers over 2^bits, from which answers are released; `costs` has the boundary where one mistake is
-worse; `three_way` has answers that may be too close to call.
+worse; `three_way` has answers that may be too close to call; `wanted` the ε that an error needs.
 """

@@ -33,7 +33,7 @@ def graph(
     if len(coloured) > LARGEST:
         raise DuotoneError(f"a picture of {len(coloured)} datasets would not be legible: at most {LARGEST} are drawn")
     truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
-    where = positions or _layout(coloured)
+    where = positions or columns_by_level(coloured)
     extent = np.ptp(np.array(list(where.values())), axis=0)
     figure, ax = new_axes(ax, (float(np.clip(1.25 * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1], 5, 14))))
     _edges(ax, coloured, where)
@@ -107,7 +107,7 @@ def _legend(ax: Axes, *, ringed: bool, mechanism: bool) -> None:
     ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, title=title, title_fontsize=8)
 
 
-def _layout(coloured: ColouredGraph) -> Positions:
+def columns_by_level(coloured: ColouredGraph) -> Positions:
     """Datasets in columns by level, the deepest blue ones first, each near its neighbours in the next column."""
     # networkx.multipartite_layout does not order a column: of votes(6), 2,076 pairs of edges cross instead of 936.
     levels = coloured.levels

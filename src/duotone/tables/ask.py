@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from duotone.errors import DuotoneError
 from duotone.ledger.ledger import Ledger, opened_ledger
@@ -16,7 +17,17 @@ from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
 from duotone.tables.close_calls import CloseCallAnswers, CloseCallQuestion, close_call_question
-from duotone.tables.declared import Declared, Key, Unused, budget_of, column_bounds, groups_each, groups_in, public_groups
+from duotone.tables.declared import (
+    Declared,
+    GroupLists,
+    Key,
+    Unused,
+    budget_of,
+    column_bounds,
+    groups_each,
+    groups_in,
+    public_groups,
+)
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileLayout
@@ -41,6 +52,8 @@ from duotone.tables.sql.scoring import Bounds
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.taking import taking
 
+Q = TypeVar("Q")
+
 
 def prepare(
     table: Any,
@@ -54,7 +67,7 @@ def prepare(
     neighbours: Neighbours = "add-remove",
     max_rows: int | None = None,
     per_unit: Reduction | None = None,
-    groups: Sequence[Any] | Path | None = None,
+    groups: Sequence[Any] | Path | GroupLists | None = None,
     max_groups: int | None = None,
     costs: tuple[Given, Given] | None = None,
     public: Mapping[str, Any] | None = None,
@@ -72,12 +85,12 @@ def prepare(
 
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
-    high)} or (low, high, grid). `groups` is a public list of keys, or the path of a CSV file with one in each line; without
-    it groups are selected privately. With a unit, `max_groups` says in how many of them a person counts at most. `costs` is
-    how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least that is possible. `public`
-    are tables by name, files or data frames, whose rows all may know: the question may join them. `also` are further private
-    tables by name, of the same people: the question may join their people to those of the first, each reduced to one row per
-    person.
+    high)} or (low, high, grid). `groups` is a public list of keys, the path of a CSV file with one in each line, or
+    `GroupLists`, of which the one counts that fits the question; without a list groups are selected privately. With a unit,
+    `max_groups` says in how many of them a person counts at most. `costs` is how bad a false no and a false yes are, as (10,
+    1): the worst expected cost is then the least that is possible. `public` are tables by name, files or data frames, whose
+    rows all may know: the question may join them. `also` are further private tables by name, of the same people: the question
+    may join their people to those of the first, each reduced to one row per person.
 
     `name` is the table of a database. `vouched` says, of a view or another query, that each of its rows belongs to one person
     and depends on nobody else's. `separator` is what stands between the fields of a CSV file whose first line has several
@@ -107,7 +120,7 @@ def prepare_close_call(
     neighbours: Neighbours = "add-remove",
     max_rows: int | None = None,
     per_unit: Reduction | None = None,
-    groups: Sequence[Any] | Path | None = None,
+    groups: Sequence[Any] | Path | GroupLists | None = None,
     public: Mapping[str, Any] | None = None,
     also: Mapping[str, Any] | None = None,
     name: str | None = None,
@@ -153,7 +166,7 @@ def _checked(
     question: str,
     declared: Declared,
     bounds: Mapping[str, Sequence[Given] | Bounds] | None,
-    groups: Sequence[Any] | Path | None,
+    groups: Sequence[Any] | Path | GroupLists | None,
     public: Mapping[str, Any] | None,
     also: Mapping[str, Any] | None,
     name: str | None,
@@ -180,6 +193,8 @@ def _checked(
         if isinstance(groups, Path):
             groups, said = groups_in(groups, asked.by, asked.labels)
             asked = replace(asked, notes=(*asked.notes, *said))
+        elif isinstance(groups, GroupLists):
+            groups = groups.of(asked.by)
         listed = public_groups(source, asked.by, declared.unit, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
@@ -282,7 +297,7 @@ def prepare_all(
         every, unused = [], []
         for question in questions:
             with _named(question):
-                prepared, refusals = _used(table, question, share, options)
+                prepared, refusals = with_used(partial(prepare, table, question, share), options)
                 every.append(opened.enter_context(prepared))
                 unused.append(refusals)
         for what, error in unused[0].items():
@@ -301,12 +316,12 @@ def _named(question: str) -> Iterator[None]:
         raise
 
 
-def _used(table: Any, question: str, share: ApproxDP, options: dict[str, Any]) -> tuple[Prepared, dict[str, Unused]]:
-    """One of several questions, with what it has a use for; and the refusals of the rest."""
+def with_used(prepare: Callable[..., Q], options: Mapping[str, Any]) -> tuple[Q, dict[str, Unused]]:
+    """A question with what it has a use for, of all that is declared; and the refusals of the rest."""
     refusals: dict[str, Unused] = {}
     while True:
         try:
-            return prepare(table, question, share, **options), refusals
+            return prepare(**options), refusals
         except Unused as error:
             options = error.without(options)
             refusals |= dict.fromkeys([*error.options, *([] if error.value is None else [f"bounds of {error.value}"])], error)

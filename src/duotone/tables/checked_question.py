@@ -210,6 +210,10 @@ def levels_of_all(questions: Sequence[CheckedQuestion]) -> tuple[Groups, Array, 
     return levels_of(first, [(question.asked, question.compiled) for question in questions])
 
 
+def at_once() -> None:
+    """Where a question waits for nothing before its answer is recorded."""
+
+
 def at(groups: Groups, places: Array) -> Groups:
     """The keys of some groups only: of the others none is made."""
     return groups.at(places) if isinstance(groups, Keys) else tuple(groups[place] for place in places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +18,7 @@ from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
 from duotone.release.coin import Basis
 from duotone.release.three_way_coin import Outcome, ThreeWayCoin
-from duotone.tables.checked_question import CheckedQuestion
+from duotone.tables.checked_question import CheckedQuestion, at_once
 from duotone.tables.compile_question import compile_question
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
@@ -117,17 +117,25 @@ class CloseCallQuestion(CheckedQuestion):
         raise DuotoneError("what may be too close to call is asked through a ledger, which counts: use charge")
 
     def charge(
-        self, ledger: Ledger | str | Path, dataset: str | None = None, *, again: bool = False, by: str | None = None
+        self,
+        ledger: Ledger | str | Path,
+        dataset: str | None = None,
+        *,
+        again: bool = False,
+        by: str | None = None,
+        hold: Callable[[], None] = at_once,
     ) -> CloseCallAnswers:
         """Ask through a ledger, which may be named by its place; the same question asked before is answered from its record.
 
         Guarantee: close calls are reserved on the disk before a coin is drawn, and given back when clear answers are recorded.
         The table is read before that, so that what fails there wastes none; what is recorded, or does not fit, is not read.
+        `hold` is called when it has been read, or that has failed, and before anything is reserved: there a service waits for a
+        public time.
         """
         read: list[Any] = []
 
         def draw(calls: int) -> tuple[Any, int]:
-            return self._drawn(read.pop() if read else self._read("what was reserved is wasted"), calls)
+            return self._drawn(read.pop() if read else self._read("what was reserved is wasted", hold), calls)
 
         try:
             with opened_ledger(ledger) as opened:
@@ -138,7 +146,7 @@ class CloseCallQuestion(CheckedQuestion):
                 texts: Any = {"again": again, "by": by, **about}
                 (quote,) = opened.quote(known, [(question, self.cost)], earlier=[earlier], **texts)
                 if quote.fits and not quote.free:
-                    read.append(self._read("nothing was charged"))
+                    read.append(self._read("nothing was charged", hold))
                 receipt = opened.call(known, question, self.cost, draw, earlier=earlier, **texts)
         finally:
             read.clear()  # no traceback may show it
@@ -147,12 +155,14 @@ class CloseCallQuestion(CheckedQuestion):
         unanswered = tuple(key for key in asked if key not in answers)
         return CloseCallAnswers(answers, unanswered, called, receipt, known, bool(receipt.answer["private"]), self)
 
-    def _read(self, cost: str) -> tuple[Any, Any]:
+    def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
         """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure costs."""
         try:
             keys, _, levels = quietly(self._levels, UNREADABLE)
         except DuotoneError as error:
             raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+        finally:
+            hold()
         return keys, levels
 
     def _drawn(self, read: Any, calls: int) -> tuple[Any, int]:

@@ -95,6 +95,17 @@ class Declared:
         return replace(self, unit=source.named_column(self.unit))
 
 
+@dataclass(frozen=True)
+class GroupLists:
+    """Public lists of groups, by the columns that groups are by: a question has the one that fits it, if there is one."""
+
+    by: Mapping[tuple[str, ...], Sequence[Any]]
+
+    def of(self, columns: tuple[str, ...]) -> Sequence[Any] | None:
+        """The list for groups by these columns; None where there is none."""
+        return self.by.get(columns) if columns else None
+
+
 def budget_of(privacy: object, epsilon: Given | None, delta: Given | None) -> ApproxDP:
     """The budget of a question: a definition, or ε and δ, of which a float means the decimal that it is written as."""
     if privacy is None and epsilon is None:

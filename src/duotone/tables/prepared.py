@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from duotone.privacy.unusual import budget_notes
 from duotone.release.coin import Coin
 from duotone.tables.accuracy import Accuracy, method
 from duotone.tables.answers import Answers
-from duotone.tables.checked_question import CheckedQuestion, at, order
+from duotone.tables.checked_question import CheckedQuestion, at, at_once, order
 from duotone.tables.compile_question import compile_question
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
@@ -179,12 +179,20 @@ removal;
         return Charge(self.mechanism, self.parts, beside)
 
     def charge(
-        self, ledger: Ledger | str | Path, dataset: str | None = None, *, again: bool = False, by: str | None = None
+        self,
+        ledger: Ledger | str | Path,
+        dataset: str | None = None,
+        *,
+        again: bool = False,
+        by: str | None = None,
+        hold: Callable[[], None] = at_once,
     ) -> Answers:
         """Charge a ledger, which may be named by its place, then release; the same question asked before is answered from its
         record, free. Where no `dataset` is named, it is the table's name: of a file, without its ending.
 
-        Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted.
+        Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted. `hold`
+        is called when both are done, or have failed, and before anything of that is recorded: there a service waits for a
+        public time.
         """
 
         def flip() -> Any:
@@ -192,6 +200,8 @@ removal;
                 reply = self.release()
             except DuotoneError as error:
                 raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
+            finally:
+                hold()
             return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
         with opened_ledger(ledger) as opened:

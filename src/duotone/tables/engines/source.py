@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -20,6 +21,8 @@ from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.table_names import no_column
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
+ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
+"""Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
 FORKED = "the table was opened by another process: open it in this one"
 
 
@@ -105,6 +108,15 @@ class Source:
         self._require_own()
         return replace(self, table=quietly(lambda: reading.table(chosen), UNREADABLE))
 
+    def limited_to(self, columns: Iterable[str]) -> Self:
+        """The same table as if it had these columns alone: no question can name another."""
+        names = {self.named_column(name) for name in columns}
+        if self.reading is None:
+            return replace(self, table=self.table.select(*(name for name in self.columns if name in names)))
+        kinds = {name: kind for name, kind in self.reading.kinds.items() if name in names}
+        refused = {name: why for name, why in self.reading.refused.items() if name in names}
+        return replace(self, reading=replace(self.reading, kinds=kinds, refused=refused))
+
     def asked_about(self, parts: Iterable[Any], named: Iterable[str]) -> Self:
         """The same table with only the columns that parts of a question ask about, and those that are named besides."""
         return self.only([*sorted(columns_read(tuple(parts))), *named])
@@ -184,7 +196,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     new one, without the frames in which rows stand.
     """
     done = refused = leaving = None
-    failed = True
+    failed, kind = True, ""
     with _interrupts() as interrupts:
         try:
             with warnings.catch_warnings(action="ignore"):
@@ -196,13 +208,15 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
             interrupts.append("here")
         except SystemExit as error:
             leaving = (error.code,)
-        except BaseException:  # an engine's panic may be no Exception
-            pass
+        except BaseException as error:  # an engine's panic may be no Exception
+            kind = type(error).__name__
     if interrupts:  # out here, so that nothing is remembered as the context
         raise KeyboardInterrupt
     if leaving:
         raise SystemExit(*leaving)
     if failed:
+        if kind and (owner := ON_FAILURE.get()) is not None:
+            owner(kind)
         raise DuotoneError(refused or failure)
     return done
 

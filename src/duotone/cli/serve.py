@@ -1,0 +1,118 @@
+"""The commands of a service: serve, token."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from duotone.cli.terminal import print_table, say
+from duotone.errors import DuotoneError
+
+OfficeFile = Annotated[Path, typer.Option("--office", metavar="OFFICE.toml", help="The office that the token is for.")]
+TERMINATED = 143
+"""The exit code that shells report for what SIGTERM ended."""
+tokens = typer.Typer(no_args_is_help=True, help="Tokens by which people and programs are known to a service.")
+
+
+def serve(
+    office: Annotated[Path | None, typer.Argument(metavar="OFFICE.toml", help="Tables, people and budgets.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only check the file and open its tables; change nothing.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve two example tables, with made-up people and budgets.")] = False,
+    port: Annotated[int | None, typer.Option(metavar="P", help="Instead of the port that the file names.")] = None,
+    processes: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="How many processes serve.")] = 1,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy encrypts: listen beyond this machine without TLS.")
+    ] = False,
+) -> None:
+    """Answer questions over HTTP about tables that stay on this machine."""
+    from duotone.service.check_office import check_office
+    from duotone.service.office_file import read_office
+    from duotone.service.serve import serve as serve_office
+
+    if (office is None) != demo:
+        raise DuotoneError("name an office file, or give --demo for an example: one of the two")
+    if office is None:
+        if check or processes > 1:
+            raise DuotoneError("the demonstration is served by one process, and needs no check: give --demo without the other")
+        _serve_demo(port)
+        return
+    opened = read_office(office)
+    if check:
+        for note in check_office(opened):
+            say(note, line="duotone: note: ")
+        many = f"{len(opened.datasets)} dataset{'s' * (len(opened.datasets) > 1)}"
+        print(f"{office.name} holds: {many}, {len(opened.people)} people")
+        return
+    serve_office(opened, processes=processes, unencrypted=behind_proxy, port=port, announce=partial(_announce, office.name))
+
+
+def _announce(name: str, address: str) -> None:
+    say(f"serving {name} at {address}; stop with Ctrl-C", line="duotone: ")
+
+
+def _serve_demo(port: int | None) -> None:
+    from duotone.service.demo import make_demo
+    from duotone.service.serve import serve as serve_office
+
+    def announce(address: str) -> None:
+        print_table(("who", "role", "token, to log in with"), [(w, office.people[w].role, token) for w, token in made.items()])
+        print(f"open {address} in a browser; stop with Ctrl-C, and everything is gone", flush=True)
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # which would leave the folder behind
+    with tempfile.TemporaryDirectory() as folder:
+        office, made = make_demo(Path(folder))
+        serve_office(office, port=port, announce=announce)
+
+
+@tokens.command()
+def add(
+    name: Annotated[str, typer.Argument(help="A person of the office.")],
+    office: OfficeFile = Path("office.toml"),
+    assistant: Annotated[
+        bool, typer.Option("--assistant", help="For a program that asks only what the person approves or allows.")
+    ] = False,
+    days: Annotated[int | None, typer.Option(metavar="N", help="After how many days it ends.")] = None,
+) -> None:
+    """Print a new token, once; only its hash is kept."""
+    from duotone.service.office_file import read_office
+    from duotone.service.tokens import Tokens
+
+    opened = read_office(office)
+    if name not in opened.people:
+        raise DuotoneError(f"{name} is nobody of this office; it has {', '.join(opened.people)}")
+    print(Tokens(opened.tokens_place).add(name, assistant=assistant, days=days))
+    say("keep it like a password: it is not shown again", line="duotone: ")
+
+
+@tokens.command("list")
+def list_tokens(office: OfficeFile = Path("office.toml")) -> None:
+    """Show whose tokens there are, without the tokens."""
+    from duotone.service.office_file import read_office
+    from duotone.service.tokens import Tokens
+
+    every = Tokens(read_office(office).tokens_place).every()
+    held = {True: "their assistant", False: "the person"}
+    rows = [(t.id, t.person, held[t.assistant], t.made[:10], (t.expires or "never")[:10]) for t in every]
+    print_table(("id", "person", "held by", "made", "ends"), rows)
+
+
+@tokens.command()
+def revoke(
+    name: Annotated[str, typer.Argument(help="Whose tokens are taken away.")],
+    office: OfficeFile = Path("office.toml"),
+    ident: Annotated[str | None, typer.Option("--id", metavar="ID", help="Only this one.")] = None,
+) -> None:
+    """Take tokens away: from the next request on they are not known."""
+    from duotone.service.office_file import read_office
+    from duotone.service.tokens import Tokens
+
+    many = Tokens(read_office(office).tokens_place).revoke(name, ident)
+    if not many:
+        raise DuotoneError(f"{name} has no such token")
+    print(f"{many} token{'s' * (many > 1)} of {name} revoked")

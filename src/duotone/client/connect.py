@@ -1,0 +1,238 @@
+"""Connecting: questions to a service, under a token, that look like those to a table of one's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ssl import SSLContext
+from typing import Any, Literal, Self
+
+from duotone.client.answers import RemoteAnswers, Waiting, read_reply
+from duotone.client.preview import RemotePreview
+from duotone.client.terms import budget_terms, question_terms
+from duotone.client.transport import Document, Transport, as_body, open_transport
+from duotone.errors import DuotoneError, MissingExtra, ServiceError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given
+
+TOKEN = "DUOTONE_TOKEN"
+WAIT = 600.0
+"""Seconds that an answer may take: it leaves at a tick of the service's clock, after a time declared for its kind."""
+Groups = Literal["listed", "private"]
+
+
+def connect(
+    url: str,
+    *,
+    token: str | None = None,
+    wait: float = WAIT,
+    insecure: bool = False,
+    verify: SSLContext | None = None,
+) -> Connection:
+    """A connection to a service that answers questions about tables of its owner's.
+
+    The `token` says who asks; where it is not given, it is what the environment has as DUOTONE_TOKEN. Nothing shows it. An
+    answer is waited for `wait` seconds. http:// is for this machine alone; `insecure` allows it elsewhere, where something
+    else encrypts the way. `verify` is for certificates of an authority of one's own.
+
+    >>> service = connect("http://localhost:8000", token="duo_example")
+    >>> service
+    <Connection to http://localhost:8000>
+    """
+    secret = os.environ.get(TOKEN) if token is None else token
+    if not secret or not isinstance(secret, str):
+        raise DuotoneError(f"say who asks: give a token, or put it into the environment as {TOKEN}")
+    return Connection(open_transport(url, secret, wait, insecure, verify))
+
+
+@dataclass(frozen=True, repr=False)
+class Connection:
+    """A service, as one person sees it; `with connect(…) as service` closes it.
+
+    What `ask`, `preview` and `groups` take is called as in `duotone.ask`; what is the owner's to declare (unit, bounds,
+    neighbours …) is refused.
+    """
+
+    transport: Transport
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self.transport.url}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        self.transport.close()
+
+    def me(self) -> Document:
+        """Who the token speaks for: name, role, and whether it is an assistant's."""
+        return dict(self.transport.get("me"))
+
+    def datasets(self) -> dict[str, Document]:
+        """The datasets that may be asked about, by name: columns, who a person is, budget, what is left."""
+        return {dataset["name"]: dataset for dataset in self._listed("datasets")}
+
+    def dataset(self, dataset: str) -> Document:
+        """One of them."""
+        return dict(self.transport.get("datasets", dataset))
+
+    def ask(
+        self,
+        dataset: str,
+        question: str | None = None,
+        privacy: ApproxDP | None = None,
+        *,
+        epsilon: Given | None = None,
+        delta: Given | None = None,
+        error: Mapping[str, Any] | None = None,
+        groups: Groups | None = None,
+        max_groups: int | None = None,
+        costs: tuple[Given, Given] | None = None,
+        again: bool = False,
+        purpose: str | None = None,
+        request: int | None = None,
+        made_up: bool = False,
+        **declared: Any,
+    ) -> RemoteAnswers | Waiting:
+        """A private answer to a yes/no question, which is charged; the same question asked before is free.
+
+        The budget is `epsilon` and `delta`, or a `privacy` definition, or the `error` that one wants: {"wrong": 0.01, "people":
+        10} is the least ε for which an answer is wrong at most so often if so many people would flip it. A dataset whose close
+        calls are counted needs none. Where questions are approved by another person, give a `purpose`: what comes back is
+        `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is asked of made-up rows, free.
+        """
+        if question is None and request is None:
+            raise DuotoneError("there is no question: give one, or the request that was approved")
+        terms = question_terms(
+            declared,
+            budget_terms(privacy, epsilon, delta),
+            question=question,
+            error=error,
+            groups=groups,
+            max_groups=max_groups,
+            costs=costs,
+            again=again or None,
+            purpose=purpose,
+            request=request,
+            made_up=made_up or None,
+        )
+        return self._asked(dataset, terms)
+
+    def groups(
+        self,
+        dataset: str,
+        by: str | Sequence[str],
+        privacy: ApproxDP | None = None,
+        *,
+        epsilon: Given | None = None,
+        delta: Given | None = None,
+        max_groups: int | None = None,
+        again: bool = False,
+        purpose: str | None = None,
+        made_up: bool = False,
+        **declared: Any,
+    ) -> RemoteAnswers | Waiting:
+        """Which keys occur, each with the largest probability that privacy allows for its number of people."""
+        about: Document = {"by": by, "max_groups": max_groups}
+        how: Document = {"again": again or None, "purpose": purpose, "made_up": made_up or None}
+        return self._asked(dataset, question_terms(declared, budget_terms(privacy, epsilon, delta), **about, **how))
+
+    def preview(
+        self,
+        dataset: str,
+        question: str | None = None,
+        privacy: ApproxDP | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        epsilon: Given | None = None,
+        delta: Given | None = None,
+        error: Mapping[str, Any] | None = None,
+        groups: Groups | None = None,
+        max_groups: int | None = None,
+        costs: tuple[Given, Given] | None = None,
+        people: int | None = None,
+        **declared: Any,
+    ) -> RemotePreview:
+        """How accurate the answer would be, and what it would cost; nothing is read or spent. `people` is a public guess of how
+        many there are, to show it in the question's own units."""
+        terms = question_terms(
+            declared,
+            budget_terms(privacy, epsilon, delta),
+            question=question,
+            by=by,
+            error=error,
+            groups=groups,
+            max_groups=max_groups,
+            costs=costs,
+            people=people,
+        )
+        return RemotePreview(dataset, self.transport.send("POST", "datasets", dataset, "preview", body=terms))
+
+    def plan(self, dataset: str, question: str | None = None, **terms: Any) -> Document:
+        """A question for one's person to approve, with its price; nothing is spent. It takes what `preview` takes, in a
+        service's words, and a `purpose`."""
+        body = as_body({"question": question, **terms})
+        return dict(self.transport.send("POST", "datasets", dataset, "plan", body=body))
+
+    def history(self, dataset: str) -> Document:
+        """What was asked, by whom, at which price; the answers to one's own questions."""
+        return dict(self.transport.get("datasets", dataset, "history"))
+
+    def budget(self, dataset: str) -> Document:
+        """What is spent and what is left."""
+        return dict(self.transport.get("datasets", dataset, "budget"))
+
+    def requests(self) -> list[Document]:
+        """The questions that wait or waited for somebody: one's own, and those that one may decide about."""
+        return self._listed("requests")
+
+    def decide(self, request: int, approve: bool) -> Document:
+        """Approve a question that waits, or refuse it."""
+        return dict(self.transport.send("POST", "requests", request, body={"approve": approve}))
+
+    def allow_assistant(
+        self, dataset: str, *, epsilon: Given | None = None, delta: Given | None = None, questions: int | None = None
+    ) -> Document:
+        """Let one's assistant ask without approval: up to a budget, or so many questions."""
+        allowance = as_body({**budget_terms(epsilon=epsilon, delta=delta), "questions": questions})
+        return dict(self.transport.send("PUT", "datasets", dataset, "assistant", body=allowance))
+
+    def certificate(self, dataset: str, charge: int) -> Document:
+        """What proves the mechanism behind a charge: see `duotone check`."""
+        return dict(self.transport.get("datasets", dataset, "certificates", charge))
+
+    def made_up_csv(self, dataset: str) -> str:
+        """Made-up rows with the dataset's columns, as CSV: about nobody, for trying questions."""
+        return self.transport.text("datasets", dataset, "made-up")
+
+    def made_up(self, dataset: str) -> Any:
+        """The same as an Arrow table, whose columns hold what the dataset's do."""
+        try:
+            import pyarrow as pa
+            from pyarrow import csv
+        except ImportError:
+            raise MissingExtra("an Arrow table", "tables") from None
+        types = {
+            "integer": pa.int64(), "float": pa.float64(), "decimal": pa.decimal128(38, 10), "boolean": pa.bool_(),
+            "date": pa.date32(), "time": pa.timestamp("us"),
+        }  # fmt: skip
+        kinds = {name: column["kind"] for name, column in self.dataset(dataset)["columns"].items()}
+        columns = {name: types.get(kind, pa.string()) for name, kind in kinds.items()}
+        text = pa.BufferReader(self.made_up_csv(dataset).encode())
+        return csv.read_csv(text, convert_options=csv.ConvertOptions(column_types=columns, strings_can_be_null=True))
+
+    def _asked(self, dataset: str, terms: Document) -> RemoteAnswers | Waiting:
+        document = self.transport.send("POST", "datasets", dataset, "ask", body=terms)
+        return read_reply(document, dataset, lambda charge: self.certificate(dataset, charge))
+
+    def _listed(self, what: str) -> list[Document]:
+        """The list that a service has under a name."""
+        document = self.transport.get(what)
+        if not (isinstance(document, dict) and isinstance(document.get(what), list)):
+            raise ServiceError(f"the service sent no {what}: is the address right?")
+        return list(document[what])

@@ -1,0 +1,143 @@
+"""Transport: requests to a service under a token, which nothing shows, and its refusals as errors."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from dataclasses import dataclass, field
+from ssl import SSLContext
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from duotone.errors import DuotoneError, OverBudgetThere, ServiceError
+
+CONNECTING = 10.0
+"""Seconds in which a service must take a connection."""
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Transport:
+    """A connection to a service by its URL. The token is in what `client` sends alone."""
+
+    url: str
+    client: httpx.Client = field(repr=False)
+
+    def get(self, *path: object) -> Any:
+        """What the service has at a path."""
+        return self._document("GET", path)
+
+    def text(self, *path: object) -> str:
+        """The same, of what is no JSON."""
+        return self._response("GET", path).text
+
+    def send(self, method: str, *path: object, body: Document) -> Any:
+        """What the service says to a body."""
+        return self._document(method, path, body)
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        self.client.close()
+
+    def _document(self, method: str, path: tuple[object, ...], body: Document | None = None) -> Any:
+        response = self._response(method, path, body)
+        try:
+            return response.json()
+        except ValueError:
+            raise self._no_service(response) from None
+
+    def _response(self, method: str, path: tuple[object, ...], body: Document | None = None) -> httpx.Response:
+        if any(str(part) in ("", ".", "..") for part in path):  # it would lead elsewhere
+            raise DuotoneError("a dataset has a name, which is not . or ..")
+        place = "/".join(quote(str(part), safe="") for part in ("api", *path))
+        response = failure = None
+        try:
+            response = self.client.request(method, f"{self.url}/{place}", json=body)
+        except httpx.ConnectError:
+            failure = f"nobody answers at {self.url}: is the service running, and is the address right?"
+        except httpx.TimeoutException:
+            failure = f"{self.url} did not answer in time{_perhaps_charged(path)}"
+        except httpx.HTTPError:
+            failure = f"the connection to {self.url} broke{_perhaps_charged(path)}"
+        if response is None:  # out here, so that no request with its token is remembered as the context
+            raise ServiceError(failure or "", kind="unreachable")
+        if response.is_success:
+            return response
+        raise self._refusal(response)
+
+    def _refusal(self, response: httpx.Response) -> ServiceError:
+        """What a service refuses, in its own words."""
+        try:
+            said = response.json()
+            sentence, kind = str(said["error"]), str(said["kind"])
+        except (ValueError, TypeError, KeyError):
+            return self._no_service(response)
+        wait = response.headers.get("retry-after", "")
+        raised = OverBudgetThere if kind == "over budget" else ServiceError
+        return raised(sentence, response.status_code, kind, int(wait) if re.fullmatch("[0-9]{1,6}", wait) else None)
+
+    def _no_service(self, response: httpx.Response) -> ServiceError:
+        return ServiceError(
+            f"what {self.url} says (status {response.status_code}) is not what a service would: is the address right?",
+            response.status_code,
+        )
+
+
+def open_transport(url: str, token: str, wait: float, insecure: bool, verify: SSLContext | None) -> Transport:
+    """A transport, for a URL and a token that make sense."""
+    near, place = _checked(url, insecure)
+    if not re.fullmatch(r"[!-~]+", token):
+        raise DuotoneError("a token is letters, digits and signs without blanks (what was given is not shown)")
+    trusted: Any = {} if verify is None else {"verify": verify}
+    client = httpx.Client(
+        headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+        timeout=httpx.Timeout(wait, connect=CONNECTING),
+        trust_env=not near,  # no proxy stands between a machine and itself
+        **trusted,
+    )
+    return Transport(place, client)
+
+
+def _checked(url: str, insecure: bool) -> tuple[bool, str]:
+    """Whether the service is on this machine, and its address; what an error shows of one with a password is nothing."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise DuotoneError("the address of a service is a URL, as https://duotone.example.org") from None
+    if parts.username is not None or parts.password is not None:
+        raise DuotoneError("leave the name and the password out of the address (it is not shown here): a token says who asks")
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        raise DuotoneError(f"the address of a service is a URL, as https://duotone.example.org, got {url}")
+    near = _is_loopback(host)
+    if parts.scheme == "http" and not (near or insecure):
+        raise DuotoneError(
+            f"{url} is not encrypted, and whoever is on the way would read the token: use https://, or, where something else"
+            " encrypts the way, insecure=True"
+        )
+    return near, url.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _perhaps_charged(path: tuple[object, ...]) -> str:
+    """What may have happened to a question whose answer did not come."""
+    return "; the question may have been charged: ask the same again, which is free then" if path[-1] == "ask" else ""
+
+
+def as_body(given: Document) -> Document:
+    """What a service is sent: whatever is there of it, as JSON can have it."""
+    body = {name: value for name, value in given.items() if value is not None}
+    try:
+        json.dumps(body, allow_nan=False)
+    except (TypeError, ValueError):
+        raise DuotoneError("a question's terms are text, numbers and lists of these") from None
+    return body

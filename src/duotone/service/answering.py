@@ -1,0 +1,189 @@
+"""Answering: a question checked, charged, read and drawn, in this order; in a thread, whenever the answer then leaves."""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from duotone.errors import DuotoneError, LedgerBusy, LedgerError, OverBudget
+from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.service import accounts, made_up
+from duotone.service.approvals import Approvals, Document
+from duotone.service.clock import Departure
+from duotone.service.documents import answer_document
+from duotone.service.office import Office
+from duotone.service.people import Caller
+from duotone.service.prices import in_symbols, too_much
+from duotone.service.records import Records
+from duotone.service.refused import Refused
+from duotone.service.tables import OpenTable, Question, given_up
+from duotone.service.terms import Terms
+from duotone.tables.engines.source import ON_FAILURE, UNREADABLE
+
+LOG = logging.getLogger("duotone.service")
+NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why; nothing was released"
+BUSY = "the ledger is busy: try again; nothing was released"
+NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
+NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
+OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\))|per_unit (avg|max)")
+"""Advice about what an analyst cannot declare."""
+MADE_UP = {"made_up": True, "quote": "", "charge": None}
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What becomes of a question. What it refuses depends on the question and the ledger alone."""
+
+    office: Office
+    ledger: Ledger
+    records: Records
+    approvals: Approvals
+
+    def checked(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Question]:
+        """The terms, of a request that was approved where one is named, and the question; nothing is read or charged."""
+        terms = Terms.read(written)
+        if terms.request is not None:
+            if terms.model_fields_set != {"request"}:
+                raise Refused("bad question", "a request is asked by its number alone: what it asks was approved")
+            terms = self.approvals.approved(caller, table, terms.request)
+        return terms, self.question(table, terms)
+
+    def question(self, table: OpenTable, terms: Terms) -> Question:
+        """A question that fits the table; a bad one is refused."""
+        if terms.question is not None and len(terms.question) > self.office.limits.question:
+            raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
+        with _lent(table) as source:
+            try:
+                with table.question(source, terms) as question:
+                    return question
+            except DuotoneError as error:
+                raise Refused("bad question", for_analysts(str(error))) from None
+
+    def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Question, leaving: Departure) -> Document:
+        """The answer, where nothing more is needed; else the request that waits."""
+        if terms.made_up:
+            return self._rehearsed(table, terms)
+        number = terms.request
+        if number is None and self.approvals.needed(caller, table):
+            request = self.approvals.plan(caller, table, terms, question)
+            return {name: request[name] for name in ("request", "state", "needs")}
+        if number is not None:
+            self.approvals.take(number)
+        try:
+            document = self._charged(caller, table, terms, leaving)
+        except (LedgerError, Refused) as error:
+            if number is not None and (isinstance(error, OverBudget) or not leaving.held):  # nothing was charged
+                self.approvals.give_back(number)
+            raise error if isinstance(error, Refused) else refusal(error) from None
+        self._keep_words(table, document, terms)
+        return document
+
+    def _charged(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
+        """Charge, then read, then draw; then wait for the tick, and record."""
+        try:
+            with (
+                _lent(table) as source,
+                table.question(source, terms) as asked,
+                _heard(partial(self._failed, table.name)),
+                given_up(asked.source, self.office.limits.engine_seconds) as done,
+            ):
+
+                def hold() -> None:
+                    done()
+                    leaving.hold()
+
+                reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
+                return answer_document(asked, reply, terms)
+        except LedgerError:
+            raise
+        except DuotoneError as error:
+            table.reopen()
+            known = str(error).startswith(UNREADABLE)
+            LOG.error("a question could not be answered", extra={"dataset": table.name, "error": type(error).__name__})
+            raise Refused("unavailable", str(error) if known else NO_ANSWER) from None
+
+    def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
+        """How the answer was asked for; if that fails, the answer is there all the same."""
+        try:
+            self.records.keep_words(table.account(), int(document["charge"]), terms.kept)
+        except SQLAlchemyError as error:
+            LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
+
+    def _rehearsed(self, table: OpenTable, terms: Terms) -> Document:
+        """The answer of made-up rows, by a ledger that is thrown away."""
+        columns = table.made_up_columns
+        with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
+            rows = made_up.made_up(columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+            try:
+                with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
+                    accounts.register(ledger, table)
+                    reply = asked.charge(ledger, table.account())
+                    return {**answer_document(asked, reply, terms), **MADE_UP, "private": False}
+            except OverBudget as error:
+                raise over_budget(error) from None
+            except DuotoneError as error:
+                raise Refused("bad question", str(error)) from None
+
+    def _failed(self, name: str, kind: str) -> None:
+        LOG.error("the engine could not answer", extra={"dataset": name, "error": kind})
+        self.records.count(f"failed {name}")
+
+
+def over_budget(error: OverBudget) -> Refused:
+    """What does not fit, in ε and δ, and which of the two it is."""
+    part = too_much(error.asked, error.left)
+    return Refused("over budget", in_symbols(str(error)) + (f" (its {part} is more than is left)" if part else ""))
+
+
+def refusal(error: LedgerError) -> Refused:
+    """What a ledger refuses, as an analyst may see it: its place is the owner's."""
+    match error:
+        case OverBudget():
+            return over_budget(error)
+        case LedgerBusy():
+            return Refused("unavailable", BUSY, retry_after=5)
+    LOG.error("the ledger refused", extra={"error": str(error)})
+    return Refused("unavailable", NO_LEDGER)
+
+
+@contextmanager
+def _lent(table: OpenTable) -> Iterator[Any]:
+    """The table, for one question; one that cannot be opened is the owner's to see to."""
+    lent = table.lent()
+    try:
+        source = lent.__enter__()
+    except DuotoneError as error:
+        LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
+        raise Refused("unavailable", NO_TABLE) from None
+    try:
+        yield source
+    finally:
+        lent.__exit__(None, None, None)
+
+
+@contextmanager
+def _heard(owner: Callable[[str], None]) -> Iterator[None]:
+    """Lets the owner's log hear with which kind of error an engine fails."""
+    before = ON_FAILURE.set(owner)
+    try:
+        yield
+    finally:
+        ON_FAILURE.reset(before)
+
+
+def for_analysts(sentence: str) -> str:
+    """What is wrong with a question, where the advice may be about what is the owner's to declare.
+
+    >>> for_analysts('a sum of x needs bounds: give them (bounds={"x": (low, high)})')
+    'a sum of x needs bounds: give them (bounds={"x": (low, high)}); here the owner of the dataset declares that'
+    """
+    return f"{sentence}; here the owner of the dataset declares that" if OWNERS_ADVICE.search(sentence) else sentence

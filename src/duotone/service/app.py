@@ -1,0 +1,144 @@
+"""The service as a whole: an office's desk, its interface for programs, its pages, and what every request goes through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CollectorRegistry, generate_latest
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from duotone import __version__
+from duotone.ledger.ledger import open_ledger
+from duotone.service import api
+from duotone.service.access import Access, log_to, refusal
+from duotone.service.answering import LOG
+from duotone.service.assistant import assistant_app
+from duotone.service.auth import Auth
+from duotone.service.clock import Clock
+from duotone.service.desk import Desk
+from duotone.service.office import Office
+from duotone.service.office_file import read_office
+from duotone.service.pages.routes import routes
+from duotone.service.records import Records
+from duotone.service.refused import Refused
+from duotone.service.terms import wrong_request
+from duotone.service.tokens import Tokens
+
+OFFICE = "DUOTONE_OFFICE"
+"""The variable that names the office file to processes that a server starts."""
+UNREADABLE = "the body of this request cannot be read: is it JSON, in UTF-8?"
+WRONG_HERE = "something went wrong here, and the owner can see what; if a question was being asked, its charge stands"
+
+
+def open_desk(office: Office, *, clock: Clock | None = None) -> Desk:
+    """An office's desk, ready to be asked."""
+    desk = Desk(office, open_ledger(office.ledger_place), Records(office.records_place), clock=clock)
+    desk.start()
+    return desk
+
+
+def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
+    """The application; `secure` where browsers reach it by TLS."""
+    auth = Auth(desk.office, Tokens(desk.office.tokens_place), desk.records, secure=secure)
+    registry, tools = CollectorRegistry(), assistant_app(desk)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with tools.lifespan():
+            yield
+        desk.close()
+
+    app = FastAPI(
+        title="Duotone",
+        version=__version__,
+        description="Private yes/no answers about tables that stay here.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        lifespan=lifespan,
+    )
+    app.state.desk, app.state.auth = desk, auth
+    app.include_router(api.router)
+    app.router.routes.append(Route("/mcp", tools, methods=["POST"], include_in_schema=False))
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _broken)
+
+    @app.get("/healthz", include_in_schema=False)
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok", "version": __version__}
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        return PlainTextResponse(generate_latest(registry), media_type="text/plain; version=0.0.4")
+
+    @app.get("/login/openid", include_in_schema=False)
+    async def leave(request: Request) -> Response:
+        return await auth.leave(request)
+
+    @app.get("/login/openid/callback", include_in_schema=False)
+    async def come_back(request: Request) -> Response:
+        return await auth.come_back(request)
+
+    @app.post("/logout", include_in_schema=False)
+    async def log_out() -> Response:
+        return auth.log_out()
+
+    app.router.routes.extend(routes(desk))
+    return Access(app, desk.office, auth, registry, secure=secure)
+
+
+def from_environment() -> ASGIApp:
+    """The application of one process among several, by the office file that a variable names."""
+    office = read_office(Path(os.environ[OFFICE]))
+    log_to(None if office.log is None else Path(office.path(office.log)))
+    return service(open_desk(office), secure=is_secure(office))
+
+
+def is_secure(office: Office) -> bool:
+    """Whether browsers reach it by TLS: its own, or a proxy's."""
+    return office.server.certificate is not None or (office.server.url or "").startswith("https://")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    if not isinstance(error, Refused):
+        raise error
+    return refusal(request, error)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """What FastAPI refuses, as one sentence without the input."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    first: Any = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return refusal(request, Refused("bad question", UNREADABLE))
+    body = getattr(request.scope.get("route"), "body_field", None)
+    model = None if body is None or first["loc"][0] != "body" else body.field_info.annotation
+    return refusal(request, wrong_request(model, {**first, "loc": first["loc"][1:]}))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 400:
+        return refusal(request, Refused("bad question", UNREADABLE))
+    sentence = {404: "there is nothing here", 405: "this cannot be done here"}.get(status, "this request cannot be served")
+    response = refusal(request, Refused("unknown", sentence))
+    response.status_code = status
+    return response
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    route = getattr(request.scope.get("route"), "path", "other")
+    LOG.error("a request broke", extra={"route": route, "error": type(error).__name__})
+    return JSONResponse({"error": WRONG_HERE, "kind": "unavailable"}, 500)

@@ -1,0 +1,169 @@
+"""Questions from menus: what may be chosen for a dataset, and the SQL of what was chosen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot.tokens import Tokenizer
+
+from duotone.service.refused import Refused
+
+Dataset = Mapping[str, Any]
+"""As the desk describes it."""
+NUMBERS = ("integer", "float", "decimal", "untyped")
+MOMENTS = ("date", "time")
+GROUPABLE = ("text", "integer", "boolean", "date", "untyped")
+COUNTED = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most"}
+COMPARISONS = {**COUNTED, "=": "is exactly", "<>": "is not"}
+CONDITIONS = {**COMPARISONS, "=": "is", "null": "is missing", "there": "is not missing"}
+EACH = {"avg": "the average of", "sum": "the sum of", "median": "the median of", "min": "the smallest", "max": "the largest",
+        "distinct": "the number of different", "mode": "the most frequent"}  # fmt: skip
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_MOMENT = {
+    "date": (re.compile(r"\d{4}-\d\d-\d\d"), "2024-12-31"),
+    "time": (re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?"), "2024-12-31 18:00"),
+}
+LONGEST = 500
+RESERVED = {word for words in Tokenizer.KEYWORDS for word in words.split()}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What stands in the menus: all of it as text."""
+
+    what: str = "count"
+    comparison: str = ">"
+    limit: str = ""
+    where: str = ""
+    where_comparison: str = "="
+    where_value: str = ""
+    group: str = ""
+
+
+def offered(dataset: Dataset) -> dict[str, dict[str, str]]:
+    """What can be asked of a dataset: headings, and under each what is chosen and how it is called.
+
+    With a unit, people are counted by it, and a value of each is needed where values are ordered or counted.
+    """
+    one, several = dataset["per_unit"], dataset["max_rows"] is not None
+    alone = dataset["unit"] is None
+    menus = {"": {"count": "the number of people", "share": "the share of people"}}
+    for key, words in EACH.items():
+        for column, about in dataset["columns"].items():
+            kind, bounded = about["kind"], about["bounds"] is not None
+            ordered = alone or one in ("min", "max") or (one is not None and kind in NUMBERS)
+            fits = {
+                "avg": kind in NUMBERS and bounded and (alone or several or one is not None),
+                "sum": kind in NUMBERS and bounded and (alone or several),
+                "median": kind in NUMBERS + MOMENTS and ordered,
+                "distinct": alone or one in ("min", "max"),
+                "mode": alone or one in ("min", "max"),
+            }
+            if column != dataset["unit"] and fits.get(key, fits["median"]):
+                menus.setdefault(words, {})[f"{key}:{column}"] = f"{words} {column}"
+    return {**menus, "And": {"groups": "which groups may be shown"}}
+
+
+def groupable(dataset: Dataset) -> list[str]:
+    """The columns that people can be grouped by."""
+    return [name for name, about in dataset["columns"].items() if about["kind"] in GROUPABLE and name != dataset["unit"]]
+
+
+def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
+    """The question that was chosen, as terms have it: its SQL, or the columns of groups that may be shown.
+
+    >>> visits = {"name": "visits", "unit": None, "per_unit": None, "max_rows": None, "columns": {
+    ...     "age": {"kind": "integer", "bounds": ["0", "99"]}, "town": {"kind": "text", "bounds": None}}}
+    >>> print(composed(visits, Chosen("avg:age", ">", "38", "town", "=", "Rome"))["question"])
+    avg(age) filter (where town = 'Rome') > 38
+    >>> print(composed(visits, Chosen("count", ">=", "100", group="town"))["question"])
+    select town, count(*) >= 100 from visits group by town
+    """
+    if not any(chosen.what in choices for choices in offered(dataset).values()):
+        raise Refused("bad question", "choose what to ask about from the list")
+    if chosen.group and chosen.group not in groupable(dataset):
+        raise Refused("bad question", "choose the groups from the list")
+    if chosen.what == "groups":
+        if not chosen.group:
+            raise Refused("bad question", "choose the column by which people are grouped")
+        return {"by": [chosen.group]}
+    text = _comparison(dataset, chosen)
+    if not chosen.group:
+        return {"question": text}
+    by = identifier(chosen.group)
+    return {"question": f"select {by}, {text} from {identifier(dataset['name'])} group by {by}"}
+
+
+def _comparison(dataset: Dataset, chosen: Chosen) -> str:
+    key, _, column = chosen.what.partition(":")
+    condition = _condition(dataset, chosen)
+    where = f" filter (where {condition})" if condition else ""
+    people = "count(*)" if dataset["unit"] is None else f"count(distinct {identifier(dataset['unit'])})"
+    allowed = {"count": COMPARISONS, "distinct": COMPARISONS, "mode": {"=": "", "<>": ""}}.get(key, COUNTED)
+    if chosen.comparison not in allowed:
+        words = ", ".join(f"“{COMPARISONS[sign]}”" for sign in allowed)
+        raise Refused("bad question", f"this is compared by one of {words}")
+    kind = dataset["columns"][column]["kind"] if key in ("median", "min", "max", "mode") else "float"
+    limit = literal(chosen.limit, kind, "the limit", dataset["columns"][column]["bounds"] if column else None)
+    if key == "share":
+        if not condition:
+            raise Refused("bad question", "say whose share it is: choose a condition")
+        return f"{people}{where} / {people} {chosen.comparison} {limit}"
+    names = {"count": people, "distinct": f"count(distinct {identifier(column)})"}
+    return f"{names.get(key, f'{key}({identifier(column)})')}{where} {chosen.comparison} {limit}"
+
+
+def _condition(dataset: Dataset, chosen: Chosen) -> str:
+    if not chosen.where:
+        return ""
+    if chosen.where not in dataset["columns"] or chosen.where_comparison not in CONDITIONS:
+        raise Refused("bad question", "choose the condition from the lists")
+    name, about = identifier(chosen.where), dataset["columns"][chosen.where]
+    if chosen.where_comparison in ("null", "there"):
+        return f"{name} is {'not ' * (chosen.where_comparison == 'there')}null"
+    if about["kind"] == "boolean" and chosen.where_comparison not in ("=", "<>"):
+        raise Refused("bad question", f"{chosen.where} is true or false: choose “is” or “is not”")
+    value = literal(chosen.where_value, about["kind"], f"the value of {chosen.where}", about["bounds"])
+    return f"{name} {chosen.where_comparison} {value}"
+
+
+def literal(text: str, kind: str, what: str, bounds: object = None) -> str:
+    """A value in SQL, of what a column holds; text of a file without types is a number where it looks like one, unless it is
+    written in quotes.
+
+    >>> [literal(text, "untyped", "it") for text in ("7", "'7'", "O'Hara")]
+    ['7', "'7'", "'O''Hara'"]
+    """
+    plain = text.strip()
+    if not plain or len(plain) > LONGEST:
+        raise Refused("bad question", f"{what} must be given, in at most {LONGEST} characters")
+    number = _NUMBER.fullmatch(plain) is not None
+    if kind in ("integer", "float", "decimal") or (kind == "untyped" and bounds is not None):
+        if not number:
+            raise Refused("bad question", f"{what} must be a number, got {plain}")
+        return plain
+    if kind == "boolean":
+        if plain.lower() not in ("true", "false"):
+            raise Refused("bad question", f"{what} must be true or false, got {plain}")
+        return plain.lower()
+    if kind in _MOMENT and not _MOMENT[kind][0].fullmatch(plain):
+        raise Refused("bad question", f"{what} must be written as {_MOMENT[kind][1]}, got {plain}")
+    if kind == "untyped":
+        if number:
+            return plain
+        if len(plain) >= 2 and plain[0] == plain[-1] == "'":
+            plain = plain[1:-1]
+    return "'" + plain.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A name in SQL, in quotes unless it is plain.
+
+    >>> identifier("age"), identifier("Home town"), identifier("order")
+    ('age', '"Home town"', '"order"')
+    """
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.upper() not in RESERVED
+    return name if plain else '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,137 @@
+"""Pages from templates: everything that comes from outside is escaped, and what would steer a screen is shown as text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from duotone.service.people import Caller
+from duotone.service.prices import decimal, in_symbols
+from duotone.service.refused import Refused
+
+HERE = Path(__file__).parent
+UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Control characters, marks without a width or that turn the direction of text, and separators of lines."""
+
+LARGEST = 2**31 - 1
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Verbatim(str):
+    """Text that a field must send back as it came: escaped for HTML, but not made visible."""
+
+    __slots__ = ()
+
+
+def visible(value: object) -> object:
+    """A value as a page shows it: control characters and marks of direction as escapes that one can see; line ends are kept.
+
+    >>> visible("a\\u202eb\\x00\\n<i>"), visible(None), visible(3)
+    ('a\\\\u202eb\\\\x00\\n<i>', '', 3)
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str) or isinstance(value, Verbatim) or hasattr(value, "__html__"):
+        return value
+    return "".join(c if c == "\n" or unicodedata.category(c) not in UNPRINTABLE else _escape(c) for c in value)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def quoted(name: str) -> str:
+    """A name in an address."""
+    return quote(name, safe="")
+
+
+ENVIRONMENT = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    finalize=visible,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": decimal, "address": quoted, "price": in_symbols}
+
+
+def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A page, or a part of one, with what every template may use: who is logged in, the token of forms, the path."""
+    common = {
+        "caller": caller(request),
+        "csrf": getattr(request.state, "csrf", ""),
+        "path": request.url.path,
+    }
+    return HTMLResponse(ENVIRONMENT.get_template(template).render(common | values), status)
+
+
+def partial(request: Request) -> bool:
+    """Whether only a part of a page is asked for, by htmx."""
+    return request.headers.get("HX-Request") == "true"
+
+
+def to(request: Request, address: str) -> Response:
+    """Go to another page; for a part of a page, the whole page goes."""
+    if partial(request):
+        return Response(status_code=204, headers={"HX-Redirect": address})
+    return RedirectResponse(address, 303)
+
+
+def caller(request: Request) -> Caller | None:
+    """Who is logged in."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    return known
+
+
+def who(request: Request) -> Caller:
+    """Who is logged in, where a stranger does not come."""
+    known = caller(request)
+    if known is None:
+        raise Refused("bad token", "log in first")
+    return known
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form, each as text, the last of a name; no files."""
+    async with request.form(max_files=0, max_fields=100, max_part_size=2**18) as form:
+        return {name: str(value) for name, value in form.multi_items()}
+
+
+def number_of(request: Request, name: str) -> int:
+    """A number in the address; one that nothing can have is unknown."""
+    number: int = request.path_params[name]
+    if number > LARGEST:
+        raise Refused("unknown", f"there is no {name} {number}")
+    return number
+
+
+def signed_in(handler: Handler) -> Handler:
+    """A handler for those who are logged in; what is refused is shown in its sentence."""
+
+    async def serve(request: Request) -> Response:
+        if caller(request) is None:
+            return to(request, "/login")
+        try:
+            return await handler(request)
+        except Refused as refused:
+            return refusal(request, refused)
+
+    return serve
+
+
+def refusal(request: Request, refused: Refused) -> Response:
+    """What is not served and why: a part of a page where a part was asked for."""
+    template = "refused_part.html" if partial(request) else "refused.html"
+    answer = render(request, template, refused.status, refused=refused)
+    if refused.retry_after is not None:
+        answer.headers["Retry-After"] = str(refused.retry_after)
+    return answer

@@ -1,0 +1,61 @@
+"""Every address of the pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from duotone.service.pages.ask import AskPages
+from duotone.service.pages.budget import BudgetPages
+from duotone.service.pages.interface import interface_page
+from duotone.service.pages.login import front_page, login_page
+from duotone.service.pages.owner import OwnerPages
+from duotone.service.pages.render import HERE, Handler, signed_in
+from duotone.service.pages.requests import RequestPages
+from duotone.service.pages.studio import StudioPages
+
+if TYPE_CHECKING:
+    from duotone.service.desk import Desk
+
+
+def routes(desk: Desk) -> list[BaseRoute]:
+    """The pages, which call the desk as every other way in does."""
+    ask, budget, requests, owner = AskPages(desk), BudgetPages(desk), RequestPages(desk), OwnerPages(desk)
+    studio = StudioPages(desk)
+    return [
+        Route("/", front_page),
+        Route("/login", login_page, methods=["GET", "POST"]),
+        _get("/ask", ask.choose),
+        _get("/ask/{dataset}", ask.page),
+        _post("/ask/{dataset}", ask.ask),
+        _post("/ask/{dataset}/check", ask.check),
+        _get("/ask/{dataset}/made-up", ask.made_up),
+        _get("/ask/certificate/{dataset}/{charge:int}", ask.certificate),
+        _get("/budget", budget.choose),
+        _get("/budget/{dataset}", budget.page),
+        _get("/budget/{dataset}/download", budget.saved),
+        _post("/budget/{dataset}/verify", budget.verify),
+        _get("/requests", requests.page),
+        _post("/requests/{request:int}", requests.decide),
+        _post("/requests/{request:int}/ask", requests.ask),
+        _post("/requests/assistant/{dataset}", requests.allow),
+        _get("/owner", owner.page),
+        _post("/owner/{dataset}/version", owner.relabel),
+        _get("/api", interface_page),
+        _get("/studio", studio.page),
+        _post("/studio", studio.page),
+        _post("/studio/result", studio.result),
+        _post("/studio/load", studio.load),
+        _post("/studio/mechanism.json", studio.document),
+        Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
+    ]
+
+
+def _get(path: str, handler: Handler) -> Route:
+    return Route(path, signed_in(handler), methods=["GET"])
+
+
+def _post(path: str, handler: Handler) -> Route:
+    return Route(path, signed_in(handler), methods=["POST"])

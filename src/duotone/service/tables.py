@@ -1,0 +1,281 @@
+"""The tables of an office: opened when they are needed, kept open, and lent to one question at a time."""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.line.wanted import least_epsilon
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.service.clock import Shape
+from duotone.service.made_up import Column
+from duotone.service.mistakes import Mistakes
+from duotone.service.office import Dataset, Office
+from duotone.service.same_table import sibling_keys, tables_held
+from duotone.service.terms import Terms
+from duotone.tables.ask import prepare, prepare_close_call, prepare_groups, with_used
+from duotone.tables.close_calls import CloseCallQuestion
+from duotone.tables.declared import GroupLists
+from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.file_layout import FileLayout
+from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.prepared import Prepared
+from duotone.tables.sql.comparison import BoolOp, CountsComparison, DistinctThreshold, LinearThreshold, ModeIs, Negation, Tree
+from duotone.tables.sql.condition import Kind
+
+Question = Prepared | CloseCallQuestion
+TRIAL = ApproxDP(1, "1e-6")
+"""At which a question is read to see among how many answers its price is divided."""
+AGAIN = 0.5
+"""Seconds after which an engine that goes on is interrupted again."""
+
+
+@dataclass
+class OpenTable:
+    """A dataset of the office with its table: what may be known of it, and connections that are idle."""
+
+    name: str
+    office: Office
+    dataset: Dataset
+    idle: list[Source] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    """What each column holds, by the first opening."""
+    engine: str = "DuckDB"
+    keys: frozenset[str] = frozenset()
+    """What tells its tables apart from those of other datasets."""
+
+    @contextmanager
+    def lent(self) -> Iterator[Any]:
+        """The table, for one question at a time; with further tables, its place, where all are opened together."""
+        if self.dataset.also:
+            yield self.office.path(self.dataset.source)
+            return
+        with self.lock:
+            source = self.idle.pop() if self.idle else None
+        if source is not None and not _answers(source):
+            source.close()
+            source = None
+        source = self.open() if source is None else source
+        try:
+            yield source
+        finally:
+            with self.lock:
+                self.idle.append(source)
+
+    def open(self) -> Source:
+        """A connection of its own, with those columns alone that may be used."""
+        source, dataset = self._opened(), self.dataset
+        with closed_on_error(source.close):
+            if dataset.columns is not None:
+                source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
+            return replace(source, name=self.name, named=True)
+
+    def _opened(self) -> Source:
+        dataset = self.dataset
+        layout = FileLayout(dataset.separator, dataset.json_columns, dataset.formats)
+        return open_conforming(self.office.path(dataset.source), dataset.table, prepare, dataset.vouched, layout)
+
+    def learn(self) -> None:
+        """Open the table once, and see what its columns are."""
+        dataset, place = self.dataset, self.office.path(self.dataset.source)
+        with self._opened() as source:
+            further = (self.office.path(other) if source.sibling is None else other for other in dataset.also.values())
+            beside = (sibling_keys(place, source, other) for other in further)
+            self.keys = tables_held(place, dataset.table, source).union(*beside)
+        with self.open() as source:
+            self.kinds, self.engine = {name: kind for name, kind in source.columns.items() if kind != "other"}, source.engine
+
+    def reopen(self) -> None:
+        """Close what is idle: the next question opens the table anew."""
+        with self.lock:
+            sources, self.idle = self.idle, []
+        for source in sources:
+            source.close()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the owner declared, for every question."""
+        dataset = self.dataset
+        groups = GroupLists({tuple(by.split(",")): listed for by, listed in dataset.groups.items()})
+        files = {name: Path(self.office.path(place)) for name, place in dataset.public.items()}
+        about = {"unit": dataset.unit, "neighbours": dataset.neighbours, "max_rows": dataset.max_rows}
+        declared = {**about, "per_unit": dataset.per_unit, "bounds": dataset.bounds_of, "groups": groups}
+        return {**declared, "public": files} if files else declared
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """How the table is opened, where that is done with the question: together with further ones."""
+        dataset = self.dataset
+        file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
+        return {"name": dataset.table, "vouched": dataset.vouched, **file}
+
+    def question(self, table: Any, terms: Terms) -> Question:
+        """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
+        text, opening = terms.question, self.opening if isinstance(table, str) else {}
+        if (text is None) == (terms.by is None):
+            raise DuotoneError("ask a question, or which groups there are (by): one of the two")
+        if text is None:
+            return self._selection(table, terms, opening)
+        listed = {"groups": None} if terms.groups == "private" else {}
+        also = {"also": {name: self.office.path(place) for name, place in self.dataset.also.items()}} if opening else {}
+        declared = {**self.options, **listed, **opening, **also}
+        if self.dataset.close_calls is not None and not terms.priced:
+            if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
+                raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
+            return with_used(partial(prepare_close_call, table, text, self.dataset.close_calls.question), declared)[0]
+        declared |= {"max_groups": terms.max_groups, "costs": terms.costs_exact}
+        asked_at = partial(prepare, table, text)
+        return with_used(partial(asked_at, self._price(asked_at, terms, declared)), declared)[0]
+
+    def _selection(self, table: Any, terms: Terms, opening: dict[str, Any]) -> Prepared:
+        if terms.error is not None or not terms.priced:
+            raise DuotoneError("which groups may be shown has a price: give epsilon, and delta")
+        if self.dataset.neighbours == "replace":
+            raise DuotoneError("which groups may be shown is not asked where someone who changes may leave one for another")
+        about = {"unit": self.dataset.unit, "max_groups": terms.max_groups, **opening}
+        return prepare_groups(table, terms.by or [], terms.privacy, **about)
+
+    def _price(self, asked_at: Callable[..., Prepared], terms: Terms, declared: dict[str, Any]) -> ApproxDP:
+        """ε as it is named, or the least with which an answer has the error that is wanted."""
+        if terms.error is None:
+            return terms.privacy
+        if not (terms.costs is None and terms.epsilon is None and terms.ratio is None):
+            raise DuotoneError("the price follows from the error: name no epsilon, ratio and costs")
+        with with_used(partial(asked_at, TRIAL), declared)[0] as trial:
+            parts = trial.parts
+        epsilon = least_epsilon(str(terms.error.wrong), terms.error.people, terms.delta_exact, parts=parts)
+        return ApproxDP(epsilon, terms.delta_exact)
+
+    def account(self) -> str:
+        """What the ledger calls it."""
+        return self.dataset.account(self.name)
+
+    @property
+    def made_up_columns(self) -> dict[str, Column]:
+        """What may be known of each column, for made-up rows."""
+        dataset, bounds = self.dataset, self.dataset.bounds_of
+        limits = {name: (str(bounds[name].low), str(bounds[name].high)) for name in self.kinds.keys() & bounds.keys()}
+        listed = {name: tuple(dataset.groups[name]) for name in self.kinds.keys() & dataset.groups.keys()}
+        return {name: Column(kind, limits.get(name), listed.get(name)) for name, kind in self.kinds.items()}
+
+    def check(self, mistakes: Mistakes) -> None:
+        """Open the table, and hold what is declared against its columns."""
+        steps, dataset, every = ("datasets", self.name), self.dataset, list[str]()
+        with mistakes.at(*steps, "source"), self._opened() as source:
+            every = [name.lower() for name in source.columns]
+        unknown = [i for i, column in enumerate(dataset.columns or ()) if every and column.lower() not in every]
+        for i in unknown:
+            mistakes.add((*steps, "columns", i), f"is no column of the table: {(dataset.columns or ())[i]}")
+        if dataset.unit is not None and every and dataset.unit.lower() not in every:
+            near = difflib.get_close_matches(dataset.unit.lower(), every, 1)
+            mistakes.add((*steps, "unit"), f"is no column of the table: {near[0] if near else 'one of ' + ', '.join(every)} is")
+            unknown.append(0)
+        if unknown or not every:
+            return
+        with mistakes.at(*steps), self.open() as source:
+            dataset.declared.of(source)
+            for by in dataset.groups:
+                with mistakes.at(*steps, "groups", by):
+                    self.question(source, self._trial(by)).close()
+            self.learn()
+        for column in dataset.bounds:  # others may be of public tables, or what an inner select computes
+            near = difflib.get_close_matches(column.lower(), map(str.lower, self.kinds), 1)
+            if near and column.lower() not in map(str.lower, self.kinds):
+                mistakes.add((*steps, "bounds", column), f"is no column that can be asked about: {near[0]} is")
+            if self.kinds.get(column) in ("text", "date", "time"):
+                mistakes.add((*steps, "bounds", column), f"has no use: {column} does not hold numbers")
+        for name, file in dataset.public.items():
+            if not Path(self.office.path(file)).exists():
+                mistakes.add((*steps, "public", name), "is no file")
+
+    def _trial(self, by: str) -> Terms:
+        """A question that has a use for a list of groups."""
+        keys = ", ".join(map(quoted, by.split(",")))
+        each = 1 if self.dataset.unit else None
+        people = "*" if self.dataset.unit is None else f"distinct {quoted(self.dataset.unit)}"
+        text = f"select count({people}) > 1 from {quoted(self.name)} group by {keys}"
+        return Terms(question=text, epsilon=1, delta="1e-6", max_groups=each)
+
+
+def _answers(source: Source) -> bool:
+    """Whether an engine elsewhere is still there, before anything is charged; no row is read."""
+    if source.embedded:
+        return True
+    import ibis
+
+    try:
+        source.run(ibis.literal(1).name("one").as_table())
+    except DuotoneError:
+        return False
+    return True
+
+
+@contextmanager
+def given_up(source: Any, seconds: float) -> Iterator[Callable[[], None]]:
+    """Interrupts an engine that works for longer than this; what it yields is called when it is done.
+
+    Once is not enough: an engine that is between two queries, or waits for its charge, does not notice.
+    """
+    done, lock = threading.Event(), threading.Lock()
+
+    def interrupt() -> None:
+        wait = seconds
+        while not done.wait(wait):
+            with lock:  # never what the same connection does for the next question
+                if not done.is_set():
+                    _interrupt(source)
+            wait = AGAIN
+
+    def finish() -> None:
+        with lock:
+            done.set()
+
+    threading.Thread(target=interrupt, name="given up", daemon=True).start()
+    try:
+        yield finish
+    finally:
+        finish()
+
+
+def _interrupt(source: Any) -> None:
+    connection = getattr(source, "connection", None)
+    backend = getattr(connection, "_backend", connection)
+    raw = getattr(backend, "con", None)
+    for name in ("interrupt", "cancel"):  # DuckDB's, and psycopg's
+        if hasattr(raw, name):
+            getattr(raw, name)()
+            return
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def shape_of(question: Question) -> Shape:
+    """What the engine has to do for a question, by its text alone."""
+    atoms = [] if question.asked is None else list(_atoms(question.asked.tree))
+    distinct = any(isinstance(atom, DistinctThreshold | ModeIs) for atom in atoms)
+    if question.by or distinct or (question.asked is not None and question.asked.beside):
+        return "groups"
+    added_up = all(isinstance(atom, LinearThreshold | CountsComparison) for atom in atoms)
+    return "count" if added_up and question.declared.person is None else "order"
+
+
+def _atoms(tree: Tree) -> Iterator[Tree]:
+    match tree:
+        case BoolOp():
+            for part in tree.parts:
+                yield from _atoms(part)
+        case Negation():
+            yield from _atoms(tree.part)
+        case _:
+            yield tree

@@ -1,0 +1,136 @@
+"""Terms: what a person asks, and at which price; as a request writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from duotone.errors import DuotoneError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import exact
+from duotone.service.plain_words import model_at, sentence, unknown
+from duotone.service.refused import Refused
+from duotone.tables.preview import written
+
+Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
+"""A number, or a text with one, as 1/10; a float means the decimal that it is written as."""
+Small = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
+
+
+OWNERS = {"unit", "bounds", "neighbours", "max_rows", "per_unit", "public", "also", "columns"}
+"""What the owner of a dataset declares."""
+NUMBERS = dict.fromkeys(("epsilon", "ratio", "delta", "wrong"), "must be a number, or a text with one, as 1/10")
+NUMBERS["costs"] = "must be two numbers"
+
+
+class Wanted(BaseModel):
+    """The error that one wants, of which the price follows: wrong at most so often, if so many people would flip the answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    wrong: Number
+    people: Annotated[int, Field(strict=True, ge=1, le=10**9)]
+
+
+class Terms(BaseModel):
+    """A question and its price. Who a person is, bounds and neighbours are the owner's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    question: Annotated[str, Field(max_length=100_000)] | None = None
+    """SQL, a yes/no expression over aggregates or a select with one."""
+    by: list[Annotated[str, Field(max_length=200)]] | None = None
+    """Instead of a question: which groups by these columns may be shown."""
+    epsilon: Number | None = None
+    ratio: Number | None = None
+    """Instead of epsilon: e^ε itself."""
+    delta: Number | None = None
+    error: Wanted | None = None
+    """Instead of epsilon."""
+    max_groups: Small | None = None
+    costs: tuple[Number, Number] | None = None
+    groups: Literal["listed", "private"] = "listed"
+    people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None
+    """With a preview: a public guess of how many people there are."""
+    again: Annotated[bool, Field(strict=True)] = False
+    purpose: Annotated[str, Field(max_length=2000)] | None = None
+    request: Small | None = None
+    """The number of a request that was approved: then nothing else need be said."""
+    made_up: Annotated[bool, Field(strict=True)] = False
+    """Of made-up rows: free, and about nobody."""
+
+    @classmethod
+    def read(cls, sent: Any) -> Self:
+        """The terms that a request writes; anything else is refused."""
+        try:
+            return sent if isinstance(sent, cls) else cls.model_validate(sent)
+        except ValidationError as error:
+            raise wrong_request(cls, error.errors()[0]) from None
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What names the question and its price, as it is kept and sent."""
+        return self.model_dump(exclude_none=True, include=KEPT)
+
+    @property
+    def priced(self) -> bool:
+        """Whether a price is named, so that the answer will be definite."""
+        return not (self.epsilon is None and self.ratio is None and self.error is None)
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """The price, where ε is named."""
+        named = [name for name in ("epsilon", "ratio", "error") if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise DuotoneError("say what the answer may cost by one of epsilon, ratio and error")
+        if self.epsilon is not None:
+            return ApproxDP(_exact(self.epsilon, "epsilon"), self.delta_exact)
+        if self.ratio is None:
+            raise DuotoneError("the price follows from the error: it is not named")
+        return ApproxDP.from_exp_epsilon(_exact(self.ratio, "ratio"), self.delta_exact)
+
+    @property
+    def delta_exact(self) -> Fraction:
+        """δ as it was written."""
+        return Fraction(0) if self.delta is None else _exact(self.delta, "delta")
+
+    @property
+    def costs_exact(self) -> tuple[Fraction, Fraction] | None:
+        """How bad a false no and a false yes are."""
+        return None if self.costs is None else (_exact(self.costs[0], "costs"), _exact(self.costs[1], "costs"))
+
+    def at(self, epsilon: Fraction) -> Terms:
+        """The same at a price, instead of an error."""
+        return self.model_copy(update={"epsilon": written(epsilon), "error": None})
+
+
+KEPT = {"question", "by", "epsilon", "ratio", "delta", "error", "max_groups", "costs", "groups", "again"}
+
+
+def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Refused:
+    """What is wrong with a request, without what it sent.
+
+    >>> wrong = lambda kind, place: wrong_request(Terms, {"type": kind, "loc": (place,), "msg": ""}).sentence
+    >>> wrong("extra_forbidden", "eps"), wrong("extra_forbidden", "unit")
+    ('eps is not known: epsilon is', 'unit is not yours to say: the owner of the dataset declares it')
+    >>> wrong("bool_type", "again")
+    'again must be true or false'
+    """
+    steps, known = [], model
+    for step in error["loc"]:  # as far as a request has names; pydantic adds the kinds that it tried
+        steps.append(str(step)[:100])
+        known = None if known is None else model_at(known, (step,))
+        if known is None:
+            break
+    place, inside = ".".join(steps) or "the request", None if model is None else model_at(model, tuple(steps[:-1]))
+    if error["type"] != "extra_forbidden":
+        numeric = str(error["type"]).endswith("_type") and steps and steps[-1] in NUMBERS
+        return Refused("bad question", f"{place} {NUMBERS[steps[-1]] if numeric else sentence(error)}")
+    if steps[-1] in OWNERS:
+        return Refused("bad question", f"{place} is not yours to say: the owner of the dataset declares it")
+    return Refused("bad question", f"{place} {unknown(steps[-1], [] if inside is None else inside.model_fields)}")
+
+
+def _exact(value: Number, name: str) -> Fraction:
+    return exact(str(value) if isinstance(value, float) else value, name)

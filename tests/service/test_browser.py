@@ -1,0 +1,190 @@
+"""The pages in a real browser, wide and at a phone's width: they work under the policy, and ask nobody else for anything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from offices import VOTES, Served, make_office, serving
+from page_app import page_app, served
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"
+WIDTHS = (1280, 390)
+PEOPLE = """
+[people.olga]
+role = "owner"
+[people.ana]
+role = "analyst"
+datasets = ["votes"]
+"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("/usr/bin/chromium is not installed, and this test needs it")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def watched(browser: Browser, url: str, width: int) -> Iterator[Page]:
+    """A page that may say nothing on its console, break nothing of the policy, ask no other host and not be too wide."""
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.set_default_timeout(10_000)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(url) else said.append(request.url))
+    page.add_init_script("addEventListener('securitypolicyviolation', e => console.error('policy', e.violatedDirective))")
+    yield page
+    mistakes = ("status of 422", "status of 409")  # in a question, or over the budget: they are shown
+    replaced = ("htmx:afterRequest", "htmx:sendAbort")  # a check that a newer one has replaced
+    assert [one for one in said if not any(known in one for known in mistakes + replaced)] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_studio_is_drawn_by_hand(browser: Browser, width: int) -> None:
+    with served(page_app(None)) as url, watched(browser, url, width) as page:
+        page.goto(f"{url}/studio")
+        said, drawing = page.locator("#said"), page.locator("#drawing")
+        assert "wrong with probability 0.3 at most" in said.inner_text()
+        assert page.locator("#edges").is_hidden()
+
+        page.locator("input[data-for=delta]").fill("0.2")  # the range moves the number, and both the picture
+        expect(said).to_contain_text("0.2667 at most")
+        assert page.locator("#delta").input_value() == "0.2"
+
+        page.get_by_role("button", name="Start afresh").click()
+        expect(page.locator(".dataset")).to_have_count(0)
+        for number, (x, y) in enumerate([(0.3, 0.3), (0.7, 0.3), (0.7, 0.7)], 1):
+            box = drawing.bounding_box()
+            assert box is not None
+            drawing.click(position={"x": box["width"] * x, "y": box["height"] * y})
+            expect(page.locator(".dataset")).to_have_count(number)
+        for a, b in ("ab", "bc"):
+            page.locator(f".dataset[data-name={a}] .shape").click()
+            page.locator(f".dataset[data-name={b}] .shape").click()
+            expect(page.locator(f".edge[data-a={a}][data-b={b}]")).to_have_count(1)
+        assert page.locator("#edges").input_value() == "a, b\nb, c"
+        assert page.locator("#blue").input_value() == "a"
+        page.locator(".dataset[data-name=c] .shape").click()
+        page.locator(".dataset[data-name=c] .shape").click()
+        page.wait_for_selector(".dataset.yes[data-name=c]")
+
+        page.get_by_role("radio", name="each dataset has its own").check()
+        page.locator("#each").fill("a=0.99, c=0.1")  # a yes at a, and hardly ever at c, two steps away
+        page.wait_for_selector("#said .clash")
+        assert "c allows along c–b–a" in said.inner_text()
+        assert page.locator(".dataset.path").count() == 3
+
+        page.locator(".dataset[data-name=c] .shape").click()
+        page.get_by_role("button", name="Remove the chosen one").click()
+        expect(page.locator(".dataset")).to_have_count(2)
+        with page.expect_download() as download:
+            page.get_by_role("radio", name="equally often").check()
+            page.get_by_role("button", name="Save as JSON").click()
+        assert '"a": {"colour": "blue", "level": 0' in download.value.path().read_text()
+
+
+def test_the_studio_by_keyboard_and_without_a_script(browser: Browser) -> None:
+    with served(page_app(None)) as url:
+        with watched(browser, url, 390) as page:
+            page.goto(f"{url}/studio")
+            page.keyboard.press("Tab")
+            assert page.evaluate("document.activeElement.className") == "skip"
+            page.get_by_text("The graph as text").focus()
+            page.keyboard.press("Enter")
+            page.locator("#edges").fill("x, y")
+            page.locator("#blue").fill("y")
+            page.wait_for_selector(".dataset.yes[data-name=y]")
+        context = browser.new_context(java_script_enabled=False)
+        plain = context.new_page()
+        plain.goto(f"{url}/studio?example=path")
+        plain.locator("#delta").fill("0")
+        plain.get_by_role("button", name="Draw").click()
+        assert "δ = 0 is wrong" in plain.locator("#said").inner_text()
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(make_office(tmp_path_factory.mktemp("office"), VOTES, people=PEOPLE)) as running:
+        yield running
+
+
+def log_in(page: Page, office: Served, person: str) -> None:
+    page.goto(office.url)
+    page.get_by_label("Your token").fill(office.token(person))
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize(("width", "limit"), [(1280, 35), (390, 36)])
+def test_a_question_from_the_menus_to_its_certificate(
+    browser: Browser, office: Served, width: int, limit: int, tmp_path: Path
+) -> None:
+    with watched(browser, office.url, width) as page:
+        log_in(page, office, "ana")  # whose only dataset is there at once
+        check = page.locator("#check")
+        expect(check).to_contain_text("Choose or write a question")
+        page.get_by_label("Is it true that").select_option("avg:age")
+        page.get_by_label("The limit").fill("many")
+        expect(check).to_contain_text("the limit must be a number")
+        page.get_by_label("The limit").fill(str(limit))
+        expect(check).to_contain_text(f"avg(age) > {limit}")
+        expect(check).to_contain_text("Each row is protected")
+        expect(page.locator("#heard")).to_contain_text("Wrong with probability")
+        page.get_by_label("as much as it takes").check()
+        expect(check).to_contain_text("ε 0.41")
+        assert page.locator("#epsilon").is_hidden()
+        page.get_by_label("this much of the budget").check()
+        page.locator("#epsilon").select_option("1")
+        expect(check).to_contain_text("such question")
+        page.get_by_role("button", name="Try on made-up rows").click()
+        expect(page.locator("#answer")).to_contain_text("Of made-up rows")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator(".verdict")).to_have_text("Yes")
+        expect(check).to_contain_text("Free")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Certificate").click()
+        certificate = tmp_path / "certificate.json"
+        download.value.save_as(certificate)
+        done = subprocess.run([sys.executable, str(CHECKER), str(certificate)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+
+
+def test_running_out_of_budget_and_the_owner(browser: Browser, office: Served) -> None:
+    with watched(browser, office.url, 390) as page:
+        log_in(page, office, "ana")
+        page.get_by_label("in SQL").check()
+        page.locator("#question").fill("count(*) > 7")
+        page.locator("#epsilon").select_option("other")
+        page.get_by_label("Another value of ε").fill("2.5")
+        expect(page.locator("#check")).to_contain_text("is more than is left")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator("#answer")).to_contain_text("does not fit into the budget of votes")
+        page.get_by_role("link", name="The budget").click()
+        expect(page.locator(".count")).to_contain_text(re.compile("such question.* left"))
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+        log_in(page, office, "olga")
+        page.get_by_label("its new label").fill("2")
+        page.get_by_role("button", name="Relabel").click()
+        expect(page.get_by_placeholder("now 2")).to_be_visible()
+        page.get_by_role("link", name="Budget and history").click()
+        page.get_by_role("button", name="Verify the ledger").click()
+        expect(page.locator("#verdict")).to_contain_text("The ledger is as it was written")

@@ -1,0 +1,192 @@
+"""The public clock, the queue, tokens and records: each by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duotone import ApproxDP, balanced
+from duotone.errors import DuotoneError
+from duotone.ledger.allowances import Share
+from duotone.ledger.close_calls import Asked
+from duotone.ledger.privacy_filters import Charge
+from duotone.line.three_way import ThreeWay
+from duotone.service.clock import Clock, declared_seconds
+from duotone.service.queue import Queue
+from duotone.service.records import Allowance, Records
+from duotone.service.refused import Refused
+from duotone.service.tokens import Tokens
+
+
+@given(st.floats(0, 1e6), st.floats(0.001, 100), st.sampled_from([0.25, 0.5, 1.0, 2.0]))
+def test_an_answer_is_due_at_the_first_tick_after_its_time(since: float, seconds: float, tick: float) -> None:
+    due = Clock(tick).due(since, seconds)
+    assert due >= since + seconds
+    assert due - tick < since + seconds
+    assert due == tick * round(due / tick)
+
+
+def test_what_is_not_done_in_time_leaves_at_the_next_tick_but_one() -> None:
+    """Work of any length within its time leaves at one moment; longer work is counted, and leaves two ticks later."""
+
+    def left_at(work: float) -> tuple[float, int]:
+        clock, late = Clock(0.1), list[int]()
+        leaving = clock.departure(clock.now(), 0.05, lambda: late.append(1))
+        due = leaving.due
+        time.sleep(work)
+        leaving.hold()
+        return round((clock.now() - due) / 0.1), len(late)
+
+    fast, slow, late, later = (left_at(work) for work in (0, 0.03, 0.22, 0.5))
+    assert fast == slow == (0, 0)
+    assert late == (2, 1)
+    assert later in ((4, 2), (6, 3))
+
+
+def test_what_holds_nothing_leaves_at_its_tick_too() -> None:
+    async def left() -> tuple[float, float]:
+        clock = Clock(0.2)
+        leaving = clock.departure(clock.now(), 0.1, lambda: None)
+        await leaving.leave()
+        first = clock.now() - leaving.due
+        leaving.held = True
+        await leaving.leave()  # what was held has waited already
+        return first, clock.now() - leaving.due
+
+    first, second = asyncio.run(left())
+    assert 0 <= first <= second < 0.15
+
+
+def test_times_are_declared_by_public_facts() -> None:
+    assert declared_seconds("DuckDB", 10**6, "count") < declared_seconds("DuckDB", 10**6, "order")
+    assert declared_seconds("DuckDB", 10**6, "count") < declared_seconds("DuckDB", 10**7, "count")
+    assert declared_seconds("DuckDB", 1, "count", 2**20) > 5  # whose table takes two or three seconds
+    assert declared_seconds("Spark", 1, "count") > declared_seconds("an engine that nobody knows", 1, "count")
+
+
+def test_a_place_is_kept_until_the_answer_leaves_and_a_full_queue_refuses() -> None:
+    async def run() -> list[str]:
+        queue, seen = Queue(workers=2, at_once=1, waiting=1), list[str]()
+
+        async def ask(person: str) -> None:
+            try:
+                async with queue.place(person):
+                    seen.append(f"{person} in")
+                    await asyncio.sleep(0.02)
+                    seen.append(f"{person} out")
+            except Refused as refused:
+                seen.append(f"{person} {refused.status}")
+
+        await asyncio.gather(*(ask(person) for person in ("a", "a", "a", "b")))
+        assert not queue.here
+        return seen
+
+    assert asyncio.run(run()) == ["a in", "a 429", "b in", "a out", "b out", "a in", "a out"]
+
+
+def test_a_token_is_kept_as_a_hash_alone(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "office.tokens")
+    text = tokens.add("ana")
+    kept = (tmp_path / "office.tokens").read_text()
+    assert text not in kept
+    assert text.split("_", 2)[2] not in kept
+    assert "$argon2id$" in json.loads(kept)["tokens"][0]["hash"]
+    assert stat.S_IMODE((tmp_path / "office.tokens").stat().st_mode) == 0o600
+    other = Tokens(tmp_path / "office.tokens")  # another process
+    for known in (tokens, other):
+        token = known.verified(text)
+        assert token is not None
+        assert (token.person, token.assistant) == ("ana", False)
+        last, stranger = "A" if text[-1] != "A" else "B", f"duo_{'0' * 16}_{text[21:]}"
+        for wrong in ("", "duo_", text[:-1], text[:-1] + last, text + "x", stranger):
+            assert known.verified(wrong) is None
+    assert other.revoke("ana") == 1
+    assert tokens.verified(text) is None
+    assert other.revoke("ana") == 0
+
+
+def test_a_token_ends(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "t")
+    text = tokens.add("ana", days=1, assistant=True)
+    token = tokens.verified(text)
+    assert token is not None
+    assert token.assistant
+    changed = json.loads((tmp_path / "t").read_text())
+    changed["tokens"][0]["expires"] = "2020-01-01T00:00:00+00:00"
+    (tmp_path / "t").write_text(json.dumps(changed))
+    assert tokens.verified(text) is None
+    with pytest.raises(DuotoneError):
+        tokens.add("ana", days=0)
+    (tmp_path / "t").write_text("no tokens")
+    with pytest.raises(DuotoneError, match="no file of tokens"):
+        tokens.every()
+
+
+def test_an_assistants_allowance_is_never_exceeded_by_threads(tmp_path: Path) -> None:
+    records = Records(str(tmp_path / "r"))
+    records.allow("ana", "d", Allowance(Share(budget=ApproxDP(1, "1e-6")), 3))
+    taken: list[bool] = []
+    charge = Charge(balanced(ApproxDP("0.1", "1e-8")))
+
+    def spend() -> None:
+        taken.extend(records.spend("ana", "d", charge) for _ in range(4))
+
+    threads = [threading.Thread(target=spend) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert taken.count(True) == 10  # exactly: ten tenths are one
+    assert records.allowance("ana", "d").share.spent.epsilon == Fraction(1)
+    asked = Asked(ThreeWay(ApproxDP("0.1")), 2)
+    assert [records.spend("ana", "d", asked) for _ in range(2)] == [True, False]
+    for cost in (charge, Charge(balanced(ApproxDP(0)))):
+        assert not records.spend("ben", "d", cost)  # who allowed nothing, not even what costs nothing
+
+
+def test_rows_that_many_write_at_once_are_there_once(tmp_path: Path) -> None:
+    records, errors = Records(str(tmp_path / "r")), list[BaseException]()
+
+    def write() -> None:
+        try:
+            for charge in range(20):
+                records.keep_words("d", charge, {"question": "q"})
+                records.count("late d")
+                records.allow("ana", "d", Allowance(questions=charge))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(records.words("d")) == 20
+    assert records.counts() == {"late d": 120}
+    assert stat.S_IMODE((tmp_path / "r").stat().st_mode) == 0o600
+
+
+def test_a_request_is_used_once(tmp_path: Path) -> None:
+    records, wins = Records(str(tmp_path / "r")), list[bool]()
+    request = records.add_request("d", "ana", {}, assistant=True, price="", purpose=None, data="", own=True, other=True)[
+        "request"
+    ]
+    assert records.decide(request, "ana", approve=True, own=True)["state"] == "waiting"  # type: ignore[index]
+    assert records.decide(request, "ana", approve=True, own=True) is None
+    assert records.decide(request, "olga", approve=True, own=False)["state"] == "approved"  # type: ignore[index]
+    threads = [threading.Thread(target=lambda: wins.append(records.move(request, "approved", "used"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wins.count(True) == 1

@@ -1,0 +1,131 @@
+"""What is promised of an office from one start to the next, and of what it keeps: labels, allowances, sessions, records."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from at_desk import AtDesk, at_desk
+from itsdangerous import TimestampSigner, URLSafeTimedSerializer
+from offices import CALLS, PEOPLE, VOTES, make_office
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from duotone.service.app import service
+from duotone.service.auth import SESSION
+from duotone.service.office import Office
+from duotone.service.office_file import read_office
+from duotone.service.tokens import Tokens
+
+DEFINITE = CALLS.replace("budget = { epsilon = 1,", "budget = { epsilon = 1.5,").replace(
+    'close_calls = { epsilon = "0.05" }', 'close_calls = { epsilon = "0.05", definite = { epsilon = "0.5" } }'
+)
+
+
+def changed(office: Office, old: str, new: str) -> Office:
+    """The office after a change of its file."""
+    assert office.text.count(old) == 1
+    office.file.write_text(office.text.replace(old, new), encoding="utf-8")
+    return read_office(office.file)
+
+
+def test_labels_and_allowances_from_one_start_to_the_next(tmp_path: Path) -> None:
+    """A label of the owner's page survives a restart, and a new one in the file counts; so do new allowances, up and down."""
+    office = make_office(tmp_path, VOTES, people=PEOPLE.replace(', "stays", "calls"', ""))
+    with at_desk(office) as first:
+        assert first.ask("ben", "votes", question="count(*) > 1", epsilon="0.3")[0] == 200
+        assert first.now(first.desk.relabel(first.caller("olga"), "votes", "by hand"))[0] == 200
+    office = changed(office, 'votes = { epsilon = "0.5", delta = "1e-6" }', 'votes = { epsilon = "0.8" }')
+    with at_desk(office) as again:
+        assert seen(again, "version") == "by hand"
+        assert seen(again, "allowance") == "epsilon 0.5, delta 0"
+        assert again.ask("ben", "votes", question="count(*) > 1", epsilon="0.3")[1]["ledger"]["free"] is False
+    office = changed(changed(office, 'version = "1"', 'version = "2"'), 'epsilon = "0.8"', 'epsilon = "0.7"')
+    with at_desk(office) as third:
+        assert seen(third, "version") == "2"
+        status, refused = third.ask("ben", "votes", question="count(*) > 2", epsilon="0.2")
+        assert (status, "allowance of ben" in refused["error"]) == (409, True)
+        assert third.ask("ben", "votes", question="count(*) > 2", epsilon="0.1")[0] == 200
+
+
+def seen(office: AtDesk, what: str) -> Any:
+    return office.now(office.desk.dataset(office.caller("ben"), "votes"))[1][what]
+
+
+def test_close_calls_cost_their_whole_budget_from_the_first_question_on(tmp_path: Path) -> None:
+    """In the lifetime's loss, beside what definite answers cost; and again under a new label of people."""
+    people = PEOPLE.replace('"votes", "stays", "calls"', '"calls"').partition("[people.ben]")[0]
+    office = make_office(tmp_path, DEFINITE, people=people)
+    losses = []
+
+    def loss(office: AtDesk) -> None:
+        losses.append(office.now(office.desk.dataset(office.caller("ana"), "calls"))[1]["lifetime"])
+
+    with at_desk(office) as first:
+        loss(first)
+        assert first.ask("ana", "calls", question="count(*) filter (where x = 1) > 100")[1]["ledger"]["close_calls"] == 0
+        loss(first)
+        assert first.ask("ana", "calls", question="count(*) filter (where x = 1) > 100", epsilon="0.2")[0] == 200
+        loss(first)
+        assert first.desk.ledger.stands("calls").registered.close_calls.budget.epsilon == 1  # type: ignore[union-attr]
+    with at_desk(changed(office, 'version = "1"', 'version = "1"\npeople = "new"')) as renewed:
+        loss(renewed)
+        assert renewed.ask("ana", "calls", question="count(*) filter (where x = 1) > 100")[0] == 200
+        loss(renewed)
+    assert [(one["epsilon"], one["budgets"]) for one in losses] == [(0, 1), (1, 1), (1.2, 1), (1.2, 2), (2.2, 2)]
+    assert losses[1]["delta"] == pytest.approx(1e-6)
+
+
+class Earlier(TimestampSigner):
+    """Signs as if it were some hours ago."""
+
+    hours = 0.0
+
+    def get_timestamp(self) -> int:
+        return int(time.time() - self.hours * 3600)
+
+
+def test_a_session_ends_after_twelve_hours_and_with_its_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever could sign one without a token would not be believed either, where nobody signs in elsewhere."""
+    office = make_office(tmp_path, VOTES, people=PEOPLE.replace(', "stays", "calls"', ""))
+    tokens = Tokens(office.tokens_place)
+    token = tokens.add("ana", days=1)
+    with at_desk(office) as opened:
+        browser = TestClient(service(opened.desk), follow_redirects=False)
+        signer = URLSafeTimedSerializer(opened.desk.records.secret("sessions"), salt="session", signer=Earlier)
+
+        def status(ident: str | None, hours: float = 0, who: str = "ana") -> int:
+            monkeypatch.setattr(Earlier, "hours", hours)
+            session = signer.dumps({"person": who, "token": ident, "csrf": "x"})
+            return browser.get("/api/me", headers={"cookie": f"{SESSION}={session!s}"}).status_code
+
+        ident = token.split("_")[1]
+        assert [status(ident, hours) for hours in (0, 11.9, 12.1, 1000)] == [200, 200, 401, 401]
+        assert [status(None, who=who) for who in ("ana", "olga")] == [401, 401]
+        cookie = browser.post("/login", data={"token": token}).headers["set-cookie"]
+        assert "Max-Age=43200" in cookie
+        browser.cookies.clear()
+        kept = json.loads(office.tokens_place.read_text())
+        kept["tokens"][0]["expires"] = "2026-01-01T00:00:00+00:00"
+        office.tokens_place.write_text(json.dumps(kept))
+        assert status(ident) == 401
+
+
+def test_records_are_durable_and_their_owners_alone(tmp_path: Path) -> None:
+    """Where the process itself would let everybody read what it makes."""
+    office, before = make_office(tmp_path, VOTES, people=PEOPLE.replace(', "stays", "calls"', "")), os.umask(0)
+    try:
+        with at_desk(office) as opened, opened.desk.records._engine.connect() as connection:
+            assert connection.execute(text("PRAGMA synchronous")).scalar() == 2  # FULL
+            assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+            opened.desk.records.count("one")
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("budget.ledger.office*")}
+    finally:
+        os.umask(before)
+    assert "budget.ledger.office-wal" in modes
+    assert {*modes.values()} == {0o600}

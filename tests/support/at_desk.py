@@ -1,0 +1,68 @@
+"""People at an office's desk, without HTTP between: what they are told, and with which status."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from duotone.service.app import open_desk
+from duotone.service.clock import Clock
+from duotone.service.desk import Desk
+from duotone.service.office import Office
+from duotone.service.people import Caller
+from duotone.service.refused import Refused
+
+Told = tuple[int, Any]
+
+
+@dataclass
+class AtDesk:
+    """A desk that is open, and the loop in which it works."""
+
+    desk: Desk
+    loop: asyncio.Runner
+
+    def caller(self, who: str) -> Caller:
+        person = self.desk.office.person(who)
+        assert person is not None
+        return Caller(person)
+
+    def ask(self, who: str, dataset: str, **terms: Any) -> Told:
+        """The status and the document of a question."""
+        return self.now(self.desk.ask(self.caller(who), dataset, terms))
+
+    def approved(self, who: str, dataset: str, **terms: Any) -> int:
+        """The number of a request that olga has approved."""
+        request = self.now(self.desk.plan(self.caller(who), dataset, {"purpose": "to see", **terms}))[1]["request"]
+        assert self.now(self.desk.decide(self.caller("olga"), request, True))[1]["state"] == "approved"
+        return int(request)
+
+    def state(self, request: int) -> str:
+        """Of a request."""
+        return str((self.desk.records.request(request) or {})["state"])
+
+    def now(self, work: Coroutine[Any, Any, Any]) -> Told:
+        """What comes of something, by itself."""
+        return self.loop.run(told(work))
+
+
+async def told(work: Coroutine[Any, Any, Any]) -> Told:
+    """What comes of something, or why it is refused."""
+    try:
+        return 200, await work
+    except Refused as refused:
+        return refused.status, refused.document
+
+
+@contextmanager
+def at_desk(office: Office, *, tick: float | None = None) -> Iterator[AtDesk]:
+    """An office's desk for the length of a block, where one likes with a clock of another tick."""
+    desk = open_desk(office, clock=None if tick is None else Clock(tick))
+    with asyncio.Runner() as loop:
+        try:
+            yield AtDesk(desk, loop)
+        finally:
+            desk.close()

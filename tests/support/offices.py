@@ -1,0 +1,132 @@
+"""An office with made-up people and tables, and the service of it on a port of this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from duotone.service.app import is_secure, open_desk, service
+from duotone.service.desk import Desk
+from duotone.service.office import Office
+from duotone.service.office_file import read_office
+from duotone.service.serve import in_thread
+from duotone.service.tokens import Tokens
+
+PEOPLE = """
+[people.olga]
+role = "owner"
+[people.otto]
+role = "owner"
+[people.ana]
+role = "analyst"
+datasets = ["votes", "stays", "calls"]
+[people.ben]
+role = "analyst"
+datasets = ["votes"]
+allowances = { votes = { epsilon = "0.5", delta = "1e-6" } }
+[people.iris]
+role = "auditor"
+"""
+VOTES = """
+[datasets.votes]
+source = "votes.parquet"
+version = "1"
+rows = 1000
+seconds = 0.05
+bounds = { age = [0, 100] }
+groups = { town = ["Ely", "Wells"] }
+columns = ["vote", "age", "town"]
+budget = { epsilon = 2, delta = "1e-4" }
+"""
+STAYS = """
+[datasets.stays]
+source = "stays.parquet"
+version = "1"
+rows = 1000
+seconds = 0.05
+unit = "patient"
+max_rows = 2
+bounds = { days = [0, 30] }
+budget = { epsilon = 1, delta = "1e-5" }
+approval = true
+"""
+CALLS = """
+[datasets.calls]
+source = "calls.parquet"
+version = "1"
+rows = 10000
+seconds = 0.05
+budget = { epsilon = 1, delta = "1e-6" }
+close_calls = { epsilon = "0.05" }
+"""
+HEAD = 'ledger = "budget.ledger"\n[clock]\ntick = 0.02\n[limits]\nwaiting = 200\nat_once = 16\nworkers = 8\n'
+PLAIN: Any = {"trust_env": False, "verify": False}
+"""How a client is made for plain HTTP on this machine: to read all certificates takes longer than a request."""
+SECRET = "a name that no reply may show"
+
+
+def tables() -> dict[str, pa.Table]:
+    """The tables, with a column that nobody may ask about."""
+    votes = {"vote": ["Y"] * 600 + ["N"] * 400, "age": [30, 50] * 500, "town": ["Ely", "Wells"] * 500}
+    return {
+        "votes": pa.table({**votes, "name": [SECRET] * 1000}),
+        "stays": pa.table({"patient": [f"p{i // 2}" for i in range(400)], "days": [i % 20 for i in range(400)]}),
+        "calls": pa.table({"x": [1] * 4000 + [0] * 4000}),
+    }
+
+
+def make_office(folder: Path, *parts: str, head: str = HEAD, people: str = PEOPLE) -> Office:
+    """The office of a folder; by default with all three datasets."""
+    for name, table in tables().items():
+        pq.write_table(table, folder / f"{name}.parquet")
+    (folder / "office.toml").write_text(head + people + "".join(parts or (VOTES, STAYS, CALLS)), encoding="utf-8")
+    return read_office(folder / "office.toml")
+
+
+@dataclass
+class Served:
+    """A service that runs, and how its people reach it."""
+
+    url: str
+    desk: Desk
+    tokens: Tokens
+    made: dict[str, str]
+
+    def token(self, person: str, *, assistant: bool = False) -> str:
+        """The token of a person, made when it is first needed."""
+        key = f"{person} {assistant}"
+        if key not in self.made:
+            self.made[key] = self.tokens.add(person, assistant=assistant)
+        return self.made[key]
+
+    def client(self, person: str | None, *, assistant: bool = False) -> httpx.Client:
+        """A client of a person; of a stranger for None."""
+        headers = {} if person is None else {"authorization": f"Bearer {self.token(person, assistant=assistant)}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **PLAIN)
+
+    def ask(self, person: str, dataset: str, *, assistant: bool = False, **terms: Any) -> tuple[int, dict[str, Any]]:
+        """The status and the document of a question."""
+        with self.client(person, assistant=assistant) as client:
+            reply = client.post(f"/api/datasets/{dataset}/ask", json=terms)
+            return reply.status_code, reply.json()
+
+
+@contextmanager
+def serving(office: Office, **options: Any) -> Iterator[Served]:
+    """The service of an office, in a thread of this process."""
+    desk = open_desk(office)
+    with in_thread(office, service(desk, secure=is_secure(office)), **options) as url:
+        yield Served(url, desk, Tokens(office.tokens_place), {})
+
+
+def lines_of(text: str) -> list[Mapping[str, Any]]:
+    """Log lines."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]

@@ -1,0 +1,88 @@
+"""The pages by themselves: the middleware's part played by a few lines, so that pages are tested without an office."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from duotone.errors import DuotoneError
+from duotone.service.pages.routes import routes
+from duotone.service.people import Caller, Person
+from duotone.service.refused import Refused
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+ANA = Caller(Person("ana", "analyst", ("chile",)))
+OLGA = Caller(Person("olga", "owner"))
+AUDREY = Caller(Person("audrey", "auditor"))
+
+
+class Door:
+    """Who is logged in is decided beforehand; the policy is the service's."""
+
+    def __init__(self, app: ASGIApp, caller: Caller | None) -> None:
+        self.app, self.caller = app, caller
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope.setdefault("state", {}).update(caller=self.caller, csrf="a-token")
+
+        async def with_policy(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"].append((b"content-security-policy", POLICY.encode()))
+            await send(message)
+
+        await self.app(scope, receive, with_policy)
+
+
+class Auth:
+    """One token opens the door."""
+
+    openid: str | None = "Example Login"
+
+    async def log_in(self, _request: Request, token: str) -> Response:
+        if token != "the-token":
+            raise Refused("bad token", "that token is not known here")
+        return RedirectResponse("/ask", 303)
+
+
+class NoOffice:
+    """A desk that draws, and does nothing else."""
+
+    async def draw(self, _caller: Caller, drawing: Callable[[], Any]) -> Any:
+        try:
+            return drawing()
+        except DuotoneError as error:
+            raise Refused("bad question", str(error)) from None
+
+
+def page_app(desk: Any, caller: Caller | None = ANA) -> Starlette:
+    app = Starlette(routes=routes(NoOffice() if desk is None else desk))  # type: ignore[arg-type]
+    app.state.auth = Auth()
+    app.add_middleware(Door, caller=caller)
+    return app
+
+
+@contextmanager
+def served(app: Starlette) -> Iterator[str]:
+    """The app on a free port of this machine."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            thread.join(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
