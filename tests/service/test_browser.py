@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from offices import VOTES, Served, make_office, serving
 from page_app import page_app, served
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"
@@ -165,6 +165,20 @@ def test_a_question_from_the_menus_to_its_certificate(
         download.value.save_as(certificate)
         done = subprocess.run([sys.executable, str(CHECKER), str(certificate)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
+
+
+def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Browser, office: Served) -> None:
+    with watched(browser, office.url, 390) as page:
+        log_in(page, office, "ana")
+        expect(page.locator("#check")).to_be_visible()
+        held: list[Route] = []
+        page.route("**/htmx.min.js", lambda route: held.append(route))
+        page.reload(wait_until="commit")
+        page.get_by_label("The limit").fill("many")
+        page.get_by_label("Is it true that").select_option("avg:age")
+        assert "Choose or write a question" in page.locator("#check").inner_text()
+        held.pop().continue_()
+        expect(page.locator("#check")).to_contain_text("the limit must be a number")
 
 
 def test_running_out_of_budget_and_the_owner(browser: Browser, office: Served) -> None:
