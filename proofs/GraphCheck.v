@@ -1,7 +1,7 @@
 (** The check of a graph's certificate, as a function: what `check` in tools/check_certificate.py does with a graph. *)
 
 From Coq Require Import ZArith QArith String List Bool FMapAVL OrderedTypeEx.
-From Duotone Require Import Table LineCheck.
+From Duotone Require Import Table LineCheck Exponential.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -152,8 +152,7 @@ Definition well_formed : bool :=
   end.
 
 (** No more work than a short while: numbers of so many bits, so often. *)
-Definition bits (z : Z) : Z := if z =? 0 then 0 else Z.log2 z + 1.
-Definition length_of (q : Q) : Z := let q := Qred q in bits (Qnum q) + bits (Zpos (Qden q)).
+Definition length_of (q : Q) : Z := let q := reduced q in bit_length (Qnum q) + bit_length (Zpos (Qden q)).
 Definition value_length (b : boundary) : Z := match b with Value m => length_of m | _ => 0 end.
 Definition longest : Z :=
   match values c with
@@ -162,7 +161,7 @@ Definition longest : Z :=
   end.
 Definition many {A} (l : list A) : Z := fold_left (fun n _ => n + 1) l 0.
 Definition affordable : bool :=
-  let size := bits one + longest + length_of y + length_of above + length_of d in
+  let size := bit_length one + longest + length_of y + length_of above + length_of d in
   let work := many (edges c) + many (nodes c) + fold_left (fun n e => n + many (snd e)) (lowered c) 0 in
   (size <=? 2 ^ 14) || (size * work <=? 2 ^ 31).
 

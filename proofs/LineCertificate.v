@@ -44,7 +44,7 @@ Let from t := part one t.
 
 Lemma close_sound top t x : close one top t = true -> x <= from top -> x < from t + / 2 ^ 60.
 Proof.
-  unfold close; rewrite Z.ltb_lt; intros C L. eapply Rle_lt_trans; [exact L|].
+  unfold close, LOSS; rewrite Z.ltb_lt; intros C L. eapply Rle_lt_trans; [exact L|].
   pose proof (Z.mul_div_le one (2 ^ 60) ltac:(lia)) as F. apply IZR_le in F. rewrite mult_IZR in F.
   apply IZR_lt in C. rewrite minus_IZR in C. unfold from, part.
   assert (E : IZR (2 ^ 60) = 2 ^ 60) by (rewrite (pow_IZR 2 60); reflexivity). rewrite E in F; clear E.
@@ -146,6 +146,24 @@ Proof.
   apply Rmult_le_reg_r with (IZR one); [exact One|]. replace (u / IZR one * IZR one) with u by (field; lra).
   assert (U' : dd * da * ((Q2R above + Q2R d) * IZR one) <= dd * da * ((1 + Q2R above) * u)) by lra.
   apply Rmult_le_reg_l in U'; [|nra]. apply Rmult_le_reg_l with (1 + Q2R above); nra.
+Qed.
+
+(** A claimed error is that of the table. *)
+Lemma honest_sound claimed t : honest one claimed t = true -> (t <= one)%Z ->
+  Rabs (Q2R claimed - (1 - from t)) <= (1 - from t) / 2 ^ 50 + / 2 ^ 1070.
+Proof.
+  unfold honest, SMALLEST, RELATIVE; rewrite Z.leb_le; intros H T. apply IZR_le in H.
+  rewrite !mult_IZR, plus_IZR, mult_IZR, abs_IZR, minus_IZR, !mult_IZR, minus_IZR, <- Q2R_parts in H.
+  assert (E : IZR (2 ^ 1070) = 2 ^ 1070) by (rewrite (pow_IZR 2 1070); reflexivity).
+  assert (F : IZR (2 ^ 1020) = 2 ^ 1020) by (rewrite (pow_IZR 2 1020); reflexivity). rewrite E, F in H; clear E F.
+  assert (K : 0 < 2 ^ 1020) by (apply pow_lt; lra). assert (L : 2 ^ 1070 = 2 ^ 1020 * 2 ^ 50) by (rewrite <- pow_add; reflexivity).
+  assert (M : 0 < 2 ^ 50) by (apply pow_lt; lra). assert (D : 0 < IZR (Zpos (Qden claimed))) by (apply IZR_lt; lia).
+  rewrite L in *; clear L. revert H K M. generalize (2 ^ 1020) (2 ^ 50); intros big half H K M. set (den := IZR (Zpos (Qden claimed))) in *.
+  unfold from, part. set (w := Q2R claimed - (1 - IZR t / IZR one)).
+  replace (Q2R claimed * den * IZR one - (IZR one - IZR t) * den) with (den * IZR one * w) in H by (unfold w; field; lra).
+  rewrite Rabs_mult, (Rabs_right (den * IZR one)) in H by nra.
+  apply Rmult_le_reg_l with (den * IZR one * (big * half)); [assert (0 < den * IZR one) by nra; assert (0 < big * half) by nra; nra|].
+  eapply Rle_trans; [|eapply Rle_trans; [exact H|]]; [right; ring|]. right; field. repeat split; lra.
 Qed.
 
 (** [tops] bounds both sides of the boundary of every private mechanism with what was asked. *)

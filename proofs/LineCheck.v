@@ -8,17 +8,22 @@ Open Scope Z_scope.
 (** What was asked of the boundary: the best balanced value, one value, or that an empty group is never shown. *)
 Inductive boundary := Balanced | Value (m : Q) | Selection.
 
+(** What rounding may cost is 1 / LOSS; a claimed error is right to 1 / 2^50 of itself and 1 / SMALLEST (RELATIVE is their quotient). *)
+Definition LOSS := 2 ^ 60.
+Definition SMALLEST := 2 ^ 1070.
+Definition RELATIVE := 2 ^ 1020.
+
 Section Check.
 (** ONE; the ratio, which is e^eps rounded down; a bound on it from above; delta. *)
 Variables (one : Z) (y above d : Q).
 
 (** Rounding costs less than 2^-60. *)
-Definition close (top t : Z) : bool := top - t <? one / 2 ^ 60.
+Definition close (top t : Z) : bool := top - t <? one / LOSS.
 
 (** The claimed probability of a wrong answer is that of the table, to 50 bits. *)
 Definition honest (claimed : Q) (t : Z) : bool :=
-  Z.abs (Qnum claimed * one - (one - t) * Zpos (Qden claimed)) * 2 ^ 1070 <=?
-  Zpos (Qden claimed) * ((one - t) * 2 ^ 1020 + one).
+  Z.abs (Qnum claimed * one - (one - t) * Zpos (Qden claimed)) * SMALLEST <=?
+  Zpos (Qden claimed) * ((one - t) * RELATIVE + one).
 
 (** The largest balanced value, rounded up: (above + d) / (1 + above). *)
 Definition balanced_top : Z :=
