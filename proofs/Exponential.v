@@ -6,7 +6,7 @@
 
       total + t G j  <=  S e^x'  <=  total + j e^x' + t G j.
 
-    At the end t <= 1, so all that is missing is at most (j + 1) e^x'; the code allows for about four times as much. If that
+    At the end t <= 1, so all that is missing is at most (j + 1) e^x'; the code allows for four times as much. If that
     does not change the digits before [extra], they are those of 2^k e^x', rounded down. The loop's other condition,
     j > 2 x', is not needed for this. *)
 
@@ -16,7 +16,7 @@ Local Open Scope Z_scope.
 
 (** ** The program *)
 
-(** `(denominator or numerator).bit_length()` *)
+(** Python's `int.bit_length`. *)
 Definition bit_length z := if z =? 0 then 0 else Z.log2 z + 1.
 
 (** In lowest terms, as `Fraction` has it: the number of bits that are kept depends on it. *)
@@ -380,7 +380,7 @@ Lemma digits total rest k extra e :
   IZR total <= IZR (2 ^ (k + extra)) * e <= IZR (total + rest) ->
   IZR (Z.shiftr total extra) <= IZR (2 ^ k) * e < IZR (Z.shiftr total extra) + 1.
 Proof.
-  intros Hk He S [L U]. rewrite Z.shiftr_div_pow2 in * by assumption. rewrite (Z.shiftr_div_pow2 (total + rest)) in S by assumption.
+  intros Hk He S [L U]. rewrite !Z.shiftr_div_pow2 in S by assumption. rewrite Z.shiftr_div_pow2 by assumption.
   assert (P : (0 < 2 ^ extra)%Z) by (apply Z.pow_pos_nonneg; lia).
   destruct (floor_R total _ P) as [A _], (floor_R (total + rest) _ P) as [_ B]. rewrite <- S in B.
   rewrite Z.pow_add_r, mult_IZR in L, U by assumption. apply IZR_lt in P.
@@ -443,10 +443,16 @@ Qed.
 
 (** ** The theorems *)
 
+(** The library's own lemmas on order rest on one axiom more than these. *)
+Lemma exp_at_least x : 0 <= x -> 1 <= exp x.
+Proof.
+  intros [H | <-]; [|rewrite exp_0; lra]. pose proof (parts_below x H 0) as L. unfold parts, part in L; simpl in L. lra.
+Qed.
+
 Lemma exp_small h : 0 <= h <= 1 / 2 -> exp h <= 1 + 2 * h.
 Proof.
-  intros H. pose proof (exp_ineq1_le (- h)) as L. rewrite exp_Ropp in L. pose proof (exp_pos h).
-  assert (/ exp h * exp h = 1) by (apply Rinv_l; lra). nra.
+  intros [[H | <-] L]; [|rewrite exp_0; lra].
+  pose proof (later_next h H 0) as N; pose proof (later_most h H 1). rewrite later_first in N; simpl INR in N. nra.
 Qed.
 
 (** One bit more of x is less than twice that bit of e^x, and what was rounded off e^x is another one. *)
@@ -457,7 +463,7 @@ Proof.
   intros Ho [H0 Hx] Hd [L U]. set (h := x - x').
   assert (E : exp x = exp x' * exp h) by (rewrite <- exp_plus; f_equal; unfold h; ring).
   assert (Hh : 0 <= h <= 1 / 2) by (unfold h; split; nra).
-  pose proof (exp_small h Hh). pose proof (exp_least h (proj1 Hh)). pose proof (exp_least x' H0).
+  pose proof (exp_small h Hh). pose proof (exp_at_least h (proj1 Hh)). pose proof (exp_at_least x' H0).
   assert (one <= one * exp x') by nra. rewrite E; split.
   - apply Rmult_le_reg_r with one; [lra|]. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra.
     assert (one * exp x' * 1 <= one * exp x' * exp h) by (apply Rmult_le_compat_l; lra). lra.
@@ -504,5 +510,75 @@ Proof.
     apply digits_enclose with (2 := H); assumption.
 Qed.
 
-Example exponential_0 : exponential 0 = Some (2 ^ 321 # 2 ^ 321, 2 ^ 321 # 2 ^ 321)%Q.
-Proof. vm_compute. reflexivity. Qed.
+Theorem exponential_0 x : (x == 0)%Q -> exists one, exponential x = Some (one, one) /\ (one == 1)%Q.
+Proof.
+  intros E; rewrite (exponential_of_number _ _ E). exists (2 ^ 321 # 2 ^ 321)%Q.
+  split; [vm_compute; reflexivity | reflexivity].
+Qed.
+
+(** ** The definition of privacy in a certificate *)
+
+Lemma Qle_bool_R a b : Qle_bool a b = true -> Q2R a <= Q2R b.
+Proof. rewrite Qle_bool_iff; apply Qle_Rle. Qed.
+
+Lemma not_Qle_bool_R a b : negb (Qle_bool a b) = true -> Q2R b < Q2R a.
+Proof.
+  rewrite negb_true_iff; intros H. apply Qlt_Rlt, Qnot_le_lt. rewrite <- Qle_bool_iff, H; discriminate.
+Qed.
+
+Lemma Q2R_1 : Q2R 1 = 1.
+Proof. unfold Q2R; cbn; lra. Qed.
+
+Lemma definition_range y epsilon d r :
+  definition y epsilon d = Some r -> fst (fst r) = y /\ snd r = d /\ 1 <= Q2R y /\ 0 <= Q2R d < 1.
+Proof.
+  unfold definition. destruct (_ && _ && _) eqn:C; [|intros H; discriminate H].
+  rewrite !andb_true_iff in C; destruct C as [[A%Qle_bool_R B%Qle_bool_R] D%not_Qle_bool_R].
+  rewrite ?Q2R_1, ?RMicromega.Q2R_0 in *. intros H. enough (fst (fst r) = y /\ snd r = d) by (repeat split; try apply H0; lra).
+  destruct epsilon as [e|]; [|injection H as <-; split; reflexivity].
+  destruct (_ && _) in H; [|discriminate H]. destruct (exponential e) as [[b a]|]; [|discriminate H].
+  destruct (_ && _) in H; [injection H as <-; split; reflexivity | discriminate H].
+Qed.
+
+(** With an epsilon: the ratio is e^epsilon, rounded down in a far digit. *)
+Theorem definition_right y epsilon d ratio above delta :
+  definition y (Some epsilon) d = Some (ratio, above, delta) ->
+  0 <= Q2R epsilon <= 8192 /\ 1 <= Q2R y <= exp (Q2R epsilon) /\ exp (Q2R epsilon) <= Q2R above /\
+  exp (Q2R epsilon) - Q2R y <= (exp (Q2R epsilon) - 1) / 2 ^ 100 /\ Q2R above - Q2R y <= (Q2R above - 1) / 2 ^ 100.
+Proof.
+  intros H. destruct (definition_range _ _ _ _ H) as (_ & _ & Y & _). unfold definition in H.
+  destruct (_ && _ && _) in H; [|discriminate H]. destruct (_ && _) eqn:R in H; [|discriminate H].
+  destruct (exponential epsilon) as [[below up]|] eqn:X; [|discriminate H]. destruct (_ && _) eqn:F in H; [|discriminate H].
+  injection H as <- <- <-. apply andb_true_iff in R as [R0 R1], F as [F0 F1].
+  destruct (exponential_right epsilon below up) as [L U]; [apply Qle_bool_iff, R0 | exact X | clear X].
+  apply Qle_bool_R in R0, R1, F0, F1. rewrite Q2R_mult, !Q2R_minus, Q2R_1 in F1.
+  replace (Q2R (1 # 2 ^ 100)) with (/ 2 ^ 100) in F1 by
+    (unfold Q2R; cbn [Qnum Qden]; rewrite Rmult_1_l, (pow_IZR 2 100); reflexivity).
+  rewrite RMicromega.Q2R_0 in R0. replace (Q2R 8192) with 8192 in R1 by (unfold Q2R; cbn; lra).
+  lra.
+Qed.
+
+(** Without one, the ratio is the claim. *)
+Theorem definition_of_ratio y d ratio above delta : definition y None d = Some (ratio, above, delta) -> above = y.
+Proof. unfold definition. destruct (_ && _ && _); [intros [= <- <- <-]; reflexivity | discriminate]. Qed.
+
+(** What is private with the file's ratio is so with epsilon: Definition 1. *)
+Theorem definition_private y epsilon d ratio above delta (P P' : privacy) p q :
+  definition y (Some epsilon) d = Some (ratio, above, delta) ->
+  Step.ratio P = Q2R y -> Step.delta P = Q2R d -> Step.ratio P' = exp (Q2R epsilon) -> Step.delta P' = Q2R d ->
+  probability q -> hidden P p q -> hidden P' p q.
+Proof.
+  intros D E1 E2 E3 E4 [Hq0 Hq1] H S. apply definition_right in D as (_ & (_ & L) & _).
+  specialize (H S). rewrite E1, E2 in H; rewrite E3, E4.
+  assert (0 <= chance q S) by (unfold chance; destruct (S true), (S false); lra). nra.
+Qed.
+
+(** An example that passes, and one that does not: the ratio to the last bit, and one bit more. *)
+Definition below_e := match exponential 1 with Some (below, _) => below | None => 0%Q end.
+
+Example definition_passes :
+  match definition below_e (Some 1%Q) (1 # 1000000) with Some (y, _, _) => Qeq_bool y below_e | None => false end = true.
+Proof. vm_compute; reflexivity. Qed.
+
+Example definition_refuses : definition (below_e + (1 # 2 ^ 320)) (Some 1%Q) (1 # 1000000) = None.
+Proof. vm_compute; reflexivity. Qed.
