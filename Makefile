@@ -6,7 +6,7 @@ DEMO := $(VENV)/.ready-for-demo
 OUT := out
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo browser quick test types suite exhaustive docs bench bench-quick release-check clean
+.PHONY: setup demo browser quick test types suite prover proofs exhaustive docs bench bench-quick release-check clean
 
 setup: $(READY)
 
@@ -51,11 +51,25 @@ types: setup
 	$(BIN)/mypy
 
 suite: setup
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal --ignore tests/proofs
+
+# Coq and what compiles the checker that it proves
+PROVERS := coq libzarith-ocaml-dev
+prover:
+	@{ command -v coqc && ocamlfind ocamlopt -version && ocamlfind query -format %d zarith && ls "$$(ocamlfind query zarith)/zarith.cmxa"; } \
+		>/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing $(PROVERS) by apt" \
+		&& apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends $(PROVERS) >/dev/null; } \
+		|| { echo "the proofs need Coq 8.16 and zarith: apt install $(PROVERS)"; exit 1; }
+
+# every proof, what they rest on, the checker made of them, and that it agrees with the other two
+proofs: setup prover
+	$(MAKE) --no-print-directory --jobs 2 --directory proofs
+	@cat proofs/assumptions.txt
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/proofs
 
 exhaustive: setup browser
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
-	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/proofs
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
 	PYTHONPATH=$(CURDIR)/tests/support $(BIN)/python -m pytest -n 2 --dist worksteal -p contrary -m "not false_alarm"
 

@@ -2,177 +2,27 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
-from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 import gmpy2
 import pytest
-from checkers import REFUSED_BY_THE_TOOL, accepted_by_the_package, small_close_calls, tool
+from checkers import tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spoilt_certificates import good, package_accepts, spoilt, tool_accepts
 from thinned import thinned
 
-from duotone import ApproxDP, ColouredGraph, balanced, partition_selection, prove, with_boundary
+from duotone import ApproxDP, ColouredGraph, balanced, prove
 from duotone.graphs import families
-from duotone.graphs.document import parsed
-from duotone.graphs.table import GraphTable, graph_table
-from duotone.line.table import LineTable, line_table
-from duotone.line.three_way import ThreeWay
+from duotone.graphs.table import graph_table
+from duotone.line.table import line_table
 from duotone.release.certificate import Unproved, exp_bounds
 from duotone.release.certificate_numbers import brief
 
 SEEDS, EACH = 6, 5000
-
-
-def package_accepts(text: str) -> bool:
-    try:
-        certificate = parsed(text)
-    except (ValueError, RecursionError):
-        return False
-    return accepted_by_the_package(certificate)
-
-
-def tool_accepts(text: str) -> bool:
-    try:
-        certificate = tool.parsed(text)
-        tool.check(certificate)
-        tool.budget(certificate)
-    except REFUSED_BY_THE_TOOL:
-        return False
-    return True
-
-
-def good() -> list[dict[str, Any]]:
-    path = ColouredGraph(
-        [("1", "2"), ("2", "3"), ("3", "4"), ("4", "5")], dict(zip("12345", ["blue"] * 3 + ["red"] * 2, strict=True))
-    )
-    fork = ColouredGraph([("a", "r"), ("r", "b"), ("b", "c")], {"a": "blue", "b": "blue", "c": "blue", "r": "red"})
-    alone = ColouredGraph([("a", "b")], {"a": "red", "b": "red"})
-    exact, rounded, step = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP("1/2", "1/5"), ApproxDP(exp_epsilon="1.1")
-    tables: list[LineTable | GraphTable] = [
-        line_table(balanced(exact)),
-        line_table(balanced(rounded)),
-        line_table(partition_selection(exact)),
-        line_table(with_boundary(rounded, "1/3")),
-        graph_table(path, exact),
-        graph_table(path, rounded, "3/5"),
-        graph_table(fork, exact, {"a": "3/10", "b": "7/10"}),
-        graph_table(fork, step, {"a": "0.6", "b": step.iterate("0.6", 2)[0]}),
-        graph_table(fork, ApproxDP(0, 0), "1/2"),
-        graph_table(alone, exact),
-    ]
-    calls = [
-        small_close_calls(ApproxDP(exp_epsilon=8, delta="2/5"), ThreeWay(ApproxDP(exp_epsilon=2), "1/8")),
-        small_close_calls(ApproxDP(1, "1/3"), ThreeWay(ApproxDP("1/2"), "0.01"), jump=1),
-    ]
-    return [*(json.loads(json.dumps(table.certificate())) for table in tables), *calls]
-
-
-JUNK: list[Any] = [
-    None, True, False, 0, 1, 2, -1, 128, 64, 0.0, 1.0, 0.5, 1e300, "", "0", "1", "2", "1/2", "3/10", "0.5", "1.0", "nan", "inf",
-    "-0", "1/0", "0/0", "1e5000", "1e5001", "1e-5000", "1e99999", "1E0", "balanced", "selection", "blue", "red", "line",
-    "graph", "close-calls",
-    "a", "b", "r", "1 ", " 1", "+1", "1_0", "\u0661", "\uff11", "\u00b2", "x" * 30_000, "1" * 20_001, "1" * 4_400, [], {}, [[]],
-    ["a"], ["a", "b"], ["a", "b", "c"], ["a", "a"], {"a": "b"}, [None], ["0"], ["1", "2"], "ab", "2^-60", [0, 1], {"h": "1/2"},
-]  # fmt: skip
-
-
-def places(node: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a JSON value."""
-    for key in node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
-        yield (*way, key)
-        yield from places(node[key], (*way, key))
-
-
-def inside(certificate: Any, way: tuple[Any, ...]) -> Any:
-    for key in way:
-        certificate = certificate[key]
-    return certificate
-
-
-def replaced(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    inside(certificate, way[:-1])[way[-1]] = copy.deepcopy(rng.choice(JUNK))
-
-
-def removed(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    del inside(certificate, way[:-1])[way[-1]]
-
-
-def added(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    holder, new = inside(certificate, way[:-1]), copy.deepcopy(rng.choice([*JUNK, inside(certificate, way)]))
-    if isinstance(holder, list):
-        holder.insert(rng.randrange(len(holder) + 1), new)
-    else:
-        holder[rng.choice(["z", "extra", "basis", "a", "1", "", "\u0661", str(way[-1]) + " "])] = new
-
-
-def respelled(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    """The same number, or nearly, in other letters."""
-    text = str(inside(certificate, way))
-    at = rng.randrange(len(text) + 1)
-    spellings = [
-        " " + text, text + "\n", "+" + text, "-" + text, "0" + text, text + "/1", text + ".0", text + "e0", text + "E0",
-        text[:at] + "_" + text[at:], text[:at] + rng.choice("0123456789/.e-\u0665") + text[at:], text[:at] + text[at + 1 :],
-        text.translate({ord(c): 0x0660 + int(c) for c in "0123456789"}), text.replace("/", " / "), text.upper(),
-        text + "e-00000", text + "e+00",
-    ]  # fmt: skip
-    inside(certificate, way[:-1])[way[-1]] = rng.choice(spellings)
-
-
-def retyped(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    """The same thing as another JSON type."""
-    old = inside(certificate, way)
-    forms: list[Callable[[], Any]] = [
-        lambda: [old], lambda: {"a": old}, lambda: bool(old), lambda: float(old), lambda: int(old), lambda: str(old),
-        lambda: None,
-        lambda: "".join(old), lambda: dict(enumerate(old)), lambda: dict.fromkeys(old), lambda: [*old], lambda: [*old.items()],
-        lambda: [*old, *old], lambda: old[::-1],
-    ]  # fmt: skip
-    try:
-        inside(certificate, way[:-1])[way[-1]] = rng.choice(forms)()
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        replaced(certificate, way, rng)
-
-
-def swapped(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    """Two values change places, in one object or list or across them."""
-    other = rng.choice([*places(certificate)])
-    if other[: len(way)] == way or way[: len(other)] == other:
-        return
-    one, two = inside(certificate, way), inside(certificate, other)
-    inside(certificate, way[:-1])[way[-1]], inside(certificate, other[:-1])[other[-1]] = two, one
-
-
-def shifted(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    """A whole number becomes the next one."""
-    text = inside(certificate, way)
-    if isinstance(text, str) and text.isdecimal() and len(text) < 4000:
-        inside(certificate, way[:-1])[way[-1]] = str(int(text) + rng.choice([-1, 1]))
-    else:
-        removed(certificate, way, rng)
-
-
-CHANGES = [replaced, removed, added, respelled, retyped, swapped, shifted]
-
-
-def spoilt(certificate: dict[str, Any], rng: random.Random) -> str:
-    bad = copy.deepcopy(certificate)
-    for _ in range(rng.choice([1, 1, 1, 2])):
-        ways = [*places(bad)]
-        if ways:
-            top = rng.choice([way for way in ways if len(way) == 1])  # else most changes would fall on long lists
-            rng.choice(CHANGES)(bad, rng.choice([way for way in ways if way[0] == top[0]]), rng)
-    text = json.dumps(bad)
-    if rng.random() < 0.1:  # the first or the last of two of a name would count
-        keys = ["bits", "version", "boundary", "delta", "colour", "truth", "from", "lowered", "wrong", "fine", "close_calls"]
-        key = rng.choice(keys)
-        value = json.dumps(rng.choice(JUNK))
-        text = text.replace(f'"{key}": ', f'"{key}": {value}, "{key}": ', 1)
-    return text
 
 
 @pytest.mark.slow

@@ -1,0 +1,108 @@
+"""Three checkers, one verdict: the package, the tool that shares no code with it, and the one that Coq has proved."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkers import random_lines, tool
+from spoilt_certificates import good, package_accepts, spoilt, tool_accepts
+
+from duotone import ApproxDP, Infeasible
+from duotone.graphs import families
+from duotone.graphs.table import graph_table
+
+CHECKER = Path(__file__).parents[2] / "tools" / "verified-check"
+EACH = 4000
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    if not CHECKER.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("tools/verified-check is not built: `make proofs` does that")
+
+
+def verdicts(texts: list[str], folder: Path) -> list[bool]:
+    """What the proved checker says of each."""
+    files = [folder / f"{number}.json" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8", errors="surrogatepass")
+    said: list[str] = []
+    for start in range(0, len(files), 1000):
+        done = subprocess.run([CHECKER, *files[start : start + 1000]], capture_output=True, text=True, check=False)
+        assert not done.stderr
+        said += done.stdout.splitlines()
+    assert len(said) == len(files)
+    return [line.startswith("PROVED: ") for line in said]
+
+
+def test_thousands_of_good_lines(tmp_path: Path) -> None:
+    assert all(verdicts([json.dumps(certificate) for certificate in random_lines(2000, 17)], tmp_path))
+
+
+def random_graphs(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Certificates of the paper's graph, boundaries and budgets at random."""
+    rng = random.Random(seed)
+    graphs = [families.figure_2(), families.line(3, 5).graph()]
+    while count:
+        privacy = ApproxDP(exp_epsilon=f"{rng.randrange(100, 500)}/100", delta=rng.choice(["0", "1/10", "1e-3"]))
+        graph = rng.choice(graphs)
+        own = {dataset: f"{rng.randrange(100)}/100" for dataset in graph.boundary("blue")}
+        try:
+            table = graph_table(graph, privacy, rng.choice(["balanced", "3/5", own]))
+        except Infeasible:
+            continue
+        yield json.loads(json.dumps(table.certificate()))
+        count -= 1
+
+
+def test_thousands_of_good_graphs(tmp_path: Path) -> None:
+    assert all(verdicts([json.dumps(certificate) for certificate in random_graphs(1000, 18)], tmp_path))
+
+
+def of_close_calls(text: str) -> bool:
+    try:
+        return bool(tool.parsed(text)["certificate"] == "close-calls")
+    except (SystemExit, LookupError, TypeError, ValueError):
+        return False
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_three_give_the_same_verdict_on_spoilt_certificates(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    texts = [text for text in (spoilt(rng.choice(good()), rng) for _ in range(EACH)) if not of_close_calls(text)]
+    proved = verdicts(texts, tmp_path)
+    for text, verdict in zip(texts, proved, strict=True):
+        assert verdict == tool_accepts(text) == package_accepts(text), text
+    assert len(texts) / 100 < sum(proved) < len(texts) / 2
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    texts = [
+        "",
+        "{",
+        "[]",
+        '"a"',
+        "nul",
+        "{}extra",
+        '{"a": 1, "a": 1}',
+        "[1,]",
+        '"\\ud800"',
+        "\ufeff{}",
+        '{"a": 1e999}',
+        "01",
+        "[" * 10_000,
+    ]
+    assert not any(verdicts(texts, tmp_path))
+    (tmp_path / "latin.json").write_bytes(b'"\xff"')
+    done = subprocess.run([CHECKER, tmp_path / "latin.json", tmp_path / "none"], capture_output=True, check=False)
+    assert (done.returncode, done.stdout.count(b"NOT PROVED")) == (1, 2)
