@@ -124,7 +124,7 @@ Proof.
     rewrite !IHdepth, <- iter_add. f_equal. simpl; lia.
 Qed.
 
-(** What falls with every turn: up to [last] a term grows by less than 2^(last+1), and after it by at most a half. *)
+(** What falls with every turn: up to [last] a term grows by at most a factor of 2^(last+1), and after it falls to a half. *)
 Definition remaining (s : state) := let '(j, term, _) := s in Z.max 0 (last + 1 - j) * (last + 2) + Z.log2 term.
 Definition sound (s : state) := let '(j, term, _) := s in 0 <= j /\ 0 <= term.
 
@@ -137,7 +137,7 @@ Qed.
 Lemma last_least : 0 <= last.
 Proof. rewrite last_is; apply Z.shiftr_nonneg; lia. Qed.
 
-Lemma last_least' : 2 * n < 2 ^ k * (last + 1).
+Lemma last_enough : 2 * n < 2 ^ k * (last + 1).
 Proof.
   rewrite last_is, Z.shiftr_div_pow2 by assumption.
   generalize (Z.mul_succ_div_gt (2 * n) (2 ^ k)) (Z.pow_pos_nonneg 2 k); lia.
@@ -149,7 +149,7 @@ Proof. intros; rewrite Z.shiftr_div_pow2, Z.div_div by lia; reflexivity. Qed.
 
 Lemma term_grows t j : 0 <= j -> 0 <= t -> Z.shiftr (t * n) k / (j + 1) <= t * 2 ^ (last + 1).
 Proof.
-  intros. rewrite term_is by assumption. pose proof last_least'. pose proof last_least.
+  intros. rewrite term_is by assumption. pose proof last_enough. pose proof last_least.
   assert (0 < 2 ^ k) by (apply Z.pow_pos_nonneg; lia).
   assert (last + 1 < 2 ^ (last + 1)) by (apply Z.pow_gt_lin_r; lia).
   apply Z.div_le_upper_bound; [nia|].
@@ -161,7 +161,7 @@ Qed.
 
 Lemma term_halves t j : last < j -> 0 <= t -> Z.shiftr (t * n) k / (j + 1) <= t / 2.
 Proof.
-  pose proof last_least'; pose proof last_least; intros. rewrite term_is by lia.
+  pose proof last_enough; pose proof last_least; intros. rewrite term_is by lia.
   assert (0 < 2 ^ k) by (apply Z.pow_pos_nonneg; lia).
   apply Z.div_le_lower_bound; [lia|].
   set (q := t * n / (2 ^ k * (j + 1))).
