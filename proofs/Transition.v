@@ -1,9 +1,11 @@
 (** Theorem 4 with its logarithm: tau + 1 steps take the first piece of phi, all others its second one.
 
     The first piece counts at step i while y^i <= Q, where y = e^eps, x = 1 - R and
-    Q = (y - 1 + 2 delta) / ((x (y - 1) + delta) (y + 1)). The least i with Q <= y^i is ceil (log Q / eps), and the paper's tau is
-    this less one: its logarithm has one more factor y below. Where tau is below -1 there is no first step either, so it is
-    taken for -1. At Q = y^i the two pieces agree, so the ceiling and the floor plus one would both do.
+
+      Q = (y - 1 + 2 delta) / ((x (y - 1) + delta) (y + 1)).
+
+    The least i with Q <= y^i is ceil (log Q / eps), or 0 where that is below 0. The paper's tau is this ceiling less one: its
+    logarithm has one more factor y below. So tau is taken for -1 where it is below. At Q = y^i the two pieces agree.
 
     In the code `ApproxDP.transition` is tau (never below -1), and `transition + 1` is [initial]: the least n with Q <= y^n. *)
 
@@ -25,6 +27,18 @@ Proof.
   intros Ha Hb; split; intros H.
   - apply Rnot_lt_le; intros L; apply ln_increasing in L; lra.
   - destruct H as [L | ->]; [left; apply ln_increasing; assumption | right; reflexivity].
+Qed.
+
+(** A ceiling of a logarithm to base y is at most n - m, without a logarithm. *)
+Lemma log_least y z m n : 1 < y -> 0 < z ->
+  ((ceiling (1 / ln y * ln z) <= Z.of_nat n - Z.of_nat m)%Z <-> z * y ^ m <= y ^ n).
+Proof.
+  intros Hy Hz; assert (Y : 0 < ln y) by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (0 < y ^ m) by (apply pow_lt; lra). assert (0 < y ^ n) by (apply pow_lt; lra).
+  assert (0 < z * y ^ m) by nra.
+  rewrite ceiling_least, minus_IZR, <- !INR_IZR_INZ, <- (ln_least (z * y ^ m)), ln_mult, !ln_pow by lra.
+  assert (1 / ln y * ln z * ln y = ln z) by (field; lra).
+  split; intros; [nra|]. apply Rmult_le_reg_r with (ln y); lra.
 Qed.
 
 Section Transition.
@@ -79,18 +93,23 @@ Proof.
     with (y ^ i * (((1 - r) * (y - 1) + d) * (y + 1)) - 2 * d) by (field; lra). lra.
 Qed.
 
+(** tau <= n - m, without a logarithm. *)
+Lemma tau_least m n : 1 < y -> ((tau <= Z.of_nat n - Z.of_nat m)%Z <-> threshold * y ^ m <= y * y ^ n).
+Proof.
+  intros Hy; pose proof (threshold_positive Hy). pose proof (power_positive P n). pose proof (power_positive P m).
+  unfold tau; destruct Req_EM_T; [lra|]. pose proof (below_positive Hy).
+  replace ((y + 2 * d - 1) / _) with (threshold * / y) by (unfold threshold; field; repeat split; nra).
+  rewrite log_least; [|lra | apply Rmult_lt_0_compat; [lra | apply Rinv_0_lt_compat; lra]].
+  replace (threshold * / y * y ^ m) with (threshold * y ^ m * / y) by ring.
+  assert (threshold * y ^ m * / y * y = threshold * y ^ m) by (field; lra).
+  split; intros; [nra|]. apply Rmult_le_reg_r with y; lra.
+Qed.
+
 (** The ceiling of the logarithm: what `log_ceiling` computes. *)
 Theorem initial_least n : 1 < y -> ((initial <= n)%nat <-> threshold <= y ^ n).
 Proof.
-  intros Hy; pose proof (threshold_positive Hy) as Q. pose proof (power_positive P n). pose proof (below_positive Hy).
-  assert (Y : 0 < ln y) by (rewrite <- ln_1; apply ln_increasing; lra).
-  assert (E : (initial <= n)%nat <-> (tau <= Z.of_nat n - 1)%Z) by (unfold initial; lia). rewrite E; clear E.
-  unfold tau; destruct Req_EM_T; [lra|]. rewrite ceiling_least, minus_IZR, <- INR_IZR_INZ.
-  replace ((y + 2 * d - 1) / _) with (threshold * / y) by (unfold threshold; field; repeat split; nra).
-  rewrite ln_mult, ln_Rinv by (try apply Rinv_0_lt_compat; lra).
-  rewrite <- (ln_least threshold (y ^ n)), ln_pow by lra.
-  assert (1 / ln y * (ln threshold + - ln y) * ln y = ln threshold - ln y) by (field; lra).
-  split; intros; [nra|]. apply Rmult_le_reg_r with (ln y); lra.
+  intros Hy; assert (E : (initial <= n)%nat <-> (tau <= Z.of_nat n - Z.of_nat 1)%Z) by (unfold initial; lia).
+  rewrite E, tau_least by exact Hy. rewrite pow_1. split; intros; nra.
 Qed.
 
 Theorem initial_changes : changes P r initial.
