@@ -15,6 +15,35 @@ Proof.
   intros i j; lia.
 Defined.
 
+Lemma integers_walk_least n (i j : integers) : walk n i j -> (Z.abs (i - j) <= Z.of_nat n)%Z.
+Proof. induction 1 as [| n i j k W IH E]; [lia|]. simpl in E. lia. Qed.
+
+Lemma integers_walk n (i j : integers) : (Z.abs (i - j) = Z.of_nat n)%Z -> walk n i j.
+Proof.
+  revert j; induction n as [| n IH]; intros j H; [replace j with i by lia; constructor|].
+  apply (further n i (if i <? j then j - 1 else j + 1)%Z); [apply IH|]; destruct (Z.ltb_spec i j); simpl; lia.
+Qed.
+
+(** The two boundaries are the levels 0 and -1. *)
+Lemma integers_boundary colour (i : integers) : boundary colour i <-> i = if colour then 0%Z else (-1)%Z.
+Proof.
+  destruct colour; simpl; split.
+  - intros (C & j & E & D); simpl in *. apply Z.leb_le in C; apply Z.leb_gt in D; lia.
+  - intros ->; split; [reflexivity | exists (-1)%Z; split; reflexivity].
+  - intros (C & j & E & D); simpl in *. apply Z.leb_gt in C; apply Z.leb_le in D; lia.
+  - intros ->; split; [reflexivity | exists 0%Z; split; reflexivity].
+Qed.
+
+(** A level is its own signed distance. *)
+Lemma integers_away (l : integers) : away (boundary (blue l)) (Z.to_nat (if (0 <=? l)%Z then l else -1 - l)) l.
+Proof.
+  change (blue l) with (0 <=? l)%Z; destruct (Z.leb_spec 0 l); split.
+  - exists 0%Z; split; [apply integers_boundary; reflexivity | apply integers_walk; lia].
+  - intros n b B W; apply integers_boundary in B; apply integers_walk_least in W; subst b; lia.
+  - exists (-1)%Z; split; [apply integers_boundary; reflexivity | apply integers_walk; lia].
+  - intros n b B W; apply integers_boundary in B; apply integers_walk_least in W; subst b; lia.
+Qed.
+
 Section Level.
 Variable P : privacy.
 
@@ -119,6 +148,14 @@ Proof.
   - rewrite (blue_truth P G x Hx k a C A). destruct (Z.leb_spec 0 (Z.of_nat k)); [|lia]. rewrite Nat2Z.id; reflexivity.
   - pose proof (red_truth P G x Hx k a C A). destruct (Z.leb_spec 0 (-1 - Z.of_nat k)); [lia|].
     replace (-1 - (-1 - Z.of_nat k))%Z with (Z.of_nat k) by lia. rewrite Nat2Z.id; lra.
+Qed.
+
+(** On the line itself: at no level is another private mechanism with this boundary value more often right. *)
+Corollary with_boundary_optimal x (Hx : probability x) (l : integers) :
+  with_boundary x l = homogeneous_optimum P integers x Hx l.
+Proof.
+  rewrite <- (signed_distance_optimal integers x Hx l _ (integers_away l)). f_equal; unfold signed_distance.
+  change (blue l) with (0 <=? l)%Z; destruct (Z.leb_spec 0 l); lia.
 Qed.
 
 (** The signed distance has what is asked of levels, where every dataset has one. *)
