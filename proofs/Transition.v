@@ -78,19 +78,16 @@ Proof.
 Qed.
 
 (** The pieces change where y^i passes Q. *)
-Lemma early_until i : 1 < y -> y ^ i < threshold -> early P (1 - ini P r i).
-Proof.
-  intros Hy H; apply Rlt_not_le in H. rewrite threshold_least in H by assumption. apply Rnot_le_lt in H.
-  unfold early, ini. apply Rmult_le_reg_r with (y - 1); [lra|].
-  replace (((1 - (1 - y ^ i * (1 - r) - d * (y ^ i - 1) / (y - 1))) * (1 + y) + d) * (y - 1))
-    with (y ^ i * (((1 - r) * (y - 1) + d) * (y + 1)) - 2 * d) by (field; lra). lra.
-Qed.
+Lemma piece i : 1 < y ->
+  ((1 - ini P r i) * (1 + y) + d - 1) * (y - 1) = y ^ i * (((1 - r) * (y - 1) + d) * (y + 1)) - (y - 1 + 2 * d).
+Proof. intros; unfold ini; field; lra. Qed.
 
-Lemma late_from i : 1 < y -> threshold <= y ^ i -> late P (1 - ini P r i).
+Lemma early_iff i : 1 < y -> (early P (1 - ini P r i) <-> y ^ i * (((1 - r) * (y - 1) + d) * (y + 1)) <= y - 1 + 2 * d).
+Proof. intros Hy; pose proof (piece i Hy). unfold early; split; intros; nra. Qed.
+
+Lemma late_iff i : 1 < y -> (late P (1 - ini P r i) <-> threshold <= y ^ i).
 Proof.
-  intros Hy H; rewrite threshold_least in H by assumption. right. unfold ini. apply Rmult_le_reg_r with (y - 1); [lra|].
-  replace (((1 - (1 - y ^ i * (1 - r) - d * (y ^ i - 1) / (y - 1))) * (1 + y) + d) * (y - 1))
-    with (y ^ i * (((1 - r) * (y - 1) + d) * (y + 1)) - 2 * d) by (field; lra). lra.
+  intros Hy; pose proof (piece i Hy). rewrite threshold_least by exact Hy. unfold late; split; intros L; [|right]; nra.
 Qed.
 
 (** tau <= n - m, without a logarithm. *)
@@ -117,8 +114,9 @@ Proof.
   of_privacy P; destruct (Req_EM_T y 1) as [E | N].
   - unfold initial, tau; destruct Req_EM_T; [|contradiction]. simpl. split; [left; reflexivity | split; [lia | left; exact E]].
   - assert (Hy : 1 < y) by lra. split; [right; exact Hy | split].
-    + intros i L; apply early_until; [exact Hy|]. apply Rnot_le_lt; intros H; apply initial_least in H; [lia | exact Hy].
-    + apply late_from, initial_least; auto.
+    + intros i L; apply early_iff; [exact Hy|]. apply Nat.lt_nge in L. rewrite initial_least, threshold_least in L by exact Hy.
+      apply Rlt_le, Rnot_le_lt, L.
+    + apply late_iff; [exact Hy|]. apply initial_least; auto.
 Qed.
 
 (** Theorem 4, for phi iterated. *)
