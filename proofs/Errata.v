@@ -88,6 +88,28 @@ Theorem lemma_1_not_at_1 : let x := 9 / 10 in let y := 1 in let z := 0 in
   z < x * y + x - y /\ ~ 1 - y + x * y - z > (x - z) / y.
 Proof. simpl; split; lra. Qed.
 
+(** ** "The optimal boundary homogeneous mechanism" (Theorems 3 and 5)
+
+    There is one for each value at the blue boundary, and none that dominates all: on the smallest line every mechanism is
+    homogeneous, and none dominates both of Example 1. *)
+Theorem no_best_of_all_values : forall M : mechanism (line 1 1), private log_2 M ->
+  ~ (dominates M (example_1 (58 / 100) (76 / 100)) /\ dominates M (example_1 (64 / 100) (73 / 100))).
+Proof.
+  intros M HM [D E]. specialize (D 2%nat). specialize (E 1%nat). unfold truth, example_1 in D, E; simpl in D, E.
+  apply private_steps in HM; destruct HM as [_ H]. assert (N : @near (line 1 1) 2%nat 1%nat) by (simpl; lia).
+  specialize (H 2%nat 1%nat N). apply le_step in H; simpl in H; lra.
+Qed.
+
+(** ** Theorem 4, proof: the last chain of equalities
+
+    Its second line is e^eps times the first one, and not equal to it. What it is for is right: [late_stays]. *)
+Theorem chain_is_no_equality : let y := 2 in let d := 1 / 10 in let r := 1 / 2 in
+  r - d + (r - d) / y - y <> y * r - y * d + r - d - y ^ 2.
+Proof. simpl; lra. Qed.
+
+Lemma chain y d r : y <> 0 -> y * (r - d + (r - d) / y - y) = y * r - y * d + r - d - y ^ 2.
+Proof. intros; field; assumption. Qed.
+
 (** ** R_e = 0.7447 after Theorem 5
 
     It is 1 - 0.2553, of a truncated 83/325; the value is 242/325, or 0.7446. *)

@@ -5,7 +5,7 @@
     shorter red side the dataset does not exist; max (tau, -1), as in Transition.v, is right everywhere. *)
 
 From Coq Require Import Reals Lra Lia Psatz ZArith Arith.
-From Duotone Require Import Step ClosedForm Transition Balanced.
+From Duotone Require Import Step Graph Homogeneous Line ClosedForm Transition Balanced.
 Open Scope R_scope.
 
 Section Below.
@@ -50,7 +50,8 @@ Qed.
 Lemma ter_shift s j : ter P s (S j) = ter P ((s - d) / y) j.
 Proof. induction j; [rewrite ter_S, !ter_0 | rewrite ter_S, IHj, <- ter_S]; reflexivity. Qed.
 
-Theorem theorem_4_below m : (tau P r <= -1 - Z.of_nat m)%Z -> forall i, ter P (steps P m r) (i + m) = ter P r i.
+(** m steps of the first piece, and m of the terminal recurrence back. *)
+Theorem terminal_undoes m : (tau P r <= -1 - Z.of_nat m)%Z -> forall i, ter P (steps P m r) (i + m) = ter P r i.
 Proof.
   intros T. assert (K : forall k, (k <= m)%nat -> forall i, ter P (steps P k r) (i + k) = ter P r i).
   { induction k as [| k IH]; intros L i; [rewrite Nat.add_0_r; reflexivity|].
@@ -62,6 +63,22 @@ Proof.
     simpl; rewrite ter_shift, step_early; [|apply steps_probability, Hr | exact E].
     replace ((y * steps P k r + d - d) / y) with (steps P k r) by (field; lra). apply IH; lia. }
   apply K; lia.
+Qed.
+
+(** Theorem 4 read literally, with R_n for the probability of no at dataset n of the line. *)
+Theorem theorem_4_below (Hx : probability (1 - r)) nB nR m i :
+  let R n := 1 - homogeneous_optimum P (line nB nR) (1 - r) Hx n in
+  tau P r = (-1 - Z.of_nat m)%Z -> (1 <= m <= nR)%nat -> (i < nB)%nat ->
+  R (nB - i)%nat = Rmax 0 (ter P (R (nB + m)%nat) (i + m)).
+Proof.
+  intros R T Hm Hi; unfold R.
+  rewrite (red_truth P (line nB nR) (1 - r) Hx (m - 1) (nB + m)%nat); [| apply line_red; simpl; lia |].
+  - rewrite steps_first. replace (S (m - 1)) with m by lia. replace (1 - (1 - r)) with r by ring.
+    rewrite terminal_undoes, (blue_truth P (line nB nR) (1 - r) Hx i); [| apply line_blue; simpl; lia | | lia].
+    + apply late_phase; [exact Hr|]. destruct (initial_changes P r Hr finite) as (_ & _ & L).
+      replace (initial P r) with 0%nat in L by (unfold initial; lia). rewrite ini_0 in L; exact L.
+    + replace i with (nB - (nB - i))%nat at 1 by lia. apply line_away_blue; simpl; lia.
+  - replace (m - 1)%nat with (nB + m - S nB)%nat by lia. apply line_away_red; simpl; lia.
 Qed.
 
 End Below.
