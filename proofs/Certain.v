@@ -26,21 +26,21 @@ Proof.
   assert (0 < y ^ j * (y - 1)) by nra. split; intros; nra.
 Qed.
 
-(** eps > 0 and delta > 0: the initial steps, and then the least number L of the others with 1 + R (y - 1) / delta <= y^L. *)
-Theorem certain_after L : 1 < y -> 0 < d ->
-  (forall j, (L <= j)%nat <-> 1 + ini P r (initial P r) * (y - 1) / d <= y ^ j) ->
-  forall n, steps P n (1 - r) = 1 <-> (initial P r + L <= n)%nat.
+(** eps > 0 and delta > 0: the first steps, and then the least number L of the others with 1 + R (y - 1) / delta <= y^L. *)
+Theorem certain_after first L : 1 < y -> 0 < d -> first_steps P r first ->
+  (forall j, (L <= j)%nat <-> 1 + ini P r first * (y - 1) / d <= y ^ j) ->
+  forall n, steps P n (1 - r) = 1 <-> (first + L <= n)%nat.
 Proof.
-  intros Hy Hd HL n. assert (finite : r <> 1 \/ d <> 0) by (right; lra).
+  intros Hy Hd HF HL n. assert (finite : r <> 1 \/ d <> 0) by (right; lra).
   assert (Hx : probability (1 - r)) by (destruct Hr; split; lra).
-  pose proof (initial_changes P r Hr finite) as (_ & E & _).
-  pose proof (early_phase P r (initial P r) Hr Hy E) as I.
-  destruct (Nat.lt_ge_cases n (initial P r)) as [N | N].
+  pose proof (first_steps_change P r Hr finite first HF) as (_ & E & _).
+  pose proof (early_phase P r first Hr Hy E) as I.
+  destruct (Nat.lt_ge_cases n first) as [N | N].
   - specialize (E n N). unfold early in E. rewrite <- I in E by lia.
     destruct (steps_probability P n (1 - r) Hx). split; [nra | lia].
-  - transitivity (Rmax 0 (ter P (ini P r (initial P r)) (n - initial P r)) = 0).
-    + pose proof (theorem_4_steps P r Hr finite n) as T. destruct (Nat.leb_spec n (initial P r)); [|lra].
-      replace n with (initial P r) in * by lia. rewrite Nat.sub_diag, ter_0. lra.
+  - transitivity (Rmax 0 (ter P (ini P r first) (n - first)) = 0).
+    + pose proof (theorem_4_steps P r Hr finite first n HF) as T; unfold closed in T. destruct (Nat.leb_spec n first); [|lra].
+      replace n with first in * by lia. rewrite Nat.sub_diag, ter_0. lra.
     + rewrite Rmax_none, ter_out, <- HL by assumption. lia.
 Qed.
 

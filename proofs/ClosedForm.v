@@ -1,4 +1,4 @@
-(** phi iterated in closed form: Theorem 4 without its logarithm (that is in Transition.v).
+(** phi iterated in closed form: the two recurrences of Theorem 4.
 
     In terms of the wrong answer, R = 1 - x, one step of phi takes R to the larger of 1 - e^eps (1 - R) - delta, its first
     piece, and (R - delta) / e^eps, its second one, or to 0 if both are below. The first piece counts while
@@ -117,11 +117,13 @@ Qed.
 (** The number of early steps. *)
 Definition changes r n := (n = 0%nat \/ 1 < y) /\ (forall i, (i < n)%nat -> early (1 - ini r i)) /\ late (1 - ini r n).
 
+(** Theorem 4's two cases: n initial steps, and terminal ones from there. *)
+Definition closed r n i := if Nat.leb i n then Rmax 0 (ini r i) else Rmax 0 (ter (ini r n) (i - n)).
+
 (** Theorem 4 for any n at which the pieces change. *)
-Theorem closed_form r n : probability r -> changes r n -> forall i,
-  1 - steps P i (1 - r) = if Nat.leb i n then Rmax 0 (ini r i) else Rmax 0 (ter (ini r n) (i - n)).
+Theorem closed_form r n : probability r -> changes r n -> forall i, 1 - steps P i (1 - r) = closed r n i.
 Proof.
-  intros Hr (Y & E & L) i.
+  intros Hr (Y & E & L) i; unfold closed.
   assert (Hx : probability (1 - r)) by (destruct Hr; split; lra).
   assert (I : forall i, (i <= n)%nat -> 1 - steps P i (1 - r) = ini r i).
   { destruct Y as [-> | Hy]; [|apply early_phase; assumption].

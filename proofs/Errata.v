@@ -1,7 +1,7 @@
 (** Where the paper's text must not be read literally: each row of the errata that is a statement, as a theorem.
 
     Numbers are exact, and the graphs small lines, so that each counterexample can be checked by hand. Other rows are elsewhere:
-    tau below -1 in TransitionBelow.v, clamps and eps = 0 in ClosedForm.v, distance 0 in Balanced.v, graphs of several
+    tau below -1 in TauBelow.v, clamps and eps = 0 in ClosedForm.v, distance 0 in Balanced.v, graphs of several
     components in Optimum.v, the red boundary's value in Homogeneous.v, Examples 3 and 4 in Examples.v. *)
 
 From Coq Require Import Reals Lra Lia Psatz Arith.

@@ -1,7 +1,7 @@
 (** The paper's examples, with exact numbers. *)
 
 From Coq Require Import Reals Lra Lia Psatz ZArith Arith Bool.
-From Duotone Require Import Step Graph Morphism Optimum Homogeneous Line BoundaryMorphism ClosedForm Transition Balanced.
+From Duotone Require Import Step Graph Morphism Optimum Homogeneous Line BoundaryMorphism ClosedForm Transition Tau Balanced.
 Open Scope R_scope.
 
 (** The privacy parameters of the paper's examples: (log 2, 0.1), (log 1.3, 0.1) and (log 1.1, 0). *)

@@ -2,10 +2,10 @@
 
     It starts the terminal recurrence beyond the boundary, at R_(nB + m) for m = -1 - tau. Where the red side has that many
     datasets this is right all the same: up to there phi takes its first piece, and the terminal recurrence undoes it. On a
-    shorter red side the dataset does not exist; max (tau, -1), as in Transition.v, is right everywhere. *)
+    shorter red side the dataset does not exist; max (tau, -1), as in Tau.v, is right everywhere. *)
 
 From Coq Require Import Reals Lra Lia Psatz ZArith Arith.
-From Duotone Require Import Step Graph Homogeneous Line ClosedForm Transition Balanced.
+From Duotone Require Import Step Graph Homogeneous Line ClosedForm Transition Tau Balanced.
 Open Scope R_scope.
 
 Section Below.
@@ -75,7 +75,7 @@ Proof.
   rewrite (red_truth P (line nB nR) (1 - r) Hx (m - 1) (nB + m)%nat); [| apply line_red; simpl; lia |].
   - rewrite steps_first. replace (S (m - 1)) with m by lia. replace (1 - (1 - r)) with r by ring.
     rewrite terminal_undoes, (blue_truth P (line nB nR) (1 - r) Hx i); [| apply line_blue; simpl; lia | | lia].
-    + apply late_phase; [exact Hr|]. destruct (initial_changes P r Hr finite) as (_ & _ & L).
+    + apply late_phase; [exact Hr|]. destruct (first_steps_change P r Hr finite _ (initial_counts P r Hr finite)) as (_ & _ & L).
       replace (initial P r) with 0%nat in L by (unfold initial; lia). rewrite ini_0 in L; exact L.
     + replace i with (nB - (nB - i))%nat at 1 by lia. apply line_away_blue; simpl; lia.
   - replace (m - 1)%nat with (nB + m - S nB)%nat by lia. apply line_away_red; simpl; lia.
