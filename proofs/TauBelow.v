@@ -35,6 +35,14 @@ Proof.
   assert (0 < (y - 1) * (1 + y)) by nra. split; intros; nra.
 Qed.
 
+(** Corollary 1's other proof: tau is below 0 where no is at most as likely as yes. *)
+Theorem tau_half : r <= 1 / 2 -> (tau P r < 0)%Z.
+Proof.
+  intros H; enough (tau P r <= -1 - Z.of_nat 0)%Z by lia. apply tau_below. of_privacy P; simpl.
+  assert ((y - 1) / 2 + d <= (1 - r) * (y - 1) + d) by nra. nra.
+Qed.
+
+(** Where tau is at most -1 - m, phi takes its first piece in the first m steps beyond the boundary. *)
 Lemma early_beyond m i : (tau P r <= -1 - Z.of_nat m)%Z -> (i < m)%nat -> early P (1 - ini P (1 - r) i).
 Proof.
   rewrite tau_below; intros T L; apply early_iff; [exact Hy|]. destruct m as [| m]; [lia|]. simpl in T.
@@ -75,7 +83,8 @@ Proof.
   rewrite (red_truth P (line nB nR) (1 - r) Hx (m - 1) (nB + m)%nat); [| apply line_red; simpl; lia |].
   - rewrite steps_first. replace (S (m - 1)) with m by lia. replace (1 - (1 - r)) with r by ring.
     rewrite terminal_undoes, (blue_truth P (line nB nR) (1 - r) Hx i); [| apply line_blue; simpl; lia | | lia].
-    + apply late_phase; [exact Hr|]. destruct (first_steps_change P r Hr finite _ (initial_counts P r Hr finite)) as (_ & _ & L).
+    + apply late_phase; [exact Hr|].
+      destruct (first_steps_change P r Hr finite _ (initial_counts P r Hr finite)) as (_ & _ & L).
       replace (initial P r) with 0%nat in L by (unfold initial; lia). rewrite ini_0 in L; exact L.
     + replace i with (nB - (nB - i))%nat at 1 by lia. apply line_away_blue; simpl; lia.
   - replace (m - 1)%nat with (nB + m - S nB)%nat by lia. apply line_away_red; simpl; lia.
