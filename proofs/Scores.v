@@ -76,11 +76,8 @@ Qed.
 
 (** *** The level of a table *)
 
-(** Values within their bounds. (The code sends what is not a number to the lower one, too.) *)
-Definition clipped lowest highest v := if v <=? lowest then lowest else Z.min v highest.
-
-Definition level r lowest highest at_least values :=
-  let rows := counted (map (clipped lowest highest) values) in
+Definition level_of_scores r lowest highest at_least xs :=
+  let rows := counted xs in
   levels r lowest highest at_least (sum (fun row => fst row * Z.of_nat (snd row)) rows) rows (rev rows).
 
 Lemma total_rows rows : sum (fun row => fst row * Z.of_nat (snd row)) rows = sum (fun s => s) (everyone rows).
@@ -88,9 +85,6 @@ Proof.
   induction rows as [| [s n] rows IH]; [reflexivity|]. change (everyone ((s, n) :: rows)) with (repeat s n ++ everyone rows).
   rewrite sum_app, sum_repeat, <- IH. simpl; lia.
 Qed.
-
-Lemma clipped_between lowest highest v : lowest <= highest -> lowest <= clipped lowest highest v <= highest.
-Proof. unfold clipped; destruct (Z.leb_spec v lowest); lia. Qed.
 
 Lemma counted_lists r lowest xs : lists r lowest (counted xs) xs.
 Proof.
@@ -103,36 +97,40 @@ Proof.
   rewrite app_nil_r, everyone_mirrored. apply Permutation_map. rewrite everyone_rev, counted_all; reflexivity.
 Qed.
 
+(** The level is the distance, where there can be people with the lowest and with the highest score. *)
+Theorem level_exact {person} r lowest highest at_least (score : person -> Z) bottom top c (a : people person r c) :
+  (forall p, lowest <= score p <= highest) -> score bottom = lowest -> score top = highest ->
+  exact (enough score at_least : people person r c -> bool) a (level_of_scores r lowest highest at_least (map score a)).
+Proof.
+  intros B L H; unfold level_of_scores; rewrite total_rows, (sum_permutation _ _ _ (counted_all _)), sum_map.
+  apply levels_exact with bottom top; trivial; [apply counted_lists|].
+  rewrite <- (map_map score Z.opp). apply counted_lists_back.
+Qed.
+
+(** Values within their bounds. (The code sends what is not a number to the lower one, too.) *)
+Definition clipped lowest highest v := if v <=? lowest then lowest else Z.min v highest.
+
+Definition level r lowest highest at_least values :=
+  level_of_scores r lowest highest at_least (map (clipped lowest highest) values).
+
+Lemma clipped_between lowest highest v : lowest <= highest -> lowest <= clipped lowest highest v <= highest.
+Proof. unfold clipped; destruct (Z.leb_spec v lowest); lia. Qed.
+
+Lemma clipped_low lowest highest : clipped lowest highest lowest = lowest.
+Proof. unfold clipped; destruct (Z.leb_spec lowest lowest); lia. Qed.
+
+Lemma clipped_high lowest highest : lowest <= highest -> clipped lowest highest highest = highest.
+Proof. unfold clipped; destruct (Z.leb_spec highest lowest); lia. Qed.
+
 Section Table.
 Variables (r : relation) (lowest highest at_least : Z).
 Hypothesis bounds : lowest <= highest.
 
-Section Exact.
-Context {person : Type} (value : person -> Z) (bottom top : person).
-Hypothesis bottom_lowest : value bottom <= lowest.
-Hypothesis top_highest : highest <= value top.
-
-Let score p := clipped lowest highest (value p).
-
-(** The level is the distance, where there can be people at, or beyond, both bounds. *)
-Theorem level_exact (a : people person r (enough score at_least)) :
-  exact blue a (level r lowest highest at_least (map value a)).
+(** In particular for numbers, whatever they are. *)
+Theorem level_of_numbers c (a : people Z r c) :
+  exact (enough (clipped lowest highest) at_least : people Z r c -> bool) a (level r lowest highest at_least a).
 Proof.
-  unfold level; rewrite total_rows, (sum_permutation _ _ _ (counted_all _)), map_map, sum_map.
-  apply levels_exact with bottom top; unfold score.
-  - intros p; apply clipped_between, bounds.
-  - unfold clipped; destruct (Z.leb_spec (value bottom) lowest); lia.
-  - unfold clipped; destruct (Z.leb_spec (value top) lowest); lia.
-  - apply counted_lists.
-  - rewrite <- (map_map _ Z.opp). apply counted_lists_back.
-Qed.
-End Exact.
-
-(** In particular for numbers themselves. *)
-Corollary level_of_numbers (a : people Z r (enough (clipped lowest highest) at_least)) :
-  exact blue a (level r lowest highest at_least a).
-Proof.
-  rewrite <- (map_id a) at 2. apply (level_exact (fun v => v) lowest highest); lia.
+  apply level_exact with lowest highest; auto using clipped_between, clipped_low, clipped_high.
 Qed.
 
 Lemma neighbours_map {A B} (f : A -> B) a b : neighbours r a b -> neighbours r (map f a) (map f b).
@@ -148,7 +146,7 @@ Theorem level_levelling {person} (value : person -> Z) :
   levelling (blue : people person r (enough (fun p => clipped lowest highest (value p)) at_least) -> bool)
             (fun a => level r lowest highest at_least (map value a)).
 Proof.
-  pose proof (exact_levelling _ _ level_of_numbers) as [S M]. split.
+  pose proof (exact_levelling _ _ (level_of_numbers (fun _ => true))) as [S M]. split.
   - intros a; rewrite S; simpl; unfold enough. rewrite sum_map; reflexivity.
   - intros a b E; apply M. exact (neighbours_map value a b E).
 Qed.
@@ -205,13 +203,9 @@ Theorem who_matters r lowest highest at_least values : lowest <= highest ->
   let smallest := mirrored (counted (those_who_matter r (- highest) (map Z.opp xs))) in
   levels r lowest highest at_least (sum (fun s => s) xs) largest smallest = level r lowest highest at_least values.
 Proof.
-  intros B xs largest smallest.
-  apply (exact_once (blue : people Z r (enough (clipped lowest highest) at_least) -> bool) values);
-    [|apply level_of_numbers, B].
-  unfold xs; rewrite sum_map. apply levels_exact with lowest highest.
-  - intros p; apply clipped_between, B.
-  - unfold clipped; destruct (Z.leb_spec lowest lowest); lia.
-  - unfold clipped; destruct (Z.leb_spec highest lowest); lia.
+  intros B xs largest smallest. set (c := enough (clipped lowest highest) at_least).
+  apply (exact_once (c : people Z r c -> bool) values); [|apply level_of_numbers, B].
+  unfold xs; rewrite sum_map. apply levels_exact with lowest highest; auto using clipped_between, clipped_low, clipped_high.
   - apply those_lists.
   - unfold smallest; rewrite mirrored_twice, <- (map_map (clipped lowest highest) Z.opp). apply those_lists.
 Qed.

@@ -124,11 +124,11 @@ Proof.
     change (total (bottom :: d')) with (score bottom + total d'). lia.
 Qed.
 
-Lemma fewest_reached a rows e k : lists r lowest rows (map score a) ->
+Lemma fewest_reached a rows others e k : descending rows -> Permutation (map score a) (everyone rows ++ others) ->
   fewest (base r lowest) (newcomer r lowest) rows e = Some k ->
   exists b : G, walk (Z.to_nat k) a b /\ total b + e <= total a.
 Proof.
-  intros (D & others & P & _) F.
+  intros D P F.
   destruct (fewest_enough _ _ (newcomer_least _ _) _ _ _ D F) as (taken & rest & j & Q & -> & L & N).
   rewrite Q, <- app_assoc in P. symmetry in P. apply Permutation_map_inv in P as (a' & E & P).
   symmetry in E; apply map_eq_app in E as (some & others' & -> & <- & E).
@@ -154,7 +154,8 @@ Proof.
   destruct fewest as [k|] eqn:F; [|intros n b L W; destruct (M n b L W) as (? & ? & _); discriminate].
   split; [|split].
   - destruct Ls as [D _]; destruct (fewest_enough _ _ (newcomer_least _ _) _ _ _ D F) as (? & ? & ? & _ & -> & _). lia.
-  - destruct (fewest_reached a rows e k Ls F) as (b & W & L). exists b; split; [assumption | apply walk_back, W].
+  - destruct Ls as (D & others & P & _), (fewest_reached a rows others e k D P F) as (b & W & L).
+    exists b; split; [assumption | apply walk_back, W].
   - intros n b L W; destruct (M n b L W) as (k' & E & ?). injection E as <-. lia.
 Qed.
 
@@ -178,24 +179,26 @@ Hypothesis scores_between : forall p, lowest <= score p <= highest.
 Hypothesis bottom_lowest : score bottom = lowest.
 Hypothesis top_highest : score top = highest.
 
-Definition enough a := at_least <=? sum score a.
-Notation G := (people person r enough).
+Definition enough (a : list person) := at_least <=? sum score a.
 
-Lemma flips_away (c : G -> bool) (a : G) (A : G -> Prop) k : (forall b, A b <-> c b <> c a) ->
-  away A k a -> flips c a (Some k).
+(** (The graph may have another question of its own.) *)
+Variable c : list person -> bool.
+Notation G := (people person r c).
+
+Lemma flips_away (q : G -> bool) (a : G) (A : G -> Prop) k : (forall b, A b <-> q b <> q a) ->
+  away A k a -> flips q a (Some k).
 Proof. intros E ((b & Hb & W) & M); split; [exists b; rewrite <- E; auto | intros m e He; apply M, E, He]. Qed.
 
 Theorem levels_exact (a : G) largest smallest :
   lists r lowest largest (map score a) -> lists r (- highest) (mirrored smallest) (map (fun p => - score p) a) ->
-  exact (blue : G -> bool) a (levels r lowest highest at_least (sum score a) largest smallest).
+  exact (enough : G -> bool) a (levels r lowest highest at_least (sum score a) largest smallest).
 Proof.
-  intros L S; change (exact (enough : G -> bool) a (levels r lowest highest at_least (sum score a) largest smallest)).
-  unfold levels.
+  intros L S; unfold levels.
   assert (V : enough a = (0 <=? sum score a - at_least)) by (unfold enough; lia).
   destruct (0 <=? sum score a - at_least) eqn:Y.
   - assert (E : forall b, sum score b + (sum score a - at_least + 1) <= sum score a <-> enough b <> enough a)
       by (intros b; rewrite V; unfold enough; lia).
-    pose proof (fewest_is_distance r enough score lowest bottom (fun p => proj1 (scores_between p)) bottom_lowest
+    pose proof (fewest_is_distance r c score lowest bottom (fun p => proj1 (scores_between p)) bottom_lowest
                   a largest (sum score a - at_least + 1) L) as F.
     destruct fewest as [k|]; [destruct F as [P F]; exists (Some (Z.to_nat k)) | exists None]; rewrite V; split.
     + exact (flips_away enough a _ _ E F).
@@ -206,7 +209,7 @@ Proof.
                           enough b <> enough a)
       by (intros b; rewrite V, !sum_opposite; unfold enough; lia).
     assert (B : forall p, - highest <= - score p) by (intros p; specialize (scores_between p); lia).
-    pose proof (fewest_is_distance r enough (fun p => - score p) (- highest) top B (f_equal Z.opp top_highest)
+    pose proof (fewest_is_distance r c (fun p => - score p) (- highest) top B (f_equal Z.opp top_highest)
                   a _ (- (sum score a - at_least)) S) as F.
     destruct fewest as [k|]; [destruct F as [P F]; exists (Some (Z.to_nat k)) | exists None]; rewrite V; split.
     + exact (flips_away enough a _ _ E F).
