@@ -128,7 +128,8 @@ Theorem level_with_somebody_levelling {person} (value : person -> Z) :
   forall a, size a <= crowd -> yes (level (map value a)) = truth (map value a).
 Proof.
   split.
-  - intros a b E; apply (neighbours_map r value) in E. eapply exact_smooth; [exact E | apply encoded_exact ..].
+  - intros a b E; apply (neighbours_map r value) in E.
+    exact (exact_smooth _ (map value a : G) (map value b : G) _ _ E (encoded_exact _) (encoded_exact _)).
   - intros a L. rewrite (exact_side _ _ _ (encoded_exact (map value a))). apply somebody_same; [assumption|].
     rewrite map_length; assumption.
 Qed.
