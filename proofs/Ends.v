@@ -82,7 +82,7 @@ Theorem within_needed rows others e n : descending rows -> beyond rows others ->
 Proof.
   intros D B N A. pose proof (fun O => fewest_needed base newcomer newcomer_least rows others e n D O N A) as F.
   unfold fewest_within, fewest in *.
-  destruct (taking_takes base newcomer newcomer_least rows D (Z.max e 0) 0) as (taken & rest & P & X & T); [lia|].
+  destruct (taking_takes base newcomer newcomer_least rows (Z.max e 0) 0 D) as (taken & rest & P & X & T); [lia|].
   rewrite T in *; clear T.
   apply (allowed_permutation _ _ _ (taken ++ rest ++ others)) in A; [|rewrite app_assoc; apply Permutation_app_tail, P].
   destruct X as [H | [[Z ->] | (t & J)]].
@@ -116,7 +116,9 @@ Definition ends r lowest reach rows xs := descending rows /\ exists others,
 
 (** Levels cut off at the reach. *)
 Definition cut reach x :=
-  match x with never => finite (- reach - 1) | finite z => finite (Z.max (- reach - 1) (Z.min z reach)) | always => finite reach end.
+  match x with
+  | never => finite (- reach - 1) | finite z => finite (Z.max (- reach - 1) (Z.min z reach)) | always => finite reach
+  end.
 
 Definition same_within reach k (d : option nat) :=
   match k, d with
@@ -127,7 +129,8 @@ Definition same_within reach k (d : option nat) :=
   end.
 
 Section Lowering.
-Context {person : Type} (r : relation) (c : list person -> bool) (score : person -> Z) (lowest : Z) (bottom : person) (reach : Z).
+Context {person : Type} (r : relation) (c : list person -> bool) (score : person -> Z).
+Variables (lowest reach : Z) (bottom : person).
 Hypothesis scores_least : forall p, lowest <= score p.
 Hypothesis bottom_lowest : score bottom = lowest.
 Notation G := (people person r c).
@@ -171,11 +174,12 @@ Proof.
   rewrite V. destruct (0 <=? sum score a - at_least) eqn:Y.
   - assert (E : forall b, sum score b + (sum score a - at_least + 1) <= sum score a <-> q b <> q a)
       by (intros b; rewrite V; unfold q, enough; lia).
-    pose proof (fewest_within_distance r c score lowest bottom reach (fun p => proj1 (B p)) Lo q a _ _ d L E F) as W.
+    pose proof (fewest_within_distance r c score lowest reach bottom (fun p => proj1 (B p)) Lo q a _ _ d L E F) as W.
     unfold same_within in W; destruct fewest_to, d; try easy; unfold cut, level_of; f_equal; lia.
   - assert (E : forall b, sum (fun p => - score p) b + - (sum score a - at_least) <= sum (fun p => - score p) a <-> q b <> q a)
       by (intros b; rewrite V, !sum_opposite; unfold q, enough; lia).
     assert (B' : forall p, - highest <= - score p) by (intros p; specialize (B p); lia).
-    pose proof (fewest_within_distance r c (fun p => - score p) (- highest) top reach B' (f_equal Z.opp Hi) q a _ _ d S E F) as W.
+    pose proof (fewest_within_distance r c (fun p => - score p) (- highest) reach top B' (f_equal Z.opp Hi) q a _ _ d S E F)
+      as W.
     unfold same_within in W; destruct fewest_to, d; try easy; unfold cut, level_of; f_equal; lia.
 Qed.

@@ -55,10 +55,23 @@ Proof. intros P; apply ceiling_least; [assumption | lia]. Qed.
 Lemma ceiling_positive x g : 0 < g -> 0 <= x -> 0 <= ceiling x g.
 Proof. intros P X; pose proof (ceiling_enough x g P); nia. Qed.
 
-(** Scores with the number of people who have them, the largest first. *)
+(** Scores with the number of people who have them, the largest first. Where nobody has one its place does not matter: of
+    many tables at once, those that have no more people are given 0, of nobody. *)
 Definition tally := list (Z * nat).
 Definition everyone (rows : tally) := flat_map (fun row => repeat (fst row) (snd row)) rows.
-Definition descending (rows : tally) := StronglySorted (fun row later => fst later <= fst row) rows.
+Definition in_order (rows : tally) := StronglySorted (fun row later => fst later <= fst row) rows.
+Definition peopled (rows : tally) := filter (fun row => Nat.ltb 0 (snd row)) rows.
+Definition descending rows := in_order (peopled rows).
+
+Lemma everyone_peopled rows : everyone (peopled rows) = everyone rows.
+Proof. induction rows as [| [s [|n]] rows IH]; simpl; [reflexivity | assumption | f_equal; f_equal; assumption]. Qed.
+
+Lemma in_order_descending rows : in_order rows -> descending rows.
+Proof.
+  unfold descending; induction 1 as [| row rows D IH F]; simpl; [constructor|].
+  destruct (Nat.ltb 0 (snd row)); [|assumption]. constructor; [assumption|].
+  rewrite Forall_forall in *; intros later I; apply filter_In in I; apply F, I.
+Qed.
 
 Section Fewest.
 Variables base newcomer : Z.
@@ -106,7 +119,7 @@ Proof.
   intros I; apply in_flat_map in I as (row & R & I). apply repeat_spec in I. exists row; auto.
 Qed.
 
-Lemma later_less s n rows : descending ((s, n) :: rows) -> Forall (fun x => x <= s) (everyone rows).
+Lemma later_less s n rows : in_order ((s, n) :: rows) -> Forall (fun x => x <= s) (everyone rows).
 Proof.
   intros D; inversion D as [| ? ? _ F]; subst. apply Forall_forall; intros x I.
   apply in_everyone in I as (row & R & <-). rewrite Forall_forall in F; exact (F row R).
@@ -116,7 +129,7 @@ Lemma forall_repeat {A} (P : A -> Prop) x n : P x -> Forall P (repeat x n).
 Proof. intros H; apply Forall_forall; intros y I; apply repeat_spec in I; subst; assumption. Qed.
 
 (** The row that ends it. *)
-Lemma outcome_here s n rows excess j : descending ((s, n) :: rows) -> newcomer < gain s -> 0 <= excess ->
+Lemma outcome_here s n rows excess j : in_order ((s, n) :: rows) -> newcomer < gain s -> 0 <= excess ->
   j = ceiling excess (gain s) -> j <= Z.of_nat n ->
   outcome excess (repeat s (Z.to_nat j)) (repeat s (n - Z.to_nat j) ++ everyone rows).
 Proof.
@@ -133,7 +146,7 @@ Proof.
 Qed.
 
 (** A row that is taken whole. *)
-Lemma outcome_later s n rows excess taken rest : descending ((s, n) :: rows) -> newcomer < gain s ->
+Lemma outcome_later s n rows excess taken rest : in_order ((s, n) :: rows) -> newcomer < gain s ->
   Z.of_nat n * gain s < excess -> Permutation (everyone rows) (taken ++ rest) ->
   outcome (excess - Z.of_nat n * gain s) taken rest -> outcome excess (repeat s n ++ taken) rest.
 Proof.
@@ -159,14 +172,14 @@ Proof.
     + apply Forall_app; split; [apply forall_repeat; lia | assumption].
 Qed.
 
-Theorem taking_takes rows : descending rows -> forall excess steps, 0 <= excess -> exists taken rest,
+Lemma taking_in_order rows : in_order rows -> forall excess steps, 0 <= excess -> exists taken rest,
   Permutation (everyone rows) (taken ++ rest) /\ outcome excess taken rest /\
   taking rows excess steps = (Z.max (excess - sum gain taken) 0, steps + Z.of_nat (length taken)).
 Proof.
   induction rows as [| [s n] rows IH]; intros D excess steps P.
   - exists [], []; split; [constructor | split; [|simpl; f_equal; lia]].
     destruct (Z.eq_dec excess 0); [right; left; auto | left; repeat split; simpl; (constructor || lia)].
-  - assert (D' : descending rows) by (inversion D; assumption). cbn [taking].
+  - assert (D' : in_order rows) by (inversion D; assumption). cbn [taking].
     change (everyone ((s, n) :: rows)) with (repeat s n ++ everyone rows). destruct (Z.ltb_spec newcomer (gain s)) as [H | H].
     + set (j := ceiling excess (gain s)). assert (0 <= j) by (apply ceiling_positive; lia).
       assert (excess <= j * gain s) by (apply ceiling_enough; lia).
@@ -187,13 +200,28 @@ Proof.
       * rewrite <- T. f_equal; lia.
 Qed.
 
+Lemma taking_peopled rows excess steps : 0 <= excess -> taking (peopled rows) excess steps = taking rows excess steps.
+Proof.
+  revert excess steps; induction rows as [| [s [|n]] rows IH]; intros excess steps P; [reflexivity | | apply IH; lia].
+  cbn [taking]. assert ((if newcomer <? gain s then Z.min (ceiling excess (gain s)) (Z.of_nat 0) else 0) = 0) as ->.
+  { destruct (Z.ltb_spec newcomer (gain s)); [|reflexivity]. pose proof (ceiling_positive excess (gain s)); lia. }
+  rewrite Z.mul_0_l, Z.sub_0_r, Z.max_l, Z.add_0_r by assumption. apply IH; assumption.
+Qed.
+
+Theorem taking_takes rows excess steps : descending rows -> 0 <= excess -> exists taken rest,
+  Permutation (everyone rows) (taken ++ rest) /\ outcome excess taken rest /\
+  taking rows excess steps = (Z.max (excess - sum gain taken) 0, steps + Z.of_nat (length taken)).
+Proof.
+  intros D P. rewrite <- everyone_peopled, <- taking_peopled by assumption. apply taking_in_order; assumption.
+Qed.
+
 (** *** It is enough *)
 
 Theorem fewest_enough rows e k : descending rows -> fewest rows e = Some k -> exists taken rest j,
   Permutation (everyone rows) (taken ++ rest) /\ k = Z.of_nat (length taken + j) /\
   e <= sum gain taken + Z.of_nat j * newcomer /\ (newcomer = 0 -> j = 0%nat).
 Proof.
-  intros D; unfold fewest. destruct (taking_takes rows D (Z.max e 0) 0) as (taken & rest & E & _ & ->); [lia|].
+  intros D; unfold fewest. destruct (taking_takes rows (Z.max e 0) 0 D) as (taken & rest & E & _ & ->); [lia|].
   set (left := Z.max (Z.max e 0 - sum gain taken) 0). unfold joining. destruct (Z.eqb_spec newcomer 0) as [Z | NZ].
   - destruct (Z.ltb_spec 0 left); [discriminate|]. injection 1 as <-. exists taken, rest, 0%nat.
     repeat split; try assumption; lia.
@@ -259,7 +287,7 @@ Proof. unfold joining, ceiling; destruct (newcomer =? 0); simpl; f_equal; lia. Q
 Theorem fewest_needed rows others e n : descending rows -> Forall (fun s => gain s <= newcomer) others -> 0 <= n ->
   allowed (everyone rows ++ others) e n -> exists k, fewest rows e = Some k /\ k <= n.
 Proof.
-  intros D O N A; unfold fewest. destruct (taking_takes rows D (Z.max e 0) 0) as (taken & rest & E & X & ->); [lia|].
+  intros D O N A; unfold fewest. destruct (taking_takes rows (Z.max e 0) 0 D) as (taken & rest & E & X & ->); [lia|].
   apply (allowed_permutation _ (taken ++ rest ++ others)) in A; [|rewrite app_assoc; apply Permutation_app_tail, E].
   destruct X as [H | [[Z ->] | (t & J)]].
   - destruct (needed_all _ _ _ _ _ H A O) as [L U]. unfold joining. destruct (Z.eqb_spec newcomer 0); [lia|].

@@ -36,7 +36,7 @@ Proof.
   destruct (s =? x), (x <? s); auto.
 Qed.
 
-Lemma count_in_descending s rows : descending rows -> descending (count_in s rows).
+Lemma count_in_order s rows : in_order rows -> in_order (count_in s rows).
 Proof.
   induction 1 as [| [x n] rows D IH F]; simpl; [repeat constructor|].
   destruct (Z.eqb_spec s x) as [-> | _]; [constructor; assumption|]. destruct (Z.ltb_spec x s) as [L | L].
@@ -44,8 +44,11 @@ Proof.
   - constructor; [assumption|]. apply count_in_most; assumption.
 Qed.
 
+Lemma counted_in_order xs : in_order (counted xs).
+Proof. induction xs; simpl; [constructor | apply count_in_order; assumption]. Qed.
+
 Lemma counted_descending xs : descending (counted xs).
-Proof. induction xs; simpl; [constructor | apply count_in_descending; assumption]. Qed.
+Proof. apply in_order_descending, counted_in_order. Qed.
 
 (** *** The smallest first *)
 
@@ -64,7 +67,7 @@ Proof.
   simpl; clear; induction n; simpl; congruence.
 Qed.
 
-Lemma mirrored_descending rows : descending rows -> descending (mirrored (rev rows)).
+Lemma mirrored_in_order rows : in_order rows -> in_order (mirrored (rev rows)).
 Proof.
   unfold mirrored; induction 1 as [| [s n] rows D IH F]; simpl; [constructor|]. rewrite map_app; simpl.
   assert (L : Forall (fun row => - s <= fst row) (map (fun row => (- fst row, snd row)) (rev rows))).
@@ -93,7 +96,7 @@ Qed.
 
 Lemma counted_lists_back r lowest xs : lists r lowest (mirrored (rev (counted xs))) (map Z.opp xs).
 Proof.
-  split; [apply mirrored_descending, counted_descending|]. exists []; split; [|constructor].
+  split; [apply in_order_descending, mirrored_in_order, counted_in_order|]. exists []; split; [|constructor].
   rewrite app_nil_r, everyone_mirrored. apply Permutation_map. rewrite everyone_rev, counted_all; reflexivity.
 Qed.
 
