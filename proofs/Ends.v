@@ -4,8 +4,8 @@
     all it is given and that is not enough, others would have helped less than each of those: so more than [reach] changes are
     needed. *)
 
-From Coq Require Import ZArith Lia Bool List Permutation.
-From Duotone Require Import Graph Levels Fewest Threshold.
+From Coq Require Import ZArith Lia Bool List Permutation Sorted.
+From Duotone Require Import Graph Levels Sums Fewest Threshold Scores.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -182,4 +182,67 @@ Proof.
     pose proof (fewest_within_distance r c (fun p => - score p) (- highest) reach top B' (f_equal Z.opp Hi) q a _ _ d S E F)
       as W.
     unfold same_within in W; destruct fewest_to, d; try easy; unfold cut, level_of; f_equal; lia.
+Qed.
+
+(** *** What engines send: the first so many of those who matter *)
+
+Definition first_of n r lowest xs : tally :=
+  map (fun s => (s, 1%nat)) (firstn n (everyone (counted (those_who_matter r lowest xs)))).
+
+Lemma everyone_ones xs : everyone (map (fun s => (s, 1%nat)) xs) = xs.
+Proof. induction xs; simpl; [reflexivity | f_equal; assumption]. Qed.
+
+Lemma everyone_sorted rows : in_order rows -> StronglySorted (fun s later => later <= s) (everyone rows).
+Proof.
+  induction rows as [| [s n] rows IH]; intros D; [constructor|]. pose proof (later_less _ _ _ D) as F.
+  assert (S : StronglySorted (fun s later => later <= s) (everyone rows)) by (inversion D; auto).
+  change (everyone ((s, n) :: rows)) with (repeat s n ++ everyone rows). clear - S F.
+  induction n as [| n IHn]; simpl; [assumption|]. constructor; [assumption|].
+  apply Forall_app; split; [apply forall_repeat; lia | assumption].
+Qed.
+
+Lemma first_before xs ys : StronglySorted (fun s later => later <= s) (xs ++ ys) ->
+  StronglySorted (fun s later => later <= s) xs /\ forall s x, In s ys -> In x xs -> s <= x.
+Proof.
+  induction xs as [| x xs IH]; simpl; intros D; [split; [constructor | easy]|]. inversion D as [| ? ? D' F]; subst.
+  destruct (IH D') as [S B]. apply Forall_app in F as [F F']. split; [constructor; assumption|].
+  intros s y I [<- | J]; [rewrite Forall_forall in F'; apply F', I | auto].
+Qed.
+
+Lemma ones_in_order xs : StronglySorted (fun s later => later <= s) xs -> in_order (map (fun s => (s, 1%nat)) xs).
+Proof. induction 1; simpl; constructor; [assumption | apply Forall_map; assumption]. Qed.
+
+Lemma first_ends n r lowest xs : ends r lowest (Z.of_nat n) (first_of n r lowest xs) xs.
+Proof.
+  unfold first_of; set (some := those_who_matter r lowest xs); set (all := everyone (counted some)).
+  set (idle := filter (fun s => negb (matters_from r lowest <=? s)) xs).
+  assert (P : Permutation all some) by apply counted_all.
+  assert (N : Forall (fun s => gain (base r lowest) s <= newcomer r lowest) idle).
+  { apply Forall_forall; intros s I; apply filter_In in I as [_ I]. apply matters_gain; lia. }
+  assert (S : StronglySorted (fun s later => later <= s) (firstn n all ++ skipn n all))
+    by (rewrite firstn_skipn; apply everyone_sorted, counted_in_order).
+  apply first_before in S as [S B]. split; [apply in_order_descending, ones_in_order, S|].
+  exists (skipn n all ++ idle). rewrite everyone_ones, app_assoc, firstn_skipn.
+  split; [rewrite P; apply (filter_both (fun s => matters_from r lowest <=? s))|].
+  unfold beyond; rewrite everyone_ones. destruct (Nat.le_gt_cases (length all) n) as [L | L].
+  - left. rewrite skipn_all2 by assumption. exact N.
+  - right. split; [rewrite firstn_length; lia|]. intros s x I J. apply in_app_or in I as [I | I]; [auto|].
+    rewrite Forall_forall in N; specialize (N s I); simpl in N; apply matters_gain in N.
+    assert (K : In x some) by (apply (Permutation_in x P); rewrite <- (firstn_skipn n all); apply in_or_app; auto).
+    apply filter_In in K as [_ K]. lia.
+Qed.
+
+(** So they tell every level within reach. *)
+Theorem first_suffice r lowest highest at_least n values : lowest <= highest ->
+  let xs := map (clipped lowest highest) values in
+  cut (Z.of_nat n) (levels_within r lowest highest at_least (Z.of_nat n) (sum (fun s => s) xs)
+                      (first_of n r lowest xs) (mirrored (first_of n r (- highest) (map Z.opp xs)))) =
+  cut (Z.of_nat n) (level r lowest highest at_least values).
+Proof.
+  intros B xs; unfold xs; rewrite sum_map.
+  apply (levels_within_reach r (clipped lowest highest) lowest highest at_least (Z.of_nat n) lowest highest (fun _ => true));
+    auto using clipped_between, clipped_low, clipped_high; try lia.
+  - apply first_ends.
+  - rewrite mirrored_twice, <- (map_map (clipped lowest highest) Z.opp). apply first_ends.
+  - apply level_of_numbers, B.
 Qed.

@@ -5,7 +5,7 @@
     there can be people with the lowest and with the highest score. *)
 
 From Coq Require Import ZArith Lia Bool List Permutation Sorted.
-From Duotone Require Import Graph Levels Fewest Threshold.
+From Duotone Require Import Graph Levels Sums Fewest Threshold.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -198,6 +198,11 @@ Lemma mirrored_twice rows : mirrored (mirrored rows) = rows.
 Proof.
   unfold mirrored; rewrite map_map. rewrite <- map_id; apply map_ext; intros [s n]; simpl; f_equal; lia.
 Qed.
+
+(** Under add-remove that is so for at least one of the two ends. *)
+Lemma one_end_at_most lowest highest : lowest <= highest ->
+  highest < matters_from add_remove lowest \/ - lowest < matters_from add_remove (- highest).
+Proof. simpl; lia. Qed.
 
 (** Levels are the same if nobody else is looked at. *)
 Theorem who_matters r lowest highest at_least values : lowest <= highest ->

@@ -5,7 +5,7 @@
     the sum, and differ: where nothing makes it a yes the sum may still say that [crowd] newcomers or more would.) *)
 
 From Coq Require Import ZArith Lia Bool List Permutation.
-From Duotone Require Import Graph Levels Fewest Threshold Scores.
+From Duotone Require Import Graph Levels Sums Fewest Threshold Scores.
 Import ListNotations.
 Open Scope Z_scope.
 

@@ -6,7 +6,7 @@
     everybody's score at a price above the base, and each change lowers the sum of capped scores by at most that price. *)
 
 From Coq Require Import ZArith Lia Bool List Permutation.
-From Duotone Require Import Graph Levels Fewest.
+From Duotone Require Import Graph Levels Sums Fewest.
 Import ListNotations.
 Open Scope Z_scope.
 
