@@ -1,8 +1,9 @@
 (** An average of nobody is above no limit: "is the sum at least c, and is there somebody?" as a sum again (`somebody`).
 
     Each score s becomes s*crowd + 1 and the limit c becomes c*crowd + 1. For c >= 0 and at most [crowd] people the answers are
-    the same, so levels are exact as long as no walk that they speak of leads to a larger crowd. (Beyond it they are levels of
-    the sum, and differ: where nothing makes it a yes the sum may still say that [crowd] newcomers or more would.) *)
+    the same. So levels are exact as long as the walks they speak of lead to no larger crowd; where c = 0, as for averages and
+    shares, that is so for every table of less than half of it. For c > 0 there is one exception: where nothing makes it a yes,
+    the sum may say that a crowd of newcomers would, and the level is far below 0 instead of [never]. *)
 
 From Coq Require Import ZArith Lia Bool List Permutation.
 From Duotone Require Import Graph Levels Sums Fewest Threshold Scores.
@@ -186,6 +187,55 @@ Proof.
 Qed.
 
 End AddRemove.
+
+(** Averages and shares, which are compared with 0, are exact on both sides: a no ends at the latest when all have left and
+    somebody with the highest score has come; if that is below 0, nothing ends it. *)
+Section Zero.
+Variables (crowd lowest highest : Z).
+Hypothesis bounds : lowest <= highest.
+
+Let truth := enough_and_somebody (clipped lowest highest) 0.
+Let sum_says := encoded (clipped lowest highest) 0 crowd.
+Notation G := (people Z add_remove truth).
+Notation level a := (level_with_somebody add_remove crowd lowest highest 0 a).
+Notation size a := (Z.of_nat (length a)).
+
+Lemma one_comes (a : G) : walk (S (length a)) ([highest] : G) a.
+Proof. apply walk_first with ([] : G); [exists highest; left; reflexivity | apply all_leave]. Qed.
+
+Lemma one_is_enough : 0 <= highest -> truth [highest] = true.
+Proof.
+  intros H; unfold truth, enough_and_somebody, enough; simpl. rewrite clipped_high by assumption.
+  rewrite andb_true_r. apply Z.leb_le; lia.
+Qed.
+
+Lemma all_below_zero b : highest < 0 -> 1 <= crowd -> truth b = false /\ sum_says b = false.
+Proof.
+  intros H C. assert (N : sum (clipped lowest highest) b <= - size b).
+  { induction b as [| v b IH]; [reflexivity|]. pose proof (clipped_between lowest highest v bounds).
+    change (sum (clipped lowest highest) (v :: b)) with (clipped lowest highest v + sum (clipped lowest highest) b).
+    simpl length; lia. }
+  split.
+  - destruct b; [reflexivity|]. apply andb_false_intro1, Z.leb_gt. simpl length in N; lia.
+  - apply Z.leb_gt. rewrite somebody_sum; unfold somebody. nia.
+Qed.
+
+Theorem level_with_somebody_zero (a : G) : 2 * size a + 1 <= crowd -> exact (truth : G -> bool) a (level a).
+Proof.
+  intros L. destruct (truth a) eqn:Y; [apply level_with_somebody_yes; trivial; lia|].
+  assert (C : 0 <= crowd) by lia. destruct (encoded_exact add_remove crowd lowest highest 0 C bounds a) as (d & F & ->).
+  fold sum_says in F |- *. assert (Q : sum_says a = truth a) by (apply somebody_same; lia). rewrite Q.
+  exists d; split; [|reflexivity]. destruct (Z.lt_ge_cases highest 0) as [H | H].
+  - assert (N : forall b, truth b = false /\ sum_says b = false) by (intros b; apply all_below_zero; lia).
+    destruct d as [n|]; [destruct F as ((b & Hb & _) & _) | intros n b Hb]; destruct (N a), (N b); congruence.
+  - assert (N : sum_says [highest] <> sum_says a).
+    { rewrite Q, Y. unfold sum_says; rewrite somebody_same by (simpl length; lia). fold truth.
+      rewrite one_is_enough by assumption. discriminate. }
+    destruct d as [n|]; [|destruct (F _ ([highest] : G) N (one_comes a))].
+    assert (n <= S (length a))%nat by (destruct F as [_ M]; apply (M _ ([highest] : G) N), one_comes).
+    apply somebody_flips with crowd; [lia | lia | exact F].
+Qed.
+End Zero.
 
 (** *** Where nothing makes it a yes, the sum still hopes for a crowd: all count for nothing, and 1 is wanted *)
 
