@@ -12,6 +12,7 @@ Open Scope Z_scope.
 
 Inductive relation := add_remove | replace.
 
+(** Under replace somebody may also stay as they are: that a dataset is its own neighbour changes no distance. *)
 Definition neighbours {person} r (a b : list person) :=
   match r with
   | add_remove => exists p, Permutation a (p :: b) \/ Permutation b (p :: a)
