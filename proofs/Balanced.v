@@ -6,7 +6,7 @@
     `balanced` in the code. *)
 
 From Coq Require Import Reals Lra Lia Psatz ZArith.
-From Duotone Require Import Step Graph Morphism Optimum Homogeneous Level ClosedForm.
+From Duotone Require Import Step Graph Morphism Optimum Homogeneous LineMechanism ClosedForm.
 Open Scope R_scope.
 
 Section Balanced.

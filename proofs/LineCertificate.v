@@ -2,26 +2,21 @@
     level, by 2^-60 or more. It accepts nothing else that is so: each check is an equivalence ([tight_iff], [Table.allowed_iff]). *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz List Bool.
-From Duotone Require Import Step Graph Table LineCheck.
+From Duotone Require Import Step Graph LineMechanism Table LineCheck.
 Import ListNotations.
 Open Scope R_scope.
-
-(** The line of levels: 0, 1, 2 ... where the answer is yes, -1, -2 ... where it is no. *)
-Program Definition levels : graph :=
-  {| dataset := Z; near a b := (a = b + 1 \/ b = a + 1)%Z; blue l := Z.leb 0 l |}.
-Next Obligation. tauto. Qed.
 
 (** A side of a table, from the boundary outwards; beyond its end the last entry stays. *)
 Fixpoint entry (here : Z) (rest : list Z) (n : nat) {struct n} : Z :=
   match n, rest with S n, t :: rest => entry t rest n | _, _ => here end.
 
 (** Where yes has so many parts of ONE at each level. *)
-Definition table one (blue red : Z * list Z) : mechanism levels := fun l =>
+Definition table one (blue red : Z * list Z) : mechanism integers := fun l =>
   if Z.leb 0 l then part one (entry (fst blue) (snd blue) (Z.to_nat l))
   else 1 - part one (entry (fst red) (snd red) (Z.to_nat (-1 - l))).
 
 (** What was asked of the boundary, of any mechanism. *)
-Definition asked (b : boundary) (N : mechanism levels) :=
+Definition asked (b : boundary) (N : mechanism integers) :=
   match b with
   | Value m => N 0%Z = Q2R m
   | Balanced => N 0%Z = 1 - N (-1)%Z
@@ -100,14 +95,14 @@ Proof.
 Qed.
 
 (** A mechanism on the line moves by private steps, yes outwards above the boundary and no below it. *)
-Lemma outwards (N : mechanism levels) : private P N -> forall n, N (Z.of_nat (S n)) <= step P (N (Z.of_nat n)).
-Proof. rewrite private_steps; intros [_ H] n; apply H; right; lia. Qed.
+Lemma outwards (N : mechanism integers) : private P N -> forall n, N (Z.of_nat (S n)) <= step P (N (Z.of_nat n)).
+Proof. rewrite private_steps; intros [_ H] n; apply H; unfold near, integers; lia. Qed.
 
-Lemma outwards_no (N : mechanism levels) : private P N ->
+Lemma outwards_no (N : mechanism integers) : private P N ->
   forall n, 1 - N (-1 - Z.of_nat (S n))%Z <= step P (1 - N (-1 - Z.of_nat n)%Z).
-Proof. intros H n. apply (private_dual P) in H. rewrite private_steps in H; apply H; left; lia. Qed.
+Proof. intros H n. apply (private_dual P) in H. rewrite private_steps in H; apply H; unfold near, integers; lia. Qed.
 
-Lemma across (N : mechanism levels) : private P N -> N 0%Z <= step P (N (-1)%Z) /\ 1 - N (-1)%Z <= step P (1 - N 0%Z).
+Lemma across (N : mechanism integers) : private P N -> N 0%Z <= step P (N (-1)%Z) /\ 1 - N (-1)%Z <= step P (1 - N 0%Z).
 Proof.
   intros H; split; [rewrite private_steps in H; apply H; simpl; lia|].
   apply (private_dual P) in H. rewrite private_steps in H; apply H; simpl; lia.
@@ -167,7 +162,7 @@ Proof.
 Qed.
 
 (** [tops] bounds both sides of the boundary of every private mechanism with what was asked. *)
-Lemma tops_sound b b0 r0 blue_top red_top (N : mechanism levels) : tops one y above d b b0 r0 = Some (blue_top, red_top) ->
+Lemma tops_sound b b0 r0 blue_top red_top (N : mechanism integers) : tops one y above d b b0 r0 = Some (blue_top, red_top) ->
   private P N -> asked b N -> N 0%Z <= from blue_top /\ 1 - N (-1)%Z <= from red_top.
 Proof.
   intros H HN A. destruct (across N HN) as [A0 A1]. pose proof HN as [Np _].
@@ -212,7 +207,8 @@ Proof.
     { pose proof (entry_range b0 blues 0 Rb). pose proof (entry_range r0 reds 0 Rr). simpl in *.
       unfold from; rewrite part_no by assumption. apply allowed_step; [lia | lia | exact B]. }
     intros a c E. simpl in a, c, E. unfold M, table; cbn [fst snd].
-    destruct (Z.leb_spec 0 a), (Z.leb_spec 0 c); destruct E as [E | E]; try lia.
+    assert (E' : (a = c + 1 \/ c = a + 1)%Z) by lia.
+    destruct (Z.leb_spec 0 a), (Z.leb_spec 0 c); destruct E' as [E' | E']; try lia.
     + replace (Z.to_nat a) with (S (Z.to_nat c)) by lia. apply O.
     + replace (Z.to_nat c) with (S (Z.to_nat a)) by lia. apply O.
     + replace a with 0%Z by lia. replace c with (-1)%Z by lia. apply X.
@@ -221,12 +217,12 @@ Proof.
     + replace (Z.to_nat (-1 - a)) with (S (Z.to_nat (-1 - c))) by lia. apply I.
 Qed.
 
-Theorem check_line_optimal (N : mechanism levels) : private P N -> asked b N -> forall l, truth N l < truth M l + / 2 ^ 60.
+Theorem check_line_optimal (N : mechanism integers) : private P N -> asked b N -> forall l, truth N l < truth M l + / 2 ^ 60.
 Proof.
   intros HN A l. unfold check_line in accepted.
   destruct (tops _ _ _ _ _ _ _) as [[tb tr]|] eqn:T; rewrite !andb_true_iff in accepted; [|destruct accepted; discriminate].
   destruct accepted as [_ [Sb Sr]]. destruct (tops_sound _ _ _ _ _ N T HN A) as [Tb Tr]. pose proof HN as [Np _].
-  unfold truth, M, table; cbn [fst snd blue levels]. destruct (Z.leb_spec 0 l).
+  unfold truth, M, table; cbn [fst snd blue integers]. destruct (Z.leb_spec 0 l).
   - replace (N l) with (N (Z.of_nat (Z.to_nat l))) by (rewrite Z2Nat.id; auto).
     apply (side_near b0 blues tb (fun n => N (Z.of_nat n))); auto. apply outwards, HN.
   - replace (1 - (1 - part one (entry r0 reds (Z.to_nat (-1 - l)))))

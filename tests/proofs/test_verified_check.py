@@ -78,8 +78,8 @@ def of_close_calls(text: str) -> bool:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_all_three_give_the_same_verdict_on_spoilt_certificates(seed: int, tmp_path: Path) -> None:
-    rng = random.Random(seed)
-    texts = [text for text in (spoilt(rng.choice(good()), rng) for _ in range(EACH)) if not of_close_calls(text)]
+    rng, originals = random.Random(seed), good()
+    texts = [text for text in (spoilt(rng.choice(originals), rng) for _ in range(EACH)) if not of_close_calls(text)]
     proved = verdicts(texts, tmp_path)
     for text, verdict in zip(texts, proved, strict=True):
         assert verdict == tool_accepts(text) == package_accepts(text), text
