@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from strategies import exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, DuotoneError, balanced
+from duotone.privacy.numbers import log_ceiling
 
 
 @given(exact_budgets, probabilities, st.integers(0, 25))
@@ -175,3 +176,13 @@ def test_certain_distance_matches_the_published_formula(epsilon: float, delta: f
     y = math.exp(epsilon)
     formula = math.ceil(math.log((y - 1 + 2 * delta) / (delta * (y + 1))) / epsilon)
     assert balanced(ApproxDP(epsilon, delta)).certain == (formula, formula)
+
+
+@pytest.mark.parametrize("base", [Fraction(2), Fraction(3, 2), Fraction(10**9 + 1, 10**9)])
+@pytest.mark.parametrize("n", [3, 1000, 33_001])
+def test_the_least_power_is_exact_however_near_a_tie(base: Fraction, n: int) -> None:
+    """Proved for any n (proofs/Transition.v, `initial_counts`); a logarithm of 160 bits missed by one where n was large."""
+    for nearness, least in ((0, n), (Fraction(-1, 2**300), n), (Fraction(1, 2**300), n + 1)):
+        assert log_ceiling(base**n * (1 + nearness), base) == least
+    start = (1 + Fraction(1, 2**300)) / (3 * 2**33_001)
+    assert ApproxDP(exp_epsilon=2).transition(start) + 1 == 33_001

@@ -236,6 +236,21 @@ def test_a_crowd_is_never_taken_for_a_larger_sum() -> None:
     assert Threshold(int, -1, 1, 0, somebody=True).level(people) == 0
 
 
+def test_levels_beyond_what_floats_can_count_stay_where_they_are() -> None:
+    """2^53 + 3 people are missing, or one fewer: floats in between would differ by 2."""
+    many = Threshold(int, 0, 1, 2**53 + 3)
+    assert many.level([]) == many.level([1]) == -(2**53)
+    assert Threshold(int, 0, 1, 2**53 - 1).level([1]) == 2 - 2**53
+    assert Threshold(int, 0, 0, 1).level([0]) == -math.inf
+
+
+def test_what_no_crowd_can_reach_is_infinitely_far() -> None:
+    """Where nobody scores more than nothing, however many come; with an empty table a no, and without."""
+    for somebody, neighbours in itertools.product([False, True], BOTH):
+        assert Threshold(int, 0, 0, 1, somebody, neighbours).level([0]) == -math.inf
+        assert Threshold(int, -2, 0, 3, somebody, neighbours).level([]) == -math.inf
+
+
 def test_everybody_may_count_the_same() -> None:
     question = Threshold(int, 1, 1, 2)
     assert [question.level([7] * n) for n in range(5)] == [-2, -1, 0, 1, 2]

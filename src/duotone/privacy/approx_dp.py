@@ -214,7 +214,8 @@ class ApproxDP:
         """How many steps away from the boundary φ keeps to its first piece, less 1: Definition 10, τ for a truth
         probability x there (the paper's 1 − R), never below −1.
 
-        φ^i(x) takes the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0.
+        φ^i(x) takes the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0 and
+        ε > 0. (At ε = 0 the pieces are one, and τ is −1.)
 
         >>> ApproxDP(exp_epsilon="1.3", delta="0.1").transition("0.2")
         1.0

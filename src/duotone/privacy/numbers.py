@@ -141,15 +141,25 @@ def log_ceiling(target: Fraction, base: Fraction) -> int:
     """
     if target <= 1:
         return 0
-    with gmpy2.context(precision=160):
-        rest, growth = (gmpy2.mpq(v.numerator, v.denominator) - 1 for v in (target, base))
-        estimate = gmpy2.log1p(gmpy2.mpfr(rest)) / gmpy2.log1p(gmpy2.mpfr(growth))
-        near = int(gmpy2.rint(estimate))
-        tie = abs(estimate - near) < gmpy2.mpfr(2) ** -40
-        above = int(gmpy2.ceil(estimate))
-    if tie and near * base.numerator.bit_length() <= LONGEST:
-        return near if base**near >= target else near + 1
-    return above
+    rest, growth = (gmpy2.mpq(v.numerator, v.denominator) - 1 for v in (target, base))
+    precision = 160
+    while True:
+        below, above = (int(gmpy2.ceil(_logarithm(rest, growth, precision, up=up))) for up in (False, True))
+        if below == above:
+            return below
+        # base^n = target only if the target is as long as the power, which then is no trouble; else more digits will tell
+        if above == below + 1 and below * (base.numerator.bit_length() - 1) < target.numerator.bit_length():
+            return below if base**below >= target else below + 1
+        precision *= 2
+
+
+def _logarithm(rest: gmpy2.mpq, growth: gmpy2.mpq, precision: int, *, up: bool) -> gmpy2.mpfr:
+    """log(1 + rest) to the base 1 + growth, all of its roundings to one side."""
+    towards, against = (gmpy2.RoundUp, gmpy2.RoundDown) if up else (gmpy2.RoundDown, gmpy2.RoundUp)
+    with gmpy2.context(precision=precision, round=against):
+        divisor = gmpy2.log1p(gmpy2.mpfr(growth))
+    with gmpy2.context(precision=precision, round=towards):
+        return gmpy2.log1p(gmpy2.mpfr(rest)) / divisor
 
 
 def power(base: Fraction, n: int) -> Fraction:

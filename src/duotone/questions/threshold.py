@@ -16,6 +16,8 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 
 CROWD = 2**50
 """More people than any table has."""
+FAR = 2.0**53
+"""As many changes as floats can count; whoever is further away counts as this far."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Threshold:
 
     With `somebody`, an empty table is a no (an average of nothing is above no limit).
 
-    Guarantee: levels are exact distances, and so differ by at most 1 between neighbours (docs/questions.md).
+    Guarantee: levels are exact distances up to 2^53 changes, where there can be people at both bounds, and so differ by at most
+    1 between neighbours (docs/questions.md; proofs/Threshold.v).
 
     >>> majority = Threshold(value={"yes": 1, "no": -1}.__getitem__, lowest=-1, highest=1, at_least=1)
     >>> majority.level(["yes"] * 7 + ["no"] * 4)
@@ -80,7 +83,7 @@ class Threshold:
 
     def level(self, people: Sequence[Any]) -> float:
         """Greedy: the changes that move the sum furthest, until it is on the other side."""
-        seen = somebody if self.somebody else int
+        seen = somebody if self.somebody and self.at_least == 0 else int  # where more is asked for, nobody is a no anyway
         tally = scores(map(seen, self._values(people)))
         level = levels(tally, seen(self.lowest), seen(self.highest), seen(self.at_least), self.neighbours)[0]
         return int(level) if math.isfinite(level) else float(level)
@@ -151,6 +154,7 @@ def fewest(
         excess, steps = np.maximum(excess - taken * gain, 0), steps + taken.astype(float)
     joining = (-(-excess // newcomer)).astype(float) if newcomer else np.where(np.asarray(excess > 0, dtype=bool), math.inf, 0)
     total = steps + joining
+    total = np.where(np.isfinite(total), np.minimum(total, FAR), total)
     if reach is None:
         return np.asarray(total)
     short = np.asarray(excess > 0, dtype=bool) & (steps >= reach)
