@@ -26,8 +26,10 @@ Qed.
 Lemma total_plus n f g a b : total n (fun i => a * f i + b * g i) = a * total n f + b * total n g.
 Proof. induction n as [|n IH]; simpl; [ring | rewrite IH; ring]. Qed.
 
-Lemma total_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> total n f = total n g.
-Proof. intros H; apply Rle_antisym; apply total_le; intros i Hi; rewrite (H i Hi); lra. Qed.
+Lemma total_least n f : (forall i, (i < n)%nat -> 0 <= f i) -> 0 <= total n f.
+Proof.
+  intros H; replace 0 with (total n (fun _ => 0)) by (clear; induction n; simpl; lra). apply total_le, H.
+Qed.
 
 (** Answers 0, ..., n - 1 with their probabilities, and how likely a set of them is. *)
 Definition distribution n (p : nat -> R) := (forall i, (i < n)%nat -> 0 <= p i) /\ total n p = 1.
@@ -53,8 +55,7 @@ Lemma mean_probability n p m : distribution n p -> (forall i, (i < n)%nat -> pro
   probability (total n (fun i => m i * p i)).
 Proof.
   intros [Hp H1] Hm; split.
-  - replace 0 with (total n (fun _ => 0)) by (clear; induction n; simpl; lra).
-    apply total_le; intros i Hi; destruct (Hm i Hi); specialize (Hp i Hi); nra.
+  - apply total_least; intros i Hi; destruct (Hm i Hi); specialize (Hp i Hi); nra.
   - rewrite <- H1; apply total_le; intros i Hi; destruct (Hm i Hi); specialize (Hp i Hi); nra.
 Qed.
 
@@ -162,7 +163,8 @@ Proof.
   destruct Rle_dec; [|exact I]. destruct Rle_dec; [|exact I]. simpl; repeat split; auto.
 Qed.
 
-Lemma played_honest E D asker N : (forall t, honest_question (asker t)) -> forall e d seen, honest (played E D asker N e d seen).
+Lemma played_honest E D asker N :
+  (forall t, honest_question (asker t)) -> forall e d seen, honest (played E D asker N e d seen).
 Proof.
   intros H; induction N as [|N IH]; simpl; intros e d seen; [exact I|].
   destruct Rle_dec; [|exact I]. destruct Rle_dec; [|exact I].
@@ -173,7 +175,7 @@ Qed.
 Theorem sum_whatever_is_asked E D asker N S a b :
   0 <= E -> 0 <= D -> (forall t, honest_question (asker t)) -> near a b ->
   let s := played E D asker N 0 0 nil in transcripts a s S <= exp E * transcripts b s S + D.
-Proof. intros; apply sum_is_a_filter; auto using played_honest, played_admitted. Qed.
+Proof. intros HE HD H near s; apply sum_is_a_filter; auto; [apply played_honest, H | apply played_admitted]. Qed.
 
 (** Who charges more than an answer needs does no harm: so sums may be rounded up ([Spent.bounded]). *)
 Lemma within_more eps d eps' d' n p q :
@@ -182,8 +184,7 @@ Proof.
   intros Hq He Hd H S; specialize (H S).
   assert (exp eps <= exp eps') by (destruct He as [He | ->]; [left; apply exp_increasing, He | lra]).
   assert (0 <= likely n q S).
-  { unfold likely; replace 0 with (total n (fun _ => 0)) by (clear; induction n; simpl; lra).
-    apply total_le; intros i Hi; specialize (Hq i Hi); destruct (S i); lra. }
+  { apply total_least; intros i Hi; specialize (Hq i Hi); destruct (S i); lra. }
   nra.
 Qed.
 
