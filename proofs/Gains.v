@@ -38,7 +38,7 @@ Hypothesis reach : (k <= n)%nat.
 
 Definition r := up_div (one * (m + 1) ^ Z.of_nat k) (m ^ Z.of_nat k).
 Definition more := (r - one)%Z.
-Definition parts (u : nat -> Z) j := IZR (u j) / IZR one.
+Definition share (u : nat -> Z) j := IZR (u j) / IZR one.
 
 (** A number times g^-i rounded down each time, and times g^i rounded up. *)
 Fixpoint falling a i := match i with O => a | S i => (falling a i * m / (m + 1))%Z end.
@@ -102,22 +102,22 @@ Qed.
 
 Definition within_one (u : nat -> Z) := forall j, (j <= n)%nat -> (0 <= u j <= one)%Z.
 
-Lemma parts_real u j : within_one u -> (j <= n)%nat -> 0 <= parts u j <= 1.
+Lemma share_real u j : within_one u -> (j <= n)%nat -> 0 <= share u j <= 1.
 Proof.
-  intros H Hj; destruct (H j Hj) as [A B]. apply IZR_le in A, B. pose proof (IZR_lt _ _ one_positive). unfold parts.
+  intros H Hj; destruct (H j Hj) as [A B]. apply IZR_le in A, B. pose proof (IZR_lt _ _ one_positive). unfold share.
   split; [apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; lra]|]. apply Rmult_le_reg_r with (IZR one); [lra|].
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
 
-Lemma above_real u j : within_one u -> 0 <= beyond (IZR m) n (parts u) j <= IZR (above_nodes u j) / IZR one.
+Lemma above_real u j : within_one u -> 0 <= beyond (IZR m) n (share u) j <= IZR (above_nodes u j) / IZR one.
 Proof.
-  intros H; unfold beyond, above_nodes; destruct le_dec as [L | L]; [pose proof (parts_real u j H L); unfold parts in *; lra|].
-  pose proof (IZR_lt _ _ one_positive) as H1. pose proof (parts_real u n H (le_n _)) as Hn.
+  intros H; unfold beyond, above_nodes; destruct le_dec as [L | L]; [pose proof (share_real u j H L); unfold share in *; lra|].
+  pose proof (IZR_lt _ _ one_positive) as H1. pose proof (share_real u n H (le_n _)) as Hn.
   pose proof (G_positive (j - n)) as P. split.
   - assert (1 <= G ^ (j - n)) by (apply pow_R1_Rle; pose proof (g_least (IZR m) (IZR_lt _ _ m_positive)); lra).
-    enough ((1 - parts u n) / G ^ (j - n) <= 1) by lra. apply Rmult_le_reg_r with (G ^ (j - n)); [lra|].
+    enough ((1 - share u n) / G ^ (j - n) <= 1) by lra. apply Rmult_le_reg_r with (G ^ (j - n)); [lra|].
     unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
-  - pose proof (falling_real (one - u n) (j - n)) as F. rewrite minus_IZR in *. unfold parts.
+  - pose proof (falling_real (one - u n) (j - n)) as F. rewrite minus_IZR in *. unfold share.
     apply Rmult_le_reg_r with (IZR one); [lra|].
     replace ((1 - (1 - IZR (u n) / IZR one) / G ^ (j - n)) * IZR one) with (IZR one - (IZR one - IZR (u n)) / G ^ (j - n)) by (field; lra).
     replace ((IZR one - IZR (falling (one - u n) (j - n))) / IZR one * IZR one) with (IZR one - IZR (falling (one - u n) (j - n)))
@@ -125,16 +125,16 @@ Proof.
 Qed.
 
 Lemma slopes_real v j : within_one v -> (j < n)%nat ->
-  slope (IZR m) (parts v) j = IZR (slopes v j) / IZR one /\ (- m * one <= slopes v j <= (m + 1) * one)%Z.
+  slope (IZR m) (share v) j = IZR (slopes v j) / IZR one /\ (- m * one <= slopes v j <= (m + 1) * one)%Z.
 Proof.
-  intros H Hj; unfold slope, slopes, parts; split.
+  intros H Hj; unfold slope, slopes, share; split.
   - pose proof (IZR_lt _ _ one_positive). rewrite minus_IZR, !mult_IZR, plus_IZR. field; lra.
   - pose proof (H j ltac:(lia)). pose proof (H (S j) ltac:(lia)). nia.
 Qed.
 
 (** The inequalities of integers give those of the functions, with m + 1 parts more for what r was rounded up by. *)
 Theorem checked_step e u v : within_one u -> within_one v -> checked e u v ->
-  node_step (IZR m) n k (IZR (e + m + 1) / IZR one) (parts u) (parts v).
+  node_step (IZR m) n k (IZR (e + m + 1) / IZR one) (share u) (share v).
 Proof.
   intros Hu Hv C. pose proof (IZR_lt _ _ one_positive) as H1. pose proof (IZR_lt _ _ m_positive) as Hm.
   pose proof r_real as [T0 T1]. set (th := IZR r - G ^ k * IZR one) in *.
@@ -149,7 +149,7 @@ Proof.
     rewrite !minus_IZR, !mult_IZR, minus_IZR in N. destruct Ls as [_ Ls]; apply IZR_le in Ls; rewrite mult_IZR, plus_IZR in Ls.
     set (b := beyond _ _ _ _) in *. set (s := IZR (slopes v j)) in *. set (a := IZR (above_nodes u (i + k))) in *.
     assert (B1' : b * IZR one <= a) by (replace a with (a / IZR one * IZR one) by (field; lra); apply Rmult_le_compat_r; lra).
-    apply Scale, Scale. rewrite Er, !plus_IZR. unfold parts.
+    apply Scale, Scale. rewrite Er, !plus_IZR. unfold share.
     replace ((IZR r - th) / IZR one * b * IZR one * IZR one) with ((IZR r - th) * (b * IZR one)) by (field; lra).
     replace ((IZR (v i) / IZR one + ((IZR r - th) / IZR one - 1) * (s / IZR one) + (IZR e + IZR m + 1) / IZR one) * IZR one * IZR one)
       with (IZR (v i) * IZR one + (IZR r - th - IZR one) * s + (IZR e + IZR m + 1) * IZR one) by (field; lra).
@@ -164,7 +164,7 @@ Proof.
     rewrite plus_IZR, !minus_IZR, !mult_IZR, minus_IZR in N.
     destruct Ls as [Ls _]; apply IZR_le in Ls; rewrite mult_IZR, opp_IZR in Ls.
     destruct (Hv i ltac:(lia)) as [_ V1]; apply IZR_le in V1.
-    set (s := IZR (slopes v j)) in *. apply Scale, Scale. rewrite Er, !plus_IZR. unfold parts.
+    set (s := IZR (slopes v j)) in *. apply Scale, Scale. rewrite Er, !plus_IZR. unfold share.
     replace (IZR (u (i - k)%nat) / IZR one * IZR one * IZR one) with (IZR (u (i - k)%nat) * IZR one) by (field; lra).
     replace (((IZR r - th) / IZR one * (IZR (v i) / IZR one) - ((IZR r - th) / IZR one - 1) * (s / IZR one)
       + (IZR e + IZR m + 1) / IZR one) * IZR one * IZR one)
@@ -172,16 +172,16 @@ Proof.
     assert (th * (IZR (v i) - s) <= th * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_l; lra).
     assert (th * ((IZR m + 1) * IZR one) <= 1 * ((IZR m + 1) * IZR one))
       by (apply Rmult_le_compat_r; [apply Rmult_le_pos; lra | lra]). lra.
-  - intros j Hj. pose proof (IZR_le _ _ (checked_3 _ _ _ C j Hj)) as N. rewrite minus_IZR in N. apply Scale. unfold parts.
+  - intros j Hj. pose proof (IZR_le _ _ (checked_3 _ _ _ C j Hj)) as N. rewrite minus_IZR in N. apply Scale. unfold share.
     rewrite !plus_IZR. replace (IZR (u j) / IZR one * IZR one) with (IZR (u j)) by (field; lra).
     replace ((IZR (v j) / IZR one + (IZR e + IZR m + 1) / IZR one) * IZR one) with (IZR (v j) + (IZR e + IZR m + 1))
       by (field; lra). lra.
-  - intros j Hj. pose proof (IZR_le _ _ (checked_below _ _ _ C j Hj)) as N. rewrite minus_IZR in N. apply Scale. unfold parts.
+  - intros j Hj. pose proof (IZR_le _ _ (checked_below _ _ _ C j Hj)) as N. rewrite minus_IZR in N. apply Scale. unfold share.
     rewrite !plus_IZR. replace (IZR (u j) / IZR one * IZR one) with (IZR (u j)) by (field; lra).
     replace ((IZR (v O) / IZR one + (IZR e + IZR m + 1) / IZR one) * IZR one) with (IZR (v O) + (IZR e + IZR m + 1))
       by (field; lra). lra.
   - intros j Hj. pose proof (IZR_le _ _ (checked_above _ _ _ C j Hj)) as N. rewrite !minus_IZR in N.
-    pose proof (rising_real (one - v n) (n - j)) as F. rewrite minus_IZR in F. apply Scale. unfold parts.
+    pose proof (rising_real (one - v n) (n - j)) as F. rewrite minus_IZR in F. apply Scale. unfold share.
     rewrite !plus_IZR.
     replace ((1 - IZR (v n) / IZR one) * G ^ (n - j) * IZR one) with ((IZR one - IZR (v n)) * G ^ (n - j)) by (field; lra).
     replace ((1 - IZR (u j) / IZR one + (IZR e + IZR m + 1) / IZR one) * IZR one)
@@ -199,14 +199,14 @@ Hypothesis x_zero : x (IZR m) lowest zero = 1.
 Definition first j := if le_dec zero j then Z.max 0 (one - falling y_parts (j - zero)) else 0%Z.
 
 Lemma falling_least a i : (0 <= a)%Z -> (0 <= falling a i)%Z.
-Proof. intros H; induction i; simpl; [assumption | apply Z.div_pos; nia]. Qed.
+Proof. clear reach; intros H; induction i; simpl; [assumption | apply Z.div_pos; nia]. Qed.
 
 Lemma first_within : within_one first.
-Proof. intros j _; unfold first; destruct le_dec; [pose proof (falling_least y_parts (j - zero) y_parts_least)|]; lia. Qed.
+Proof. clear reach; intros j _; unfold first; destruct le_dec; [pose proof (falling_least y_parts (j - zero) y_parts_least)|]; lia. Qed.
 
-Lemma first_start j : 0 <= parts first j /\ x (IZR m) lowest j - y <= parts first j * x (IZR m) lowest j.
+Lemma first_start j : 0 <= share first j /\ x (IZR m) lowest j - y <= share first j * x (IZR m) lowest j.
 Proof.
-  pose proof (IZR_lt _ _ one_positive) as H1. pose proof (IZR_lt _ _ m_positive) as Hm. unfold first, parts.
+  pose proof (IZR_lt _ _ one_positive) as H1. pose proof (IZR_lt _ _ m_positive) as Hm. unfold first, share.
   pose proof (x_positive (IZR m) lowest Hm lowest_positive j) as Hx. destruct le_dec as [L | L].
   - assert (A := IZR_le _ _ (Z.le_max_l 0 (one - falling y_parts (j - zero)))).
     assert (B := IZR_le _ _ (Z.le_max_r 0 (one - falling y_parts (j - zero)))). rewrite minus_IZR in B.
@@ -229,19 +229,19 @@ End First.
 Section New.
 Variables (turn : nat) (u : nat -> Z).
 
-Definition near := (more * m)%Z.
-Definition far := (more * (m + 1))%Z.
-Definition total := (r + near)%Z.
+Definition nearer := (more * m)%Z.
+Definition farther := (more * (m + 1))%Z.
+Definition whole := (r + nearer)%Z.
 
 Definition at_turn :=
-  up_div (total * r * above_nodes u (turn + k) + near * one * u (turn - 1 - k)%nat) (total * total - near * far).
+  up_div (whole * r * above_nodes u (turn + k) + nearer * one * u (turn - 1 - k)%nat) (whole * whole - nearer * farther).
 Fixpoint upwards i := match i with
   | O => at_turn
-  | S i => up_div (r * above_nodes u (turn + S i + k) + near * upwards i) total
+  | S i => up_div (r * above_nodes u (turn + S i + k) + nearer * upwards i) whole
   end.
 Fixpoint downwards i := match i with
-  | O => up_div (one * u (turn - 1 - k)%nat + far * at_turn) total
-  | S i => up_div (one * u (turn - 1 - S i - k)%nat + far * downwards i) total
+  | O => up_div (one * u (turn - 1 - k)%nat + farther * at_turn) whole
+  | S i => up_div (one * u (turn - 1 - S i - k)%nat + farther * downwards i) whole
   end.
 Definition new j := if le_dec turn j then upwards (j - turn) else downwards (turn - 1 - j).
 
@@ -269,12 +269,12 @@ Qed.
 
 Lemma at_turn_within : (0 <= at_turn <= one)%Z.
 Proof.
-  pose proof more_least as Hm. assert (E : (total * total - near * far = total * r + near * one)%Z)
-    by (unfold total, near, far, more; ring).
-  assert (0 <= near)%Z by (unfold near; nia). assert (0 < r)%Z by (unfold more in Hm; lia). assert (0 < total)%Z by (unfold total; lia).
+  pose proof more_least as Hm. assert (E : (whole * whole - nearer * farther = whole * r + nearer * one)%Z)
+    by (unfold whole, nearer, farther, more; ring).
+  assert (0 <= nearer)%Z by (unfold nearer; nia). assert (0 < r)%Z by (unfold more in Hm; lia). assert (0 < whole)%Z by (unfold whole; lia).
   unfold at_turn; rewrite E. pose proof (above_within (turn + k)) as A. pose proof (Hu (turn - 1 - k)%nat ltac:(lia)) as B.
   set (a := above_nodes u _) in *. set (b := u _) in *. clearbody a b.
-  assert (0 < total * r)%Z by nia. assert (0 <= near * one)%Z by nia. clear E.
+  assert (0 < whole * r)%Z by nia. assert (0 <= nearer * one)%Z by nia. clear E.
   apply up_between; [nia|]. split; nia.
 Qed.
 
@@ -284,11 +284,11 @@ Proof. intros; apply up_between; nia. Qed.
 
 Theorem new_parts : within_one new.
 Proof.
-  pose proof more_least as Hm. assert (0 <= near /\ 0 <= far)%Z as [? ?] by (unfold near, far; nia).
+  pose proof more_least as Hm. assert (0 <= nearer /\ 0 <= farther)%Z as [? ?] by (unfold nearer, farther; nia).
   assert (0 < r)%Z by (unfold more in Hm; lia).
-  assert (E : total = (one + far)%Z) by (unfold total, near, far, more; ring).
+  assert (E : whole = (one + farther)%Z) by (unfold whole, nearer, farther, more; ring).
   assert (Up : forall i, (0 <= upwards i <= one)%Z).
-  { induction i; simpl; [apply at_turn_within | unfold total; apply mixed; auto using above_within; lia]. }
+  { induction i; simpl; [apply at_turn_within | unfold whole; apply mixed; auto using above_within; lia]. }
   assert (Down : forall i, (0 <= downwards i <= one)%Z).
   { induction i; simpl; rewrite E; apply mixed; auto using at_turn_within; try (apply Hu); lia. }
   intros j _; unfold new; destruct le_dec; auto.
