@@ -115,7 +115,7 @@ Qed.
 
 End Certificate.
 
-(** Not in vain: a table of three entries out of 16, nodes (3/2)^-3 to (3/2)^9, a budget of (ln 4, 0.106): two close calls. *)
+(** Not in vain: a table of three entries out of 16, nodes (3/2)^-2 to (3/2)^6, a budget of (ln 4, 0.106): two close calls. *)
 Definition small := {| parts := 16; wrong := 4; entries := (4 :: 5 :: 6 :: nil)%Z |}.
 
 Lemma power_three_halves p q : 0 < p -> 0 < q -> q * q * q <= p * p -> Rpower q (3 / 2) <= p.
@@ -134,14 +134,14 @@ Proof.
   - intros [|[|d]]; simpl; intros; try lia; unfold calm, clear; simpl; apply power_three_halves; lra.
 Qed.
 
-Lemma small_gain : gain 2 (2 ^ 96) (4 * 2 ^ 96) 12 1 3 7 2 (fun _ => 0%Z) = 8340860029701144868075122234%Z.
+Lemma small_gain : gain 2 (2 ^ 96) (4 * 2 ^ 96) 8 1 2 6 2 (fun _ => 0%Z) = 8340860029701144868075122234%Z.
 Proof. vm_compute; reflexivity. Qed.
 
 Theorem small_private {G : graph} (who : asker (G := G)) S a b : levels_near who -> near a b ->
   transcripts a (answered small who 2) S <= 4 * transcripts b (answered small who 2) S + 106 / 1000.
 Proof.
   intros L N. assert (E : exp (ln 4) = 4) by (apply exp_ln; lra). rewrite <- E at 1.
-  apply (certificate_private 2 (2 ^ 96) (4 * 2 ^ 96) 12 1 3 7 2 (fun _ => 0%Z)) with (r := 3 / 2); try lia; auto using small_sound.
+  apply (certificate_private 2 (2 ^ 96) (4 * 2 ^ 96) 8 1 2 6 2 (fun _ => 0%Z)) with (r := 3 / 2); try lia; auto using small_sound.
   - intros [|[|h]] Hh; [| |lia]; apply Z.leb_le; vm_compute; reflexivity.
   - left; rewrite <- ln_1; apply ln_increasing; lra.
   - rewrite E, mult_IZR. lra.

@@ -132,61 +132,88 @@ Proof.
   - pose proof (H j ltac:(lia)). pose proof (H (S j) ltac:(lia)). nia.
 Qed.
 
-(** The inequalities of integers give those of the functions, with m + 1 parts more for what r was rounded up by. *)
-Theorem checked_step e u v : within_one u -> within_one v -> checked e u v ->
-  node_step (IZR m) n k (IZR (e + m + 1) / IZR one) (share u) (share v).
+(** What r was rounded up by, and r without it. *)
+Definition theta := IZR r - G ^ k * IZR one.
+
+Lemma without_theta : G ^ k = (IZR r - theta) / IZR one.
+Proof. pose proof (IZR_lt _ _ one_positive). unfold theta; field; lra. Qed.
+
+Lemma theta_costs d : d <= (IZR m + 1) * IZR one -> theta * d <= (IZR m + 1) * IZR one.
 Proof.
-  intros Hu Hv C. pose proof (IZR_lt _ _ one_positive) as H1. pose proof (IZR_lt _ _ m_positive) as Hm.
-  pose proof r_real as [T0 T1]. set (th := IZR r - G ^ k * IZR one) in *.
-  assert (Er : G ^ k = (IZR r - th) / IZR one) by (unfold th; field; lra).
-  assert (E0 := IZR_le _ _ (checked_0 _ _ _ C)).
-  assert (Scale : forall a b, a * IZR one <= b * IZR one -> a <= b) by (intros; apply Rmult_le_reg_r with (IZR one); lra).
-  split.
-  - apply Scale. replace (IZR (e + m + 1) / IZR one * IZR one) with (IZR (e + m + 1)) by (field; lra).
-    rewrite !plus_IZR. lra.
-  - intros j i Hj Hi. destruct (slopes_real v j Hv Hj) as [-> Ls]. destruct (above_real u (i + k) Hu) as [B0 B1].
-    pose proof (IZR_le _ _ (checked_1 _ _ _ C j i Hj Hi)) as N. unfold more in N.
-    rewrite !minus_IZR, !mult_IZR, minus_IZR in N. destruct Ls as [_ Ls]; apply IZR_le in Ls; rewrite mult_IZR, plus_IZR in Ls.
-    set (b := beyond _ _ _ _) in *. set (s := IZR (slopes v j)) in *. set (a := IZR (above_nodes u (i + k))) in *.
-    assert (B1' : b * IZR one <= a) by (replace a with (a / IZR one * IZR one) by (field; lra); apply Rmult_le_compat_r; lra).
-    apply Scale, Scale. rewrite Er, !plus_IZR. unfold share.
-    replace ((IZR r - th) / IZR one * b * IZR one * IZR one) with ((IZR r - th) * (b * IZR one)) by (field; lra).
-    replace ((IZR (v i) / IZR one + ((IZR r - th) / IZR one - 1) * (s / IZR one) + (IZR e + IZR m + 1) / IZR one) * IZR one * IZR one)
-      with (IZR (v i) * IZR one + (IZR r - th - IZR one) * s + (IZR e + IZR m + 1) * IZR one) by (field; lra).
-    assert (0 <= IZR r - th) by (unfold th; pose proof (Rmult_lt_0_compat _ _ (G_positive k) H1); lra).
-    assert ((IZR r - th) * (b * IZR one) <= (IZR r - th) * a) by (apply Rmult_le_compat_l; lra).
-    assert (0 <= b * IZR one) by (apply Rmult_le_pos; lra).
-    assert (th * (s - a) <= th * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_l; lra).
-    assert (th * ((IZR m + 1) * IZR one) <= 1 * ((IZR m + 1) * IZR one))
-      by (apply Rmult_le_compat_r; [apply Rmult_le_pos; lra | lra]). lra.
-  - intros j i Hj Hi. destruct (slopes_real v j Hv Hj) as [-> Ls].
-    pose proof (IZR_le _ _ (checked_2 _ _ _ C j i Hj Hi)) as N. unfold more in N.
-    rewrite plus_IZR, !minus_IZR, !mult_IZR, minus_IZR in N.
-    destruct Ls as [Ls _]; apply IZR_le in Ls; rewrite mult_IZR, opp_IZR in Ls.
-    destruct (Hv i ltac:(lia)) as [_ V1]; apply IZR_le in V1.
-    set (s := IZR (slopes v j)) in *. apply Scale, Scale. rewrite Er, !plus_IZR. unfold share.
-    replace (IZR (u (i - k)%nat) / IZR one * IZR one * IZR one) with (IZR (u (i - k)%nat) * IZR one) by (field; lra).
-    replace (((IZR r - th) / IZR one * (IZR (v i) / IZR one) - ((IZR r - th) / IZR one - 1) * (s / IZR one)
-      + (IZR e + IZR m + 1) / IZR one) * IZR one * IZR one)
-      with ((IZR r - th) * IZR (v i) - (IZR r - th - IZR one) * s + (IZR e + IZR m + 1) * IZR one) by (field; lra).
-    assert (th * (IZR (v i) - s) <= th * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_l; lra).
-    assert (th * ((IZR m + 1) * IZR one) <= 1 * ((IZR m + 1) * IZR one))
-      by (apply Rmult_le_compat_r; [apply Rmult_le_pos; lra | lra]). lra.
-  - intros j Hj. pose proof (IZR_le _ _ (checked_3 _ _ _ C j Hj)) as N. rewrite minus_IZR in N. apply Scale. unfold share.
-    rewrite !plus_IZR. replace (IZR (u j) / IZR one * IZR one) with (IZR (u j)) by (field; lra).
-    replace ((IZR (v j) / IZR one + (IZR e + IZR m + 1) / IZR one) * IZR one) with (IZR (v j) + (IZR e + IZR m + 1))
-      by (field; lra). lra.
-  - intros j Hj. pose proof (IZR_le _ _ (checked_below _ _ _ C j Hj)) as N. rewrite minus_IZR in N. apply Scale. unfold share.
-    rewrite !plus_IZR. replace (IZR (u j) / IZR one * IZR one) with (IZR (u j)) by (field; lra).
-    replace ((IZR (v O) / IZR one + (IZR e + IZR m + 1) / IZR one) * IZR one) with (IZR (v O) + (IZR e + IZR m + 1))
-      by (field; lra). lra.
-  - intros j Hj. pose proof (IZR_le _ _ (checked_above _ _ _ C j Hj)) as N. rewrite !minus_IZR in N.
-    pose proof (rising_real (one - v n) (n - j)) as F. rewrite minus_IZR in F. apply Scale. unfold share.
-    rewrite !plus_IZR.
-    replace ((1 - IZR (v n) / IZR one) * G ^ (n - j) * IZR one) with ((IZR one - IZR (v n)) * G ^ (n - j)) by (field; lra).
-    replace ((1 - IZR (u j) / IZR one + (IZR e + IZR m + 1) / IZR one) * IZR one)
-      with (IZR one - IZR (u j) + (IZR e + IZR m + 1)) by (field; lra). lra.
+  intros H. pose proof r_real as [T0 T1]; fold theta in T0, T1. pose proof (IZR_lt _ _ one_positive). pose proof (IZR_lt _ _ m_positive).
+  assert (theta * d <= theta * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_l; lra).
+  assert (theta * ((IZR m + 1) * IZR one) <= 1 * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_r; [apply Rmult_le_pos|]; lra).
+  lra.
 Qed.
+
+Lemma by_parts a b : a * IZR one <= b * IZR one -> a <= b.
+Proof. pose proof (IZR_lt _ _ one_positive). intros; apply Rmult_le_reg_r with (IZR one); lra. Qed.
+
+Section Step.
+Variables (e : Z) (u v : nat -> Z).
+Hypothesis Hu : within_one u.
+Hypothesis Hv : within_one v.
+Hypothesis C : checked e u v.
+
+Lemma checked_node_1 j i : (j < n)%nat -> i = j \/ i = S j ->
+  G ^ k * beyond (IZR m) n (share u) (i + k) <=
+  share v i + (G ^ k - 1) * slope (IZR m) (share v) j + (IZR e + IZR m + 1) / IZR one.
+Proof.
+  intros Hj Hi. pose proof (IZR_lt _ _ one_positive) as H1. destruct (slopes_real v j Hv Hj) as [-> [_ Ls]].
+  destruct (above_real u (i + k) Hu) as [B0 B1]. pose proof (IZR_le _ _ (checked_1 _ _ _ C j i Hj Hi)) as N. unfold more in N.
+  rewrite !minus_IZR, !mult_IZR, minus_IZR in N. apply IZR_le in Ls; rewrite mult_IZR, plus_IZR in Ls.
+  set (b := beyond _ _ _ _) in *. set (s := IZR (slopes v j)) in *. set (a := IZR (above_nodes u (i + k))) in *.
+  assert (B1' : b * IZR one <= a) by (replace a with (a / IZR one * IZR one) by (field; lra); apply Rmult_le_compat_r; lra).
+  assert (0 <= IZR r - theta) by (unfold theta; pose proof (Rmult_lt_0_compat _ _ (G_positive k) H1); lra).
+  assert ((IZR r - theta) * (b * IZR one) <= (IZR r - theta) * a) by (apply Rmult_le_compat_l; lra).
+  assert (0 <= b * IZR one) by (apply Rmult_le_pos; lra). pose proof (theta_costs (s - a) ltac:(lra)).
+  apply by_parts, by_parts. rewrite without_theta. unfold share.
+  replace ((IZR r - theta) / IZR one * b * IZR one * IZR one) with ((IZR r - theta) * (b * IZR one)) by (field; lra).
+  match goal with |- _ <= ?x => replace x
+    with (IZR (v i) * IZR one + (IZR r - theta - IZR one) * s + (IZR e + IZR m + 1) * IZR one) by (field; lra) end. lra.
+Qed.
+
+Lemma checked_node_2 j i : (j < n)%nat -> i = j \/ i = S j ->
+  share u (i - k) <= G ^ k * share v i - (G ^ k - 1) * slope (IZR m) (share v) j + (IZR e + IZR m + 1) / IZR one.
+Proof.
+  intros Hj Hi. pose proof (IZR_lt _ _ one_positive) as H1. destruct (slopes_real v j Hv Hj) as [-> [Ls _]].
+  pose proof (IZR_le _ _ (checked_2 _ _ _ C j i Hj Hi)) as N. unfold more in N.
+  rewrite plus_IZR, !minus_IZR, !mult_IZR, minus_IZR in N. apply IZR_le in Ls; rewrite mult_IZR, opp_IZR in Ls.
+  destruct (Hv i ltac:(lia)) as [_ V1]; apply IZR_le in V1. set (s := IZR (slopes v j)) in *.
+  pose proof (theta_costs (IZR (v i) - s) ltac:(lra)). apply by_parts, by_parts. rewrite without_theta. unfold share.
+  replace (IZR (u (i - k)%nat) / IZR one * IZR one * IZR one) with (IZR (u (i - k)%nat) * IZR one) by (field; lra).
+  match goal with |- _ <= ?x => replace x
+    with ((IZR r - theta) * IZR (v i) - (IZR r - theta - IZR one) * s + (IZR e + IZR m + 1) * IZR one) by (field; lra) end. lra.
+Qed.
+
+Lemma checked_plain a b : (a - b <= e)%Z -> IZR a / IZR one <= IZR b / IZR one + (IZR e + IZR m + 1) / IZR one.
+Proof.
+  intros N; apply IZR_le in N; rewrite minus_IZR in N. pose proof (IZR_lt _ _ one_positive). pose proof (IZR_lt _ _ m_positive).
+  apply by_parts. replace (IZR a / IZR one * IZR one) with (IZR a) by (field; lra).
+  match goal with |- _ <= ?x => replace x with (IZR b + (IZR e + IZR m + 1)) by (field; lra) end. lra.
+Qed.
+
+Lemma checked_node_above j : (j <= n <= j + k)%nat ->
+  (1 - share v n) * G ^ (n - j) <= 1 - share u j + (IZR e + IZR m + 1) / IZR one.
+Proof.
+  intros Hj. pose proof (IZR_le _ _ (checked_above _ _ _ C j Hj)) as N. rewrite !minus_IZR in N.
+  pose proof (IZR_lt _ _ one_positive). pose proof (IZR_lt _ _ m_positive).
+  pose proof (rising_real (one - v n) (n - j)) as F. rewrite minus_IZR in F. apply by_parts. unfold share.
+  replace ((1 - IZR (v n) / IZR one) * G ^ (n - j) * IZR one) with ((IZR one - IZR (v n)) * G ^ (n - j)) by (field; lra).
+  match goal with |- _ <= ?x => replace x with (IZR one - IZR (u j) + (IZR e + IZR m + 1)) by (field; lra) end. lra.
+Qed.
+
+(** The inequalities of integers give those of the functions, with m + 1 parts more for what r was rounded up by. *)
+Theorem checked_step : node_step (IZR m) n k (IZR (e + m + 1) / IZR one) (share u) (share v).
+Proof.
+  rewrite !plus_IZR. split; auto using checked_node_1, checked_node_2, checked_node_above.
+  - pose proof (IZR_le _ _ (checked_0 _ _ _ C)). pose proof (IZR_lt _ _ one_positive). pose proof (IZR_lt _ _ m_positive).
+    left; apply Rdiv_lt_0_compat; lra.
+  - intros j Hj. apply checked_plain, (checked_3 _ _ _ C), Hj.
+  - intros j Hj. apply checked_plain, (checked_below _ _ _ C), Hj.
+Qed.
+
+End Step.
 
 (** The first function: (x - y)+, with y * one rounded down to [y_parts]. *)
 Section First.
