@@ -1,6 +1,10 @@
 (** The theorem of docs/close-calls.md: functions U_0, ..., U_tau that meet (0) to (3) of the page bound what any number of
     three-way questions tell until the tau-th close call, whatever is asked, by U_tau (1).
 
+    A strategy is a finite tree, of any depth: any number N of questions. The bound does not depend on N; for sets of infinite
+    transcripts it takes the usual approximation by sets that the first N answers decide, which is not formalised here. P and Q
+    may be exchanged, since neighbours may.
+
     With masses A of P and B of Q left, h close calls left and any strategy, P(S) - e^E * Q(S) gains at most B * U_h (A / B):
     where nothing more is asked by (0) and (3), and from one question to the next by [Clock.question]. *)
 
@@ -176,7 +180,8 @@ Qed.
 Theorem close_calls_functions s f (a b : G) : plays r tau s -> near a b -> (forall t, probability (f t)) ->
   mean a s f <= y * mean b s f + U tau 1.
 Proof.
-  intros P N Hf. pose proof (mean_value y a b s f 1 1 Hf). pose proof (value_bounded a b s N tau (le_n _) P 1 1 Rlt_0_1 Rlt_0_1) as B.
+  intros P N Hf. pose proof (mean_value y a b s f 1 1 Hf).
+  pose proof (value_bounded a b s N tau (le_n _) P 1 1 Rlt_0_1 Rlt_0_1) as B.
   unfold spread in B. replace (1 / 1) with 1 in B by field. lra.
 Qed.
 

@@ -1,7 +1,8 @@
 (** What a certificate of close calls proves (`close_calls` in tools/check_certificate.py, docs/certificates.md).
 
-    Integers only are checked: the entries of the table, logarithms rounded down for their clocks, and what [Gains] computes. If they
-    pass, then whatever is asked, and however often, everything that is answered until the tau-th close call is (E, D)-private. *)
+    Integers only are checked: the entries of the table, logarithms rounded down for their clocks, and what [Gains] computes.
+    If they pass, then whatever is asked, and however often, everything that is answered until the tau-th close call is
+    (E, D)-private. *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith ZArith.
 From Duotone Require Import Step Graph Clock Game CloseCalls ThreeWay Nodes Gains.
@@ -21,7 +22,8 @@ Lemma clocks_by_logarithms d (near far : Z) :
   IZR near <= c * - ln (calm t d) < IZR near + 1 -> IZR far <= c * - ln (calm t (S d)) < IZR far + 1 -> 0 <= r ->
   (near = far /\ 1 <= r) \/ IZR near + 1 <= r * IZR far -> Rpower (calm t (S d)) r <= calm t d.
 Proof.
-  intros [H0 H1] H2 N F Hr C. pose proof (IZR_lt _ _ H0) as R0. pose proof (IZR_le _ _ H1) as R1. pose proof (IZR_le _ _ H2) as R2.
+  intros [H0 H1] H2 N F Hr C. pose proof (IZR_lt _ _ H0) as R0. pose proof (IZR_le _ _ H1) as R1.
+  pose proof (IZR_le _ _ H2) as R2.
   pose proof (IZR_lt _ _ wrong_positive) as Rw. rewrite minus_IZR in R2. set (W := IZR (parts t - wrong t)).
   assert (HW : 0 < W) by (unfold W; rewrite minus_IZR; lra). assert (Hc : 0 < c) by lra.
   assert (P : 0 < calm t d) by (apply Rdiv_lt_0_compat; assumption).
@@ -36,16 +38,19 @@ Proof.
       assert (Q : ln (calm t (S d)) - ln (calm t d) = ln (IZR (clear t (S d)) / IZR (clear t d))).
       { unfold calm, Rdiv; fold W. rewrite !ln_mult, !ln_Rinv; try lra; apply Rinv_0_lt_compat; lra. }
       pose proof (ln_above (IZR (clear t (S d)) / IZR (clear t d)) ltac:(apply Rdiv_lt_0_compat; lra)) as A.
-      rewrite <- Q in A. assert (B : c * (1 - / (IZR (clear t (S d)) / IZR (clear t d))) <= c * (ln (calm t (S d)) - ln (calm t d)))
+      rewrite <- Q in A.
+      assert (B : c * (1 - / (IZR (clear t (S d)) / IZR (clear t d))) <= c * (ln (calm t (S d)) - ln (calm t d)))
         by (apply Rmult_le_compat_l; lra).
-      replace (1 - / (IZR (clear t (S d)) / IZR (clear t d))) with ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d)))
+      replace (1 - / (IZR (clear t (S d)) / IZR (clear t d)))
+        with ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d)))
         in B by (field; lra).
       assert (1 <= c * ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d)))).
       { apply Rmult_le_reg_r with (IZR (clear t (S d))); [lra|].
         replace (c * ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d))) * IZR (clear t (S d)))
           with (c * (IZR (clear t (S d)) - IZR (clear t d))) by (field; lra). nra. }
       subst far. lra.
-  - apply Rmult_le_reg_l with c; [assumption|]. assert (r * IZR far <= r * (c * - ln (calm t (S d)))) by (apply Rmult_le_compat_l; lra).
+  - apply Rmult_le_reg_l with c; [assumption|].
+    assert (r * IZR far <= r * (c * - ln (calm t (S d)))) by (apply Rmult_le_compat_l; lra).
     lra.
 Qed.
 
@@ -80,7 +85,7 @@ Hypothesis y_parts_least : (0 <= y_parts)%Z.
 Hypothesis paid_enough : forall h, (h < tau)%nat -> (fails m one n k (function h) (function (S h)) <= e h)%Z.
 
 Lemma function_within h : within_one one n (function h).
-Proof. induction h; simpl; [apply first_within | apply new_parts]; auto. Qed.
+Proof. induction h; simpl; [apply first_within | apply new_within]; auto. Qed.
 
 Lemma paid_lost h : paid (fun h => IZR (e h + m + 1) / IZR one) h = IZR (lost h) / IZR one.
 Proof.
@@ -141,7 +146,8 @@ Theorem small_private {G : graph} (who : asker (G := G)) S a b : levels_near who
   transcripts a (answered small who 2) S <= 4 * transcripts b (answered small who 2) S + 106 / 1000.
 Proof.
   intros L N. assert (E : exp (ln 4) = 4) by (apply exp_ln; lra). rewrite <- E at 1.
-  apply (certificate_private 2 (2 ^ 96) (4 * 2 ^ 96) 8 1 2 6 2 (fun _ => 0%Z)) with (r := 3 / 2); try lia; auto using small_sound.
+  apply (certificate_private 2 (2 ^ 96) (4 * 2 ^ 96) 8 1 2 6 2 (fun _ => 0%Z)) with (r := 3 / 2); try lia;
+    auto using small_sound.
   - intros [|[|h]] Hh; [| |lia]; apply Z.leb_le; vm_compute; reflexivity.
   - left; rewrite <- ln_1; apply ln_increasing; lra.
   - rewrite E, mult_IZR. lra.

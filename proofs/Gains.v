@@ -1,8 +1,9 @@
-(** The checker's integers (`gains` in tools/check_certificate.py, and its twin in the library; docs/close-calls.md, "Rounding").
+(** The checker's integers (`gains` in tools/check_certificate.py and its twin in the library; docs/close-calls.md, "Rounding").
 
-    Values at nodes are whole parts of 1 / one, one = 2^96. Everything is rounded so that no inequality looks better than it is,
-    but for r, which is rounded up by less than one part and counts m + 1 times at most; so m + 1 parts more are paid. That rests
-    on all values lying between 0 and [one], which the checker does not look at: its recurrences see to it ([new_parts]). *)
+    Values at nodes are whole parts of 1 / one, one = 2^96. Everything is rounded so that no inequality looks better than it
+    is, but for r, which is rounded up by less than one part and counts m + 1 times at most; so m + 1 parts more are paid. That
+    rests on all values lying between 0 and [one], which the checker does not look at: its recurrences see to it
+    ([new_within]). *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith ZArith.
 From Duotone Require Import Step Graph Clock Game CloseCalls Nodes.
@@ -119,9 +120,10 @@ Proof.
     unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
   - pose proof (falling_real (one - u n) (j - n)) as F. rewrite minus_IZR in *. unfold share.
     apply Rmult_le_reg_r with (IZR one); [lra|].
-    replace ((1 - (1 - IZR (u n) / IZR one) / G ^ (j - n)) * IZR one) with (IZR one - (IZR one - IZR (u n)) / G ^ (j - n)) by (field; lra).
-    replace ((IZR one - IZR (falling (one - u n) (j - n))) / IZR one * IZR one) with (IZR one - IZR (falling (one - u n) (j - n)))
-      by (field; lra). lra.
+    replace ((1 - (1 - IZR (u n) / IZR one) / G ^ (j - n)) * IZR one)
+      with (IZR one - (IZR one - IZR (u n)) / G ^ (j - n)) by (field; lra).
+    replace ((IZR one - IZR (falling (one - u n) (j - n))) / IZR one * IZR one)
+      with (IZR one - IZR (falling (one - u n) (j - n))) by (field; lra). lra.
 Qed.
 
 Lemma slopes_real v j : within_one v -> (j < n)%nat ->
@@ -140,10 +142,11 @@ Proof. pose proof (IZR_lt _ _ one_positive). unfold theta; field; lra. Qed.
 
 Lemma theta_costs d : d <= (IZR m + 1) * IZR one -> theta * d <= (IZR m + 1) * IZR one.
 Proof.
-  intros H. pose proof r_real as [T0 T1]; fold theta in T0, T1. pose proof (IZR_lt _ _ one_positive). pose proof (IZR_lt _ _ m_positive).
+  intros H. pose proof r_real as [T0 T1]; fold theta in T0, T1.
+  pose proof (IZR_lt _ _ one_positive). pose proof (IZR_lt _ _ m_positive).
   assert (theta * d <= theta * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_l; lra).
-  assert (theta * ((IZR m + 1) * IZR one) <= 1 * ((IZR m + 1) * IZR one)) by (apply Rmult_le_compat_r; [apply Rmult_le_pos|]; lra).
-  lra.
+  assert (theta * ((IZR m + 1) * IZR one) <= 1 * ((IZR m + 1) * IZR one))
+    by (apply Rmult_le_compat_r; [apply Rmult_le_pos|]; lra). lra.
 Qed.
 
 Lemma by_parts a b : a * IZR one <= b * IZR one -> a <= b.
@@ -229,7 +232,10 @@ Lemma falling_least a i : (0 <= a)%Z -> (0 <= falling a i)%Z.
 Proof. clear reach; intros H; induction i; simpl; [assumption | apply Z.div_pos; nia]. Qed.
 
 Lemma first_within : within_one first.
-Proof. clear reach; intros j _; unfold first; destruct le_dec; [pose proof (falling_least y_parts (j - zero) y_parts_least)|]; lia. Qed.
+Proof.
+  clear reach; intros j _; unfold first; destruct le_dec; [|lia].
+  pose proof (falling_least y_parts (j - zero) y_parts_least); lia.
+Qed.
 
 Lemma first_start j : 0 <= share first j /\ x (IZR m) lowest j - y <= share first j * x (IZR m) lowest j.
 Proof.
@@ -298,7 +304,8 @@ Lemma at_turn_within : (0 <= at_turn <= one)%Z.
 Proof.
   pose proof more_least as Hm. assert (E : (whole * whole - nearer * farther = whole * r + nearer * one)%Z)
     by (unfold whole, nearer, farther, more; ring).
-  assert (0 <= nearer)%Z by (unfold nearer; nia). assert (0 < r)%Z by (unfold more in Hm; lia). assert (0 < whole)%Z by (unfold whole; lia).
+  assert (0 <= nearer)%Z by (unfold nearer; nia). assert (0 < r)%Z by (unfold more in Hm; lia).
+  assert (0 < whole)%Z by (unfold whole; lia).
   unfold at_turn; rewrite E. pose proof (above_within (turn + k)) as A. pose proof (Hu (turn - 1 - k)%nat ltac:(lia)) as B.
   set (a := above_nodes u _) in *. set (b := u _) in *. clearbody a b.
   assert (0 < whole * r)%Z by nia. assert (0 <= nearer * one)%Z by nia. clear E.
@@ -309,7 +316,7 @@ Lemma mixed a b c d : (0 <= a <= one -> 0 <= b <= one -> 0 <= c -> 0 <= d -> 0 <
   0 <= up_div (c * a + d * b) (c + d) <= one)%Z.
 Proof. intros; apply up_between; nia. Qed.
 
-Theorem new_parts : within_one new.
+Theorem new_within : within_one new.
 Proof.
   pose proof more_least as Hm. assert (0 <= nearer /\ 0 <= farther)%Z as [? ?] by (unfold nearer, farther; nia).
   assert (0 < r)%Z by (unfold more in Hm; lia).
@@ -323,10 +330,13 @@ Qed.
 
 End New.
 
-(** What the inequalities fail by, at most. The checker also looks at the outer slopes of the outermost nodes, which tells no more. *)
+(** What the inequalities fail by, at most. The checker also takes the outer slopes of the outermost nodes: it
+    may pay more. *)
 Definition fails (u v : nat -> Z) := fold_right Z.max 0%Z (
-  flat_map (fun j => map (fun i => up_div (r * above_nodes u (i + k) - one * v i - more * slopes v j) one) (j :: S j :: nil)) (seq 0 n)
-  ++ flat_map (fun j => map (fun i => up_div (one * u (i - k)%nat - r * v i + more * slopes v j) one) (j :: S j :: nil)) (seq 0 n)
+  flat_map (fun j =>
+    map (fun i => up_div (r * above_nodes u (i + k) - one * v i - more * slopes v j) one) (j :: S j :: nil)) (seq 0 n)
+  ++ flat_map (fun j =>
+    map (fun i => up_div (one * u (i - k)%nat - r * v i + more * slopes v j) one) (j :: S j :: nil)) (seq 0 n)
   ++ map (fun j => (u j - v j)%Z) (seq 0 (S n)) ++ map (fun j => (u j - v O)%Z) (seq 0 (S k))
   ++ map (fun j => (rising (one - v n) (n - j) - (one - u j))%Z) (seq (n - k) (S k))).
 
@@ -334,8 +344,10 @@ Lemma fold_max l z : In z l -> (z <= fold_right Z.max 0 l)%Z.
 Proof. induction l as [|z' l IH]; simpl; [intros [] | intros [-> | I]; [lia | specialize (IH I); lia]]. Qed.
 
 Lemma up_within a e : (up_div a one <= e -> a <= e * one)%Z.
-Proof. intros H; apply le_IZR. rewrite mult_IZR. pose proof (up_real a one one_positive). apply IZR_le in H.
-  pose proof (IZR_lt _ _ one_positive). assert (IZR (up_div a one) * IZR one <= IZR e * IZR one) by (apply Rmult_le_compat_r; lra). lra.
+Proof.
+  intros H; apply le_IZR. rewrite mult_IZR. pose proof (up_real a one one_positive). apply IZR_le in H.
+  pose proof (IZR_lt _ _ one_positive).
+  assert (IZR (up_div a one) * IZR one <= IZR e * IZR one) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
 Theorem fails_checked e u v : (fails u v <= e)%Z -> checked e u v.
@@ -348,8 +360,10 @@ Proof.
   - intros j i Hj Hi. apply up_within, M, in_or_app; right; apply in_or_app; left.
     apply in_flat_map; exists j; split; [apply in_seq; lia|].
     apply in_map_iff; exists i; split; [reflexivity|]. destruct Hi as [-> | ->]; simpl; auto.
-  - intros j Hj. apply M. do 2 (apply in_or_app; right). apply in_or_app; left. apply in_map_iff; exists j; split; auto. apply in_seq; lia.
-  - intros j Hj. apply M. do 3 (apply in_or_app; right). apply in_or_app; left. apply in_map_iff; exists j; split; auto. apply in_seq; lia.
+  - intros j Hj. apply M. do 2 (apply in_or_app; right). apply in_or_app; left.
+    apply in_map_iff; exists j; split; auto. apply in_seq; lia.
+  - intros j Hj. apply M. do 3 (apply in_or_app; right). apply in_or_app; left.
+    apply in_map_iff; exists j; split; auto. apply in_seq; lia.
   - intros j Hj. apply M. do 4 (apply in_or_app; right). apply in_map_iff; exists j; split; auto. apply in_seq; lia.
 Qed.
 

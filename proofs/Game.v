@@ -2,15 +2,15 @@
 
     A strategy is a finite tree: a question, chosen by all answers so far, and what follows after each of yes, no and too close
     to call. Each question is *one clock*: the wrong answer has the same probability f under two neighbouring datasets;
-    otherwise a clock runs, of rates that differ by a factor of at most r, and the answer is the right one if it does not strike,
-    and too close to call if it does.
+    otherwise a clock runs, of rates that differ by a factor of at most r, and the answer is the right one if it does not
+    strike, and too close to call if it does.
 
     [value] is the most that P(S) - y * Q(S) can be, over all sets S of transcripts: the sum of max (0, P - y * Q) over all
     transcripts. It is written for any masses A of P and B of Q with which a strategy is come to, so that nothing is
-    ever divided. In these it is of degree one and subadditive: who is shown more, as which of two clocks struck, and in which of two
-    spans of time, gains no less. That takes the place of any integral over the time of the strike. *)
+    ever divided. In these it is of degree one and subadditive: who is shown more, as which of two clocks struck, and in
+    which of two spans of time, gains no less. That takes the place of any integral over the time of the strike. *)
 
-From Coq Require Import Reals Lra Psatz List.
+From Coq Require Import Reals Lra Psatz List Lia Arith.
 From Duotone Require Import Step Graph Clock.
 Open Scope R_scope.
 
@@ -22,6 +22,15 @@ Definition one_clock r (P Q : answer -> R) := exists (right : bool) f p q,
   probability f /\ 0 < p <= 1 /\ 0 < q <= 1 /\ (slower r p q \/ slower r q p) /\
   (P (Clear (negb right)) = f /\ P (Clear right) = (1 - f) * p /\ P TooClose = (1 - f) * (1 - p)) /\
   (Q (Clear (negb right)) = f /\ Q (Clear right) = (1 - f) * q /\ Q TooClose = (1 - f) * (1 - q)).
+
+(** A coin of one's own is a question that is never too close to call and tells nothing: who throws coins is covered. *)
+Lemma coin_one_clock r f (C : answer -> R) : probability f -> C (Clear true) = f -> C (Clear false) = 1 - f -> C TooClose = 0 ->
+  one_clock r C C.
+Proof.
+  intros Hf Ct Cf Cc. exists false, f, 1, 1. unfold slower. replace (Rpower 1 r) with 1.
+  - repeat split; simpl; try apply Hf; auto; try lra.
+  - unfold Rpower; rewrite ln_1, Rmult_0_r, exp_0; reflexivity.
+Qed.
 
 Section Game.
 Context {G : graph}.
@@ -95,5 +104,14 @@ Proof.
 Qed.
 
 End Value.
+
+(** A close call may also be wasted: with fewer left, less is asked. *)
+Lemma plays_more r s : forall h h', (h <= h')%nat -> plays r h s -> plays r h' s.
+Proof.
+  induction s as [|chance next IH]; simpl; intros h h' L P; [exact I|].
+  destruct h as [|h]; [contradiction|]. destruct h' as [|h']; [lia|]. destruct P as (C & Pn & Pc).
+  repeat split; eauto with arith.
+Qed.
+
 End Game.
 Arguments strategy : clear implicits.

@@ -1,8 +1,8 @@
 (** Functions that are known by their values at nodes (docs/close-calls.md, "On nodes" and "Rounding").
 
-    Nodes are x j = x 0 * g^j for j = 0, ..., n, with g = 1 + 1/M and r = g^k, so that r times a node is a node. Between nodes U is
-    straight, below the lowest it is straight to (0, 0), above the highest it has slope 1; u j is U (x j) / x j. On
-    every piece the inequalities (1) and (2) compare straight lines: so they hold on it if they hold at both of its ends with the
+    Nodes are x j = x 0 * g^j for j = 0, ..., n, with g = 1 + 1/M and r = g^k, so that r times a node is a node. Between nodes
+    U is straight, below the lowest it is straight to (0, 0), above the highest it has slope 1; u j is U (x j) / x j. On every
+    piece the inequalities (1) and (2) compare straight lines: so they hold on it if they hold at both of its ends with the
     slope that U has on it. What an inequality fails by, relative to the ratio, is paid once per close call. *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith.
@@ -112,7 +112,8 @@ Lemma piece_line v V j t : on_nodes v V -> (j < n)%nat -> x j <= t <= x (S j) ->
 Proof. intros H Hj Ht; rewrite (between _ _ H j t Hj Ht); unfold at_zero; ring. Qed.
 
 (** U is at most a line between nodes if it is so at them. *)
-Lemma below_line u U c d i j t : on_nodes u U -> (i <= j)%nat -> (forall m, (i <= m <= j)%nat -> beyond u m * x m <= c * x m + d) ->
+Lemma below_line u U c d i j t : on_nodes u U -> (i <= j)%nat ->
+  (forall m, (i <= m <= j)%nat -> beyond u m * x m <= c * x m + d) ->
   x i <= t <= x j -> U t <= c * t + d.
 Proof.
   intros H I L. setoid_rewrite <- (beyond_value u U) in L; [|exact H]. revert L.
@@ -363,7 +364,8 @@ Proof.
     exists (a + paid h), b; intros t Ht; unfold U; rewrite E by assumption; ring.
   - intros t Ht; unfold U; simpl. rewrite Rmult_0_l, Rplus_0_r. apply start_everywhere, Ht.
   - intros h t l Hh Ht D. apply join_slope in D.
-    pose proof (step_1 _ _ _ _ _ (join_on_nodes (u h)) (join_on_nodes (u (S h))) (steps h Hh) t _ Ht D). unfold U; simpl in *. lra.
+    pose proof (step_1 _ _ _ _ _ (join_on_nodes (u h)) (join_on_nodes (u (S h))) (steps h Hh) t _ Ht D).
+    unfold U; simpl in *. lra.
   - intros h t l Hh Ht D. apply join_slope in D.
     pose proof (step_2 _ _ _ _ _ (join_on_nodes (u h)) (join_on_nodes (u (S h))) (steps h Hh) t _ Ht D) as E.
     unfold U; simpl in *. replace (g ^ k * (join (u h) (t / g ^ k) + paid h * (t / g ^ k)))

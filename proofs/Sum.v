@@ -224,3 +224,31 @@ Qed.
 
 End Sum.
 Arguments strategy : clear implicits. Arguments question : clear implicits.
+
+(** Not in vain: two answers at (ln 2, 0) on a budget of (2 ln 2, 0), about two neighbours. It is as much as the budget allows. *)
+Definition two : graph := {| dataset := bool; near := fun a b => a <> b; near_symmetric := fun a b => @not_eq_sym _ a b;
+  blue := fun a => a |}.
+Definition answer (next : nat -> strategy two) :=
+  Ask (ln 2) 0 2 (fun (a : two) i => if Bool.eqb a (Nat.eqb i 0) then 2 / 3 else 1 / 3) next.
+Definition twice := answer (fun _ => answer (fun _ => Stop)).
+
+Lemma twice_honest : honest twice.
+Proof.
+  assert (A : forall next, (forall i, honest (next i)) -> honest (answer next)); [|unfold twice; repeat (apply A; intros); exact I].
+  intros next H; simpl; refine (conj _ (conj _ (conj _ (conj _ (fun i _ => H i))))); [|lra| |].
+  - left; rewrite <- ln_1; apply ln_increasing; lra.
+  - intros a; split; [intros i _; destruct Bool.eqb; lra | destruct a; simpl; lra].
+  - intros a b N S; rewrite exp_ln by lra; unfold likely; destruct a, b; try congruence; simpl; destruct (S 0%nat), (S 1%nat); lra.
+Qed.
+
+Theorem twice_private S : transcripts (G := two) true twice S <= 4 * transcripts (G := two) false twice S.
+Proof.
+  assert (L : 0 <= ln 2) by (left; rewrite <- ln_1; apply ln_increasing; lra).
+  pose proof (sum_is_a_filter (G := two) (ln 2 + ln 2) 0 twice S true false) as H.
+  rewrite exp_plus, exp_ln in H by lra. enough (transcripts (G := two) true twice S <= 2 * 2 * transcripts (G := two) false twice S + 0) by lra.
+  apply H; [lra | lra | exact twice_honest | simpl; repeat split; intros; lra | discriminate].
+Qed.
+
+Lemma twice_tight : let both := fun t => match t with (0 :: 0 :: nil)%nat => true | _ => false end in
+  transcripts (G := two) true twice both = 4 * transcripts (G := two) false twice both.
+Proof. unfold transcripts; simpl; field. Qed.

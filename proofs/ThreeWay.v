@@ -135,6 +135,13 @@ Fixpoint levels_near who := match who with
   | About level next => (forall a b, near a b -> (Z.abs (level a - level b) <= 1)%Z) /\ forall v, levels_near (next v)
   end.
 
+(** Where neighbours' levels differ by up to c, take level / c, rounded down: it has the same sign, and they differ by 1. *)
+Lemma levels_divided c l l' : (0 < c -> Z.abs (l - l') <= c -> Z.abs (l / c - l' / c) <= 1 /\ (0 <= l / c <-> 0 <= l))%Z.
+Proof.
+  intros Hc L. pose proof (Z.mul_div_le l c Hc). pose proof (Z.mul_succ_div_gt l c Hc).
+  pose proof (Z.mul_div_le l' c Hc). pose proof (Z.mul_succ_div_gt l' c Hc). split; nia.
+Qed.
+
 (** They are answered until the last of h close calls, and nothing after it. *)
 Fixpoint answered who h : strategy G := match who with
   | Enough => Done
