@@ -13,28 +13,8 @@
     fast, each of which pays for itself. A longer time is cut where A / B comes to the end of a piece. *)
 
 From Coq Require Import Reals Lra Psatz List.
-From Duotone Require Import Step.
+From Duotone Require Import Exp.
 Open Scope R_scope.
-
-Lemma exp_above x : 1 + x <= exp x.
-Proof. destruct (Req_dec x 0) as [-> | H]; [rewrite exp_0; lra | left; apply exp_ineq1, H]. Qed.
-
-Lemma exp_rises x x' : x <= x' -> exp x <= exp x'.
-Proof. intros [H | ->]; [left; apply exp_increasing, H | lra]. Qed.
-
-Lemma exp_below x : 0 < x -> exp (- x) < 1.
-Proof. intros H; rewrite <- exp_0; apply exp_increasing; lra. Qed.
-
-(** The exponential is convex: from 0 to rho * x it is below its chord at x. *)
-Lemma exp_chord rho x : 1 <= rho -> rho * (exp x - 1) <= exp (rho * x) - 1.
-Proof.
-  intros H. pose proof (exp_pos x). pose proof (exp_above ((rho - 1) * x)) as A. pose proof (exp_above (- x)) as B.
-  assert (E : exp (rho * x) = exp x * exp ((rho - 1) * x)) by (rewrite <- exp_plus; f_equal; ring).
-  assert (F : exp x * exp (- x) = 1) by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0). rewrite E.
-  assert (exp x * (1 + (rho - 1) * x) <= exp x * exp ((rho - 1) * x)) by (apply Rmult_le_compat_l; lra).
-  assert ((rho - 1) * (exp x * (1 + - x)) <= (rho - 1) * (exp x * exp (- x)))
-    by (apply Rmult_le_compat_l; [lra|]; apply Rmult_le_compat_l; lra). rewrite F in *. lra.
-Qed.
 
 (** Not struck: p = e^(-rho s) and q = e^(-s). Then 1 - p is from rho * (1 - q) * p / q to rho * (1 - q). *)
 Lemma strikes rho s : 1 <= rho -> 0 <= s ->
@@ -56,18 +36,19 @@ Lemma comes_to c l m s : 0 < c -> 0 < l -> l * exp (- (c * s)) < m -> m < l ->
   exists s', 0 < s' < s /\ l * exp (- (c * s')) = m.
 Proof.
   intros Hc Hl H1 H2. assert (Hm : 0 < m) by (pose proof (Rmult_lt_0_compat _ _ Hl (exp_pos (- (c * s)))); lra).
-  exists (ln (l / m) / c). assert (E : l * exp (- (c * (ln (l / m) / c))) = m).
-  { replace (c * (ln (l / m) / c)) with (ln (l / m)) by (field; lra).
-    rewrite exp_Ropp, exp_ln by (apply Rdiv_lt_0_compat; lra). field; lra. }
-  split; [|exact E]. set (s' := ln (l / m) / c) in *. clearbody s'. split; apply Rnot_le_lt; intros L.
-  - assert (1 <= exp (- (c * s'))) by (apply exp_least; nra).
+  destruct (logarithm (l / m)) as [z Ez]; [apply Rdiv_lt_0_compat; lra|].
+  exists (z / c). assert (E : l * exp (- (c * (z / c))) = m).
+  { replace (c * (z / c)) with z by (field; lra). rewrite exp_Ropp, Ez. field; lra. }
+  split; [|exact E]. set (s' := z / c) in *. clearbody s'. split; apply Rnot_le_lt; intros L.
+  - assert (1 <= exp (- (c * s'))) by (apply exp_at_least_one; nra).
     assert (l * 1 <= l * exp (- (c * s'))) by (apply Rmult_le_compat_l; lra). lra.
   - assert (exp (- (c * s')) <= exp (- (c * s))) by (apply exp_rises; nra).
     assert (l * exp (- (c * s')) <= l * exp (- (c * s))) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
-(** Probabilities of clocks that they do not strike: of the slower one q, and of one up to r times as fast p. *)
-Definition slower r p q := Rpower q r <= p <= q.
+(** Two clocks are watched for a time s, one of rate 1, one of a rate from 1 to r: they do not strike with q, and with p. In other
+    words, q^r <= p <= q; but no power has to be defined. *)
+Definition slower r p q := exists rate s, 1 <= rate <= r /\ 0 <= s /\ p = exp (- (rate * s)) /\ q = exp (- s).
 
 Section Clock.
 Variables (r : R).
@@ -198,25 +179,27 @@ Qed.
 Hypothesis W_scales : forall c A B, 0 < c -> 0 < A -> 0 < B -> W (c * A) (c * B) = c * W A B.
 Hypothesis W_more : forall A B, 0 < A -> 0 < B -> W' A B <= W A B.
 
-Lemma faster_clock bends p q A B : bent W W' bends -> 0 < p -> 0 < q <= 1 -> slower r p q -> 0 < A -> 0 < B ->
+Lemma faster_clock bends p q A B : bent W W' bends -> slower r p q -> 0 < A -> 0 < B ->
   W (A * p) (B * q) + V (A * (1 - p)) (B * (1 - q)) <= W A B.
 Proof.
-  intros H Hp Hq [Lr [L | <-]] HA HB; cycle 1.
-  - rewrite (Rmult_comm A p), (Rmult_comm B p), (Rmult_comm A), (Rmult_comm B), V_scales, W_scales by lra.
+  intros H (rate & s & [R1 R2] & Hs & -> & ->) HA HB.
+  assert (Equal : rate * s = s -> watched rate s A B <= W A B).
+  { intros E; unfold watched; rewrite E. assert (exp (- s) <= 1) by (rewrite <- exp_0; apply exp_rises; lra).
+    pose proof (exp_pos (- s)). set (q := exp (- s)) in *.
+    rewrite (Rmult_comm A q), (Rmult_comm B q), (Rmult_comm A), (Rmult_comm B), V_scales, W_scales by lra.
     pose proof (V_most A B HA HB). pose proof (W_more A B HA HB).
-    assert ((1 - p) * V A B <= (1 - p) * W A B) by (apply Rmult_le_compat_l; lra). lra.
-  - assert (L' := ln_increasing p q Hp L). unfold Rpower in Lr.
-    assert (Hr : r * ln q <= ln p) by (apply Rnot_lt_le; intros C; apply exp_increasing in C; rewrite exp_ln in C; lra).
-    destruct Hq as [Hq [Q1 | ->]]; [|rewrite ln_1 in *; lra].
-    assert (Lq : ln q < 0) by (rewrite <- ln_1; apply ln_increasing; lra).
-    assert (E : ln p / ln q * - ln q = - ln p) by (field; lra).
-    pose proof (watched_long bends (ln p / ln q) H) as Wl. unfold watched in Wl.
-    specialize (Wl ltac:(split; apply Rmult_lt_reg_r with (- ln q) || apply Rmult_le_reg_r with (- ln q); lra)).
-    specialize (Wl bends (- ln q) A B ltac:(lra) HA HB ltac:(auto)).
-    rewrite E, !Ropp_involutive, !exp_ln in Wl by lra. exact Wl.
+    assert ((1 - q) * V A B <= (1 - q) * W A B) by (apply Rmult_le_compat_l; lra). lra. }
+  destruct R1 as [R1 | <-]; [|apply Equal; ring]. destruct Hs as [Hs | <-]; [|apply Equal; ring].
+  apply (watched_long bends rate H (conj R1 R2) bends); auto.
 Qed.
 
 End Watch.
+
+Lemma slower_positive p q : slower r p q -> 0 < p <= 1 /\ 0 < q <= 1.
+Proof.
+  intros (rate & s & Hr & Hs & -> & ->). assert (0 <= rate * s) by (apply Rmult_le_pos; lra).
+  repeat split; try apply exp_pos; rewrite <- exp_0; apply exp_rises; lra.
+Qed.
 
 (** The theorem for one question, whichever of P and Q has the faster clock. *)
 Theorem question W W' V bends p q A B :
@@ -225,11 +208,11 @@ Theorem question W W' V bends p q A B :
   (forall A B, 0 < A -> 0 < B -> V A B <= W' A B) ->
   (forall c A B, 0 < c -> 0 < A -> 0 < B -> W (c * A) (c * B) = c * W A B) ->
   (forall A B, 0 < A -> 0 < B -> W' A B <= W A B) ->
-  bent W W' bends -> 0 < p <= 1 -> 0 < q <= 1 -> slower r p q \/ slower r q p -> 0 < A -> 0 < B ->
+  bent W W' bends -> slower r p q \/ slower r q p -> 0 < A -> 0 < B ->
   W (A * p) (B * q) + V (A * (1 - p)) (B * (1 - q)) <= W A B.
 Proof.
-  intros Vs Va Vm Ws Wm H Hp Hq [F | F] HA HB; [eapply faster_clock; eauto; lra|].
-  apply (faster_clock (mirror W) (mirror W') (mirror V)) with (bends := map Rinv bends); unfold mirror in *; auto; try lra.
+  intros Vs Va Vm Ws Wm H [F | F] HA HB; [eapply faster_clock; eauto|].
+  apply (faster_clock (mirror W) (mirror W') (mirror V)) with (bends := map Rinv bends); unfold mirror in *; auto.
   apply bent_mirror, H.
 Qed.
 

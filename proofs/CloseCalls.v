@@ -144,12 +144,13 @@ Lemma value_question h chance next (a b : G) A B : (h < tau)%nat -> one_clock r 
   (forall A B, 0 < A -> 0 < B -> value y a b (next TooClose) A B <= spread (U h) A B) ->
   0 < A -> 0 < B -> value y a b (Question chance next) A B <= spread (U (S h)) A B.
 Proof.
-  intros Hh (right & f & p & q & Hf & Hp & Hq & F & (P1 & P2 & P3) & (Q1 & Q2 & Q3)) Hn Hc HA HB.
+  intros Hh (right & f & p & q & Hf & F & (P1 & P2 & P3) & (Q1 & Q2 & Q3)) Hn Hc HA HB.
   destruct (bends _ _ _ _ HU (S h)) as [l Pl]; [lia|].
   assert (K := question r _ _ (value y a b (next TooClose)) l p q A B
     (fun c A B Hc => value_scales y a b _ c Hc A B) (value_adds y a b _) Hc (spread_scales (U (S h)))
     ltac:(intros; apply Rmult_le_compat_l; [lra|]; apply (inequality_3 _ _ _ _ HU); [assumption | apply Rdiv_lt_0_compat; lra])
-    (bounds_bent h l Hh Pl) Hp Hq F HA HB).
+    (bounds_bent h l Hh Pl) F HA HB).
+  assert (0 < p /\ 0 < q) as [Hp Hq] by (destruct F as [F | F]; apply slower_positive in F; lra).
   assert (R := Hn right (A * p) (B * q) ltac:(apply Rmult_lt_0_compat; lra) ltac:(apply Rmult_lt_0_compat; lra)).
   assert (N := Hn (negb right) A B HA HB).
   assert (value y a b (Question chance next) A B =

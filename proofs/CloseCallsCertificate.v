@@ -5,53 +5,42 @@
     (E, D)-private. *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith ZArith.
-From Duotone Require Import Step Graph Clock Game CloseCalls ThreeWay Nodes Gains.
+From Duotone Require Import Step Graph Exp Clock Game CloseCalls ThreeWay Nodes Gains.
 Open Scope R_scope.
 
-(** Clocks, by logarithms times c, rounded down: either they are the same, or r times the one is above the other. *)
+(** Clocks, by their rates times c, rounded down: either these are the same, or r times the one is above the other. *)
 Section Logarithms.
-Variables (r c : R) (t : table).
-Hypothesis c_least : IZR (parts t) <= c.
-Hypothesis wrong_positive : (0 < wrong t)%Z.
+Variables (r c a b : R) (t t' near far : Z).
+Hypothesis r_least : 1 <= r.
+Hypothesis near_down : IZR near <= c * a < IZR near + 1.
+Hypothesis far_down : IZR far <= c * b < IZR far + 1.
 
-Lemma ln_above x : 0 < x -> 1 - / x <= ln x.
-Proof. intros H. pose proof (exp_above (- ln x)) as E. rewrite exp_Ropp, exp_ln in E by assumption. lra. Qed.
-
-Lemma clocks_by_logarithms d (near far : Z) :
-  (0 < clear t d <= clear t (S d))%Z -> (clear t (S d) <= parts t - wrong t)%Z ->
-  IZR near <= c * - ln (calm t d) < IZR near + 1 -> IZR far <= c * - ln (calm t (S d)) < IZR far + 1 -> 0 <= r ->
-  (near = far /\ 1 <= r) \/ IZR near + 1 <= r * IZR far -> Rpower (calm t (S d)) r <= calm t d.
+(** Where c is at least the number of parts, rates rounded down are the same only if the entries are. *)
+Lemma same_entries rest : 0 < rest -> rest <= c -> (0 < t <= t')%Z -> IZR t' <= rest ->
+  IZR t / rest = exp (- a) -> IZR t' / rest = exp (- b) -> near = far -> t = t'.
 Proof.
-  intros [H0 H1] H2 N F Hr C. pose proof (IZR_lt _ _ H0) as R0. pose proof (IZR_le _ _ H1) as R1.
-  pose proof (IZR_le _ _ H2) as R2.
-  pose proof (IZR_lt _ _ wrong_positive) as Rw. rewrite minus_IZR in R2. set (W := IZR (parts t - wrong t)).
-  assert (HW : 0 < W) by (unfold W; rewrite minus_IZR; lra). assert (Hc : 0 < c) by lra.
-  assert (P : 0 < calm t d) by (apply Rdiv_lt_0_compat; assumption).
-  apply rates; [assumption|]. destruct C as [[E L] | C].
-  - destruct (Z.eq_dec (clear t d) (clear t (S d))) as [Same | Other].
-    + replace (calm t (S d)) with (calm t d) by (unfold calm; rewrite Same; reflexivity).
-      assert (ln (calm t d) <= 0).
-      { apply ln_least; split; [assumption|]. unfold calm; fold W. apply Rmult_le_reg_r with W; [assumption|].
-        unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. unfold W; rewrite minus_IZR; lra. }
-      nra.
-    + exfalso. assert (Next : (clear t d + 1 <= clear t (S d))%Z) by lia. apply IZR_le in Next; rewrite plus_IZR in Next.
-      assert (Q : ln (calm t (S d)) - ln (calm t d) = ln (IZR (clear t (S d)) / IZR (clear t d))).
-      { unfold calm, Rdiv; fold W. rewrite !ln_mult, !ln_Rinv; try lra; apply Rinv_0_lt_compat; lra. }
-      pose proof (ln_above (IZR (clear t (S d)) / IZR (clear t d)) ltac:(apply Rdiv_lt_0_compat; lra)) as A.
-      rewrite <- Q in A.
-      assert (B : c * (1 - / (IZR (clear t (S d)) / IZR (clear t d))) <= c * (ln (calm t (S d)) - ln (calm t d)))
-        by (apply Rmult_le_compat_l; lra).
-      replace (1 - / (IZR (clear t (S d)) / IZR (clear t d)))
-        with ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d)))
-        in B by (field; lra).
-      assert (1 <= c * ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d)))).
-      { apply Rmult_le_reg_r with (IZR (clear t (S d))); [lra|].
-        replace (c * ((IZR (clear t (S d)) - IZR (clear t d)) / IZR (clear t (S d))) * IZR (clear t (S d)))
-          with (c * (IZR (clear t (S d)) - IZR (clear t d))) by (field; lra). nra. }
-      subst far. lra.
-  - apply Rmult_le_reg_l with c; [assumption|].
-    assert (r * IZR far <= r * (c * - ln (calm t (S d)))) by (apply Rmult_le_compat_l; lra).
-    lra.
+  intros Hw Hc [H0 H1] H2 Ea Eb E. destruct (Z.eq_dec t t') as [|N]; [assumption|]. exfalso.
+  assert (Next : (t + 1 <= t')%Z) by lia. apply IZR_le in Next; rewrite plus_IZR in Next. apply IZR_lt in H0.
+  assert (Q : exp (- (a - b)) = IZR t / IZR t').
+  { replace (- (a - b)) with (- a + - - b) by ring. rewrite exp_plus, exp_Ropp with (x := - b), <- Ea, <- Eb. field; lra. }
+  pose proof (exp_above (- (a - b))) as A. rewrite Q in A.
+  assert (B : IZR t / IZR t' * IZR t' = IZR t) by (field; lra).
+  assert (C : IZR t' - (a - b) * IZR t' <= IZR t).
+  { apply Rmult_le_compat_r with (r := IZR t') in A; lra. }
+  assert (D : 0 < a - b) by (apply Rmult_lt_reg_r with (IZR t'); lra).
+  assert ((a - b) * IZR t' <= (a - b) * c) by (apply Rmult_le_compat_l; lra). subst far. lra.
+Qed.
+
+Theorem clocks_by_logarithms rest : 0 < rest -> rest <= c -> (0 < t <= t')%Z -> IZR t' <= rest ->
+  IZR t / rest = exp (- a) -> IZR t' / rest = exp (- b) -> near = far \/ IZR near + 1 <= r * IZR far -> a <= r * b.
+Proof.
+  intros Hw Hc Ht H2 Ea Eb [E | L].
+  - assert (t = t') by (eapply same_entries; eauto). subst t'.
+    assert (a = b) by (enough (- a = - b) by lra; apply exp_once; congruence). subst b.
+    enough (0 <= a) by (assert (1 * a <= r * a) by (apply Rmult_le_compat_r; lra); lra).
+    enough (- a <= 0) by lra. apply exp_le. rewrite <- Ea, exp_0. apply Rmult_le_reg_r with rest; [assumption|].
+    unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
+  - apply Rmult_le_reg_l with c; [lra|]. assert (r * IZR far <= r * (c * b)) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
 End Logarithms.
@@ -59,10 +48,9 @@ End Logarithms.
 (** A table for one ratio is one for a larger ratio. *)
 Lemma sound_more r r' t : 1 <= r <= r' -> sound r t -> sound r' t.
 Proof.
-  intros Hr H; split; try apply H. intros d Hd.
-  destruct (slower_more r r' (calm t d) (calm t (S d))) as [L _]; auto; try lra.
-  - apply (calm_bounded r t H).
-  - apply (calm_slower r t); [lra | assumption].
+  intros Hr H; split; try apply H. intros d Hd. destruct (clocks _ _ H d Hd) as (a & b & Ea & Eb & L).
+  exists a, b; repeat split; auto. enough (0 <= b) by (assert (r * b <= r' * b) by (apply Rmult_le_compat_r; lra); lra).
+  pose proof (calm_bounded r t H (S d)). enough (- b <= 0) by lra. apply exp_le. rewrite <- Eb, exp_0. lra.
 Qed.
 
 Section Certificate.
@@ -103,7 +91,7 @@ Proof.
   { unfold x; apply Rinv_l. pose proof (G_positive m m_positive zero). lra. }
   exists (U (IZR m) (/ g (IZR m) ^ zero) n (fun h => share one (function h)) (fun h => IZR (e h + m + 1) / IZR one)); split.
   - apply nodes_bound; auto; [left; apply exp_pos | |].
-    + intros j _. apply first_start with (n := n) (k := k); auto. apply exp_least, HE.
+    + intros j _. apply first_start with (n := n) (k := k); auto. apply exp_at_least_one, HE.
     + intros h Hh. apply checked_step; auto using function_within. apply fails_checked; auto.
   - rewrite U_at_one with (k := k) (i := zero) by auto. rewrite paid_lost. unfold gain, share. rewrite plus_IZR. field; lra.
 Qed.
@@ -123,12 +111,11 @@ End Certificate.
 (** Not in vain: a table of three entries out of 16, nodes (3/2)^-2 to (3/2)^6, a budget of (ln 4, 0.106): two close calls. *)
 Definition small := {| parts := 16; wrong := 4; entries := (4 :: 5 :: 6 :: nil)%Z |}.
 
-Lemma power_three_halves p q : 0 < p -> 0 < q -> q * q * q <= p * p -> Rpower q (3 / 2) <= p.
+Lemma power_three_halves p q : 0 < p -> 0 < q -> q * q * q <= p * p ->
+  exists a b, p = exp (- a) /\ q = exp (- b) /\ a <= 3 / 2 * b.
 Proof.
-  intros Hp Hq H. apply rates; [assumption|].
-  assert (L : ln (q * q * q) <= ln (p * p)).
-  { destruct H as [H | ->]; [left; apply ln_increasing; [|assumption]; repeat apply Rmult_lt_0_compat; assumption | lra]. }
-  rewrite !ln_mult in L by (try apply Rmult_lt_0_compat; assumption). lra.
+  intros Hp Hq H. destruct (logarithm p Hp) as [a <-], (logarithm q Hq) as [b <-]. exists (- a), (- b).
+  rewrite !Ropp_involutive. repeat split. rewrite <- !exp_plus in H. apply exp_le in H. lra.
 Qed.
 
 Lemma small_sound : sound (3 / 2) small.
@@ -145,11 +132,11 @@ Proof. vm_compute; reflexivity. Qed.
 Theorem small_private {G : graph} (who : asker (G := G)) S a b : levels_near who -> near a b ->
   transcripts a (answered small who 2) S <= 4 * transcripts b (answered small who 2) S + 106 / 1000.
 Proof.
-  intros L N. assert (E : exp (ln 4) = 4) by (apply exp_ln; lra). rewrite <- E at 1.
+  intros L N. destruct (logarithm 4) as [z E]; [lra|]. rewrite <- E at 1.
   apply (certificate_private 2 (2 ^ 96) (4 * 2 ^ 96) 8 1 2 6 2 (fun _ => 0%Z)) with (r := 3 / 2); try lia;
     auto using small_sound.
   - intros [|[|h]] Hh; [| |lia]; apply Z.leb_le; vm_compute; reflexivity.
-  - left; rewrite <- ln_1; apply ln_increasing; lra.
+  - apply exp_le. rewrite E, exp_0. lra.
   - rewrite E, mult_IZR. lra.
   - rewrite small_gain. replace (IZR (2 ^ 96)) with 79228162514264337593543950336 by reflexivity. lra.
   - simpl; unfold g; lra.

@@ -19,17 +19,16 @@ Inductive answer := Clear (yes : bool) | TooClose.
 Definition each (F : answer -> R) := F (Clear true) + F (Clear false) + F TooClose.
 
 Definition one_clock r (P Q : answer -> R) := exists (right : bool) f p q,
-  probability f /\ 0 < p <= 1 /\ 0 < q <= 1 /\ (slower r p q \/ slower r q p) /\
+  probability f /\ (slower r p q \/ slower r q p) /\
   (P (Clear (negb right)) = f /\ P (Clear right) = (1 - f) * p /\ P TooClose = (1 - f) * (1 - p)) /\
   (Q (Clear (negb right)) = f /\ Q (Clear right) = (1 - f) * q /\ Q TooClose = (1 - f) * (1 - q)).
 
 (** A coin of one's own is a question that is never too close to call and tells nothing: who throws coins is covered. *)
-Lemma coin_one_clock r f (C : answer -> R) : probability f -> C (Clear true) = f -> C (Clear false) = 1 - f -> C TooClose = 0 ->
-  one_clock r C C.
+Lemma coin_one_clock r f (C : answer -> R) : 1 <= r -> probability f ->
+  C (Clear true) = f -> C (Clear false) = 1 - f -> C TooClose = 0 -> one_clock r C C.
 Proof.
-  intros Hf Ct Cf Cc. exists false, f, 1, 1. unfold slower. replace (Rpower 1 r) with 1.
-  - repeat split; simpl; try apply Hf; auto; try lra.
-  - unfold Rpower; rewrite ln_1, Rmult_0_r, exp_0; reflexivity.
+  intros Hr Hf Ct Cf Cc. exists false, f, 1, 1; simpl; rewrite Ct, Cf, Cc. split; [exact Hf|].
+  split; [|repeat split; ring]. left; exists 1, 0. rewrite Rmult_0_r, Ropp_0, exp_0. repeat split; lra.
 Qed.
 
 Section Game.

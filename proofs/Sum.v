@@ -12,7 +12,7 @@
     number N, its first N questions, and the bound does not depend on N. *)
 
 From Coq Require Import Reals Lra Psatz Lia List.
-From Duotone Require Import Step Graph.
+From Duotone Require Import Step Graph Exp.
 Open Scope R_scope.
 
 (** The sum of f 0, ..., f (n - 1). *)
@@ -119,7 +119,7 @@ Lemma filter_functions E D s : forall e d f a b,
   mean a s f <= exp (E - e) * mean b s f + (D - d).
 Proof.
   induction s as [|eps d' n chance next IH]; simpl; intros e d f a b H A He Hd N Hf.
-  - destruct (Hf nil). pose proof (exp_least (E - e)). nra.
+  - destruct (Hf nil). pose proof (exp_at_least_one (E - e)). nra.
   - destruct H as (H1 & H2 & Hp & Hc & Hn), A as (A1 & A2 & An).
     replace (E - e) with (eps + (E - (e + eps))) by ring. replace (D - d) with (d' + (D - (d + d'))) by ring.
     apply compose; auto; [lra|]. intros i Hi. repeat split; try (apply mean_bounded; auto). apply IH; auto.
@@ -182,7 +182,7 @@ Lemma within_more eps d eps' d' n p q :
   (forall i, (i < n)%nat -> 0 <= q i) -> eps <= eps' -> d <= d' -> within eps d n p q -> within eps' d' n p q.
 Proof.
   intros Hq He Hd H S; specialize (H S).
-  assert (exp eps <= exp eps') by (destruct He as [He | ->]; [left; apply exp_increasing, He | lra]).
+  pose proof (exp_rises eps eps' He).
   assert (0 <= likely n q S).
   { apply total_least; intros i Hi; specialize (Hq i Hi); destruct (S i); lra. }
   nra.
@@ -213,42 +213,51 @@ Proof. simpl; ring. Qed.
 (** A private yes/no mechanism, by Definition 1, is a question with two answers. *)
 Definition yes_no (M : mechanism G) : G -> nat -> R := fun a i => match i with O => M a | _ => 1 - M a end.
 
-Theorem yes_no_honest eps d He Hd Hd' M :
-  private (approx_dp eps d He Hd Hd') M -> honest_question {| charged := (eps, d); answers := 2; law := yes_no M |}.
+Theorem yes_no_honest P eps M : 0 <= eps -> ratio P = exp eps -> private P M ->
+  honest_question {| charged := (eps, delta P); answers := 2; law := yes_no M |}.
 Proof.
-  intros [Hp H]; unfold honest_question; simpl; refine (conj He (conj Hd (conj _ _))).
+  intros He Er [Hp H]; unfold honest_question; simpl; refine (conj He (conj (delta_least P) (conj _ _))).
   - intros a; split; [intros i _; destruct (Hp a), i; simpl; lra | simpl; ring].
   - intros a b N S. generalize (H a b N (fun v => if v then S 0%nat else S 1%nat)).
-    unfold chance, likely; simpl; destruct (S 0%nat), (S 1%nat); lra.
+    rewrite Er; unfold chance, likely; simpl; destruct (S 0%nat), (S 1%nat); lra.
 Qed.
 
 End Sum.
 Arguments strategy : clear implicits. Arguments question : clear implicits.
 
-(** Not in vain: two answers at (ln 2, 0) on a budget of (2 ln 2, 0), about two neighbours. It is as much as the budget allows. *)
+(** Not in vain: two answers at (eps, 0), e^eps = 2, on a budget of (2 eps, 0), about two neighbours, use it up. *)
+Section Example.
+Variable eps : R.
+Hypothesis doubles : exp eps = 2.
+
 Definition two : graph := {| dataset := bool; near := fun a b => a <> b; near_symmetric := fun a b => @not_eq_sym _ a b;
   blue := fun a => a |}.
 Definition answer (next : nat -> strategy two) :=
-  Ask (ln 2) 0 2 (fun (a : two) i => if Bool.eqb a (Nat.eqb i 0) then 2 / 3 else 1 / 3) next.
+  Ask eps 0 2 (fun (a : two) i => if Bool.eqb a (Nat.eqb i 0) then 2 / 3 else 1 / 3) next.
 Definition twice := answer (fun _ => answer (fun _ => Stop)).
 
-Lemma twice_honest : honest twice.
+Lemma eps_least : 0 <= eps.
+Proof. apply exp_le. rewrite doubles, exp_0. lra. Qed.
+
+Lemma answer_honest next : (forall i, honest (next i)) -> honest (answer next).
 Proof.
-  assert (A : forall next, (forall i, honest (next i)) -> honest (answer next)); [|unfold twice; repeat (apply A; intros); exact I].
-  intros next H; simpl; refine (conj _ (conj _ (conj _ (conj _ (fun i _ => H i))))); [|lra| |].
-  - left; rewrite <- ln_1; apply ln_increasing; lra.
+  intros H; simpl; refine (conj eps_least (conj _ (conj _ (conj _ (fun i _ => H i))))); [lra | |].
   - intros a; split; [intros i _; destruct Bool.eqb; lra | destruct a; simpl; lra].
-  - intros a b N S; rewrite exp_ln by lra; unfold likely; destruct a, b; try congruence; simpl; destruct (S 0%nat), (S 1%nat); lra.
+  - intros a b N S; rewrite doubles; unfold likely.
+    destruct a, b; try congruence; simpl; destruct (S 0%nat), (S 1%nat); lra.
 Qed.
 
 Theorem twice_private S : transcripts (G := two) true twice S <= 4 * transcripts (G := two) false twice S.
 Proof.
-  assert (L : 0 <= ln 2) by (left; rewrite <- ln_1; apply ln_increasing; lra).
-  pose proof (sum_is_a_filter (G := two) (ln 2 + ln 2) 0 twice S true false) as H.
-  rewrite exp_plus, exp_ln in H by lra. enough (transcripts (G := two) true twice S <= 2 * 2 * transcripts (G := two) false twice S + 0) by lra.
-  apply H; [lra | lra | exact twice_honest | simpl; repeat split; intros; lra | discriminate].
+  pose proof eps_least. pose proof (sum_is_a_filter (G := two) (eps + eps) 0 twice S true false) as H'.
+  rewrite exp_plus, doubles in H'.
+  enough (transcripts (G := two) true twice S <= 2 * 2 * transcripts (G := two) false twice S + 0) by lra.
+  apply H'; [lra | lra | | simpl; repeat split; intros; lra | discriminate].
+  unfold twice; repeat (apply answer_honest; intros); exact I.
 Qed.
 
 Lemma twice_tight : let both := fun t => match t with (0 :: 0 :: nil)%nat => true | _ => false end in
   transcripts (G := two) true twice both = 4 * transcripts (G := two) false twice both.
 Proof. unfold transcripts; simpl; field. Qed.
+
+End Example.

@@ -2,11 +2,11 @@
 
     Out of [parts] (2^b) the wrong answer has [wrong], the right one [clear d] at distance d from the boundary, and too close to
     call the rest. Three properties are all that is used: both sides agree at the boundary, [clear] never falls, and
-    neighbours' clocks differ by a factor of at most r. Then each question about levels that differ by at most 1
+    neighbours' clocks differ by a factor of at most r (s(d) >= s(d + 1)^r, here by the rates - ln s). Then each question about levels that differ by at most 1
     between neighbours is one clock, and the theorem of CloseCalls.v bounds whatever is asked until the tau-th close call. *)
 
 From Coq Require Import Reals Lra Lia List ZArith.
-From Duotone Require Import Step Graph Clock Game CloseCalls.
+From Duotone Require Import Step Graph Exp Clock Game CloseCalls.
 Open Scope R_scope.
 
 (** The entries, as they are written out; beyond the last one a side stays as it is. *)
@@ -22,7 +22,8 @@ Record sound (r : R) (t : table) := {
   sides_agree : clear t 0 = wrong t;
   clear_most d : (clear t d <= parts t - wrong t)%Z;
   clear_rises d : (S d < length (entries t))%nat -> (clear t d <= clear t (S d))%Z;
-  clocks d : (S d < length (entries t))%nat -> Rpower (calm t (S d)) r <= calm t d
+  clocks d : (S d < length (entries t))%nat ->
+    exists rate rate', calm t d = exp (- rate) /\ calm t (S d) = exp (- rate') /\ rate <= r * rate'
 }.
 
 Definition distance level := Z.to_nat (if (0 <=? level)%Z then level else -1 - level).
@@ -33,28 +34,22 @@ Definition table_chance t level v := match v with
   | TooClose => IZR (parts t - wrong t - clear t (distance level)) / IZR (parts t)
   end.
 
-Section Powers.
-
-(** The rates of clocks, rather than powers: lambda = - ln s. *)
-Lemma rates r s s' : 0 < s -> - ln s <= r * - ln s' -> Rpower s' r <= s.
-Proof. intros Hs H; unfold Rpower; apply Rle_trans with (exp (ln s)); [apply exp_rises; lra | rewrite exp_ln; lra]. Qed.
-
-Lemma ln_least q : 0 < q <= 1 -> ln q <= 0.
-Proof. intros [H [L | ->]]; [left; rewrite <- ln_1; apply ln_increasing; lra | rewrite ln_1; lra]. Qed.
-
 Lemma slower_itself r p : 1 <= r -> 0 < p <= 1 -> slower r p p.
 Proof.
-  intros Hr Hp; split; [|lra]. apply rates; [lra|]. pose proof (ln_least p Hp). nra.
+  intros Hr [Hp Lp]. destruct (logarithm p Hp) as [z Ez]. exists 1, (- z).
+  replace (- (1 * - z)) with z by ring. rewrite Ropp_involutive, Ez. repeat split; try lra.
+  enough (z <= 0) by lra. apply exp_le. rewrite exp_0, Ez. assumption.
 Qed.
 
-(** A clock that differs by less is covered: the game's r may be a little more than the table's. *)
-Lemma slower_more r r' p q : r <= r' -> 0 < q <= 1 -> slower r p q -> slower r' p q.
+(** Rates a >= b >= 0, of which one is at most r times the other. *)
+Lemma rates_slower r a b : 1 <= r -> exp (- b) <= 1 -> exp (- a) <= exp (- b) -> a <= r * b -> slower r (exp (- a)) (exp (- b)).
 Proof.
-  intros Hr Hq [H L]; split; [|assumption]. apply Rle_trans with (Rpower q r); [|assumption].
-  unfold Rpower; apply exp_rises. pose proof (ln_least q Hq). nra.
+  intros Hr Hb Hab L. rewrite <- exp_0 in Hb. apply exp_le in Hb, Hab. destruct (Rlt_dec 0 b) as [B | B].
+  - exists (a / b), b. replace (a / b * b) with a by (field; lra). repeat split; try lra.
+    + apply Rmult_le_reg_r with b; [assumption|]. replace (a / b * b) with a by (field; lra). lra.
+    + apply Rmult_le_reg_r with b; [assumption|]. replace (a / b * b) with a by (field; lra). lra.
+  - replace b with 0 in * by lra. replace a with 0 by lra. exists 1, 0. rewrite Rmult_0_r. repeat split; lra.
 Qed.
-
-End Powers.
 
 Section Table.
 Variables (r : R) (t : table).
@@ -86,8 +81,10 @@ Qed.
 Lemma calm_slower d : slower r (calm t d) (calm t (S d)).
 Proof.
   destruct (Nat.lt_ge_cases (S d) (length (entries t))) as [L | L].
-  - split; [apply (clocks _ _ H), L|]. pose proof rest_positive as W. unfold calm, Rdiv.
-    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, W | apply IZR_le, (clear_rises _ _ H), L].
+  - pose proof rest_positive as W. assert (M : calm t d <= calm t (S d)).
+    { unfold calm, Rdiv. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, W | apply IZR_le, (clear_rises _ _ H), L]. }
+    pose proof (calm_bounded (S d)). destruct (clocks _ _ H d L) as (a & b & Ea & Eb & R). rewrite Ea, Eb in *.
+    apply rates_slower; auto; lra.
   - replace (calm t (S d)) with (calm t d) by (unfold calm, clear; do 3 f_equal; lia).
     apply slower_itself, calm_bounded; assumption.
 Qed.
@@ -113,7 +110,7 @@ Proof.
       rewrite (sides_agree _ _ H); destruct (Bool.eqb yes (0 <=? k)%Z), (Bool.eqb yes right); try reflexivity; field; lra.
     - rewrite !minus_IZR; field; lra. }
   exists (0 <=? l)%Z, (IZR (wrong t) / IZR (parts t)), (calm t (distance l)), (calm t (distance l')).
-  split; [|split; [apply calm_bounded | split; [apply calm_bounded | split]]].
+  split; [|split].
   - split; [left; apply Rdiv_lt_0_compat; lra|]. apply Rmult_le_reg_r with (IZR (parts t)); [lra|].
     replace (IZR (wrong t) / IZR (parts t) * IZR (parts t)) with (IZR (wrong t)) by (field; lra). lra.
   - apply calm_near; unfold distance; destruct (Z.leb_spec 0 l), (Z.leb_spec 0 l'); lia.
