@@ -46,8 +46,8 @@ Proof.
     assert (l * exp (- (c * s')) <= l * exp (- (c * s))) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
-(** Two clocks are watched for a time s, one of rate 1, one of a rate from 1 to r: they do not strike with q, and with p. In other
-    words, q^r <= p <= q; but no power has to be defined. *)
+(** Two clocks are watched for a time s, one of rate 1, one of a rate from 1 to r: they do not strike with q, and with p. In
+    other words, q^r <= p <= q; but no power has to be defined. *)
 Definition slower r p q := exists rate s, 1 <= rate <= r /\ 0 <= s /\ p = exp (- (rate * s)) /\ q = exp (- s).
 
 Section Clock.

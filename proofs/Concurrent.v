@@ -1,13 +1,13 @@
 (** Definite answers beside three-way ones (docs/close-calls.md, "Beside ordinary answers").
 
-    Definite answers are charged by the rule `sum` to a part (E2, D2) of the budget, three-way ones count close calls under (E1, D1),
-    and both kinds interleave: each question may depend on all answers so far. Together they are (E1 + E2, D1 + D2)-private. The
-    page cites theorems on concurrent composition for this; here it is proved directly.
+    Definite answers are charged by the rule `sum` to a part (E2, D2) of the budget, three-way ones count close calls under
+    (E1, D1), and both kinds interleave: each question may depend on all answers so far. Together they are
+    (E1 + E2, D1 + D2)-private. The page cites theorems on concurrent composition for this; here it is proved directly.
 
-    Why: let s be what was spent of E2 so far and d what is left of D2. What can still be gained from masses A of P and B of Q is at
-    most the bound U_h of close calls at masses A and e^s * B, plus d * A. A definite answer at (eps, d') has p <= e^eps * q but for a
-    mass d' of p, which gains no more than itself; elsewhere e^-eps * p may stand for q, since more of Q gains less, and then the
-    answer tells nothing: what remains is the bound at e^(s + eps) * e^-eps * B. *)
+    Why: let s be what was spent of E2 so far and d what is left of D2. What can still be gained from masses A of P and B of Q
+    is at most the bound U_h of close calls at masses A and e^s * B, plus d * A. A definite answer at (eps, d') has
+    p <= e^eps * q but for a mass d' of p, which gains no more than itself; elsewhere e^-eps * p may stand for q, since more of
+    Q gains less, and then the answer tells nothing: what remains is the bound at e^(s + eps) * e^-eps * B. *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith.
 From Duotone Require Import Step Graph Exp Sum Clock Game CloseCalls.
@@ -118,7 +118,8 @@ Proof.
     apply total_le; intros i Hi. rewrite Rmult_0_l. eapply IH; [apply L, Hi|]. apply Rmult_le_pos; auto.
   - destruct h as [|h]; [contradiction|]. destruct L as (C & Ln & Lc). destruct (one_clock_sums _ _ _ (C a b N)) as [Pos One].
     apply Rle_trans with (each (fun v => A * chance a v)); [|unfold each in *; rewrite <- !Rmult_plus_distr_l, One; lra].
-    apply each_le; intros v; rewrite Rmult_0_l. destruct v as [yes|]; (eapply IH; [eauto|]; apply Rmult_le_pos; [lra | apply Pos]).
+    apply each_le; intros v; rewrite Rmult_0_l.
+    destruct v as [yes|]; (eapply IH; [eauto|]; apply Rmult_le_pos; [lra | apply Pos]).
 Qed.
 
 (** One definite answer: where p <= e^eps * q it tells no more than its price, and the rest of p is at most d. *)

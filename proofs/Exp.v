@@ -26,7 +26,8 @@ Proof.
   enough (sum_f_R0 (fun i => / INR (fact i) * t ^ i) N <= / (1 - t)) by lra.
   apply Rle_trans with (sum_f_R0 (fun i => t ^ i) N).
   - apply sum_Rle; intros i _. pose proof (fact_least i). pose proof (pow_le t i (proj1 H)).
-    rewrite <- (Rmult_1_l (t ^ i)) at 2. apply Rmult_le_compat_r; [assumption|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra.
+    rewrite <- (Rmult_1_l (t ^ i)) at 2. apply Rmult_le_compat_r; [assumption|].
+    rewrite <- Rinv_1. apply Rinv_le_contravar; lra.
   - rewrite tech3 by lra. unfold Rdiv. rewrite <- (Rmult_1_l (/ (1 - t))) at 2. apply Rmult_le_compat_r.
     + left; apply Rinv_0_lt_compat; lra.
     + pose proof (pow_le t (S N) (proj1 H)). lra.

@@ -1,9 +1,10 @@
 (** The table of three-way answers, and all of it together (docs/close-calls.md, "The mechanism: one clock"; `ThreeWayTable`).
 
-    Out of [parts] (2^b) the wrong answer has [wrong], the right one [clear d] at distance d from the boundary, and too close to
-    call the rest. Three properties are all that is used: both sides agree at the boundary, [clear] never falls, and
-    neighbours' clocks differ by a factor of at most r (s(d) >= s(d + 1)^r, here by the rates - ln s). Then each question about levels that differ by at most 1
-    between neighbours is one clock, and the theorem of CloseCalls.v bounds whatever is asked until the tau-th close call. *)
+    Out of [parts] (2^b) the wrong answer has [wrong], the right one [clear d] at distance d from the boundary, and too close
+    to call the rest. Three properties are all that is used: both sides agree at the boundary, [clear] never falls, and
+    neighbours' clocks differ by a factor of at most r (s(d) >= s(d + 1)^r, here by the rates - ln s). Then each question about
+    levels that differ by at most 1 between neighbours is one clock, and the theorem of CloseCalls.v bounds whatever is asked
+    until the tau-th close call. *)
 
 From Coq Require Import Reals Lra Lia List ZArith.
 From Duotone Require Import Step Graph Exp Clock Game CloseCalls.
