@@ -5,7 +5,7 @@
     (E, D)-private. *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith ZArith.
-From Duotone Require Import Step Graph Exp Clock Game CloseCalls ThreeWay Nodes Gains Recurrences.
+From Duotone Require Import Step Graph Exp Clock Game CloseCalls ThreeWay Nodes NodeFunctions Gains Recurrences.
 Open Scope R_scope.
 
 (** Clocks, by their rates times c, rounded down: either these are the same, or r times the one is above the other. *)

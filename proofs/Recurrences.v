@@ -50,7 +50,7 @@ Hypothesis Ht : (1 <= turn <= n)%nat.
 Lemma more_least : (0 <= more)%Z.
 Proof.
   pose proof (IZR_lt _ _ one_positive). unfold Gains.more. enough (one <= r)%Z by lia. apply le_IZR.
-  pose proof (r_real m one n k m_positive reach). pose proof (r_least' (IZR m) k (IZR_lt _ _ m_positive)).
+  pose proof (r_real m one n k m_positive reach). pose proof (jump_least (IZR m) k (IZR_lt _ _ m_positive)).
   assert (1 * IZR one <= G ^ k * IZR one) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
@@ -63,7 +63,8 @@ Qed.
 Lemma above_within j : (0 <= above_nodes u j <= one)%Z.
 Proof.
   unfold Gains.above_nodes; destruct le_dec as [L | L]; [apply Hu, L|]. pose proof (Hu n (le_n _)).
-  pose proof (falling_least m m_positive (one - u n) (j - n) ltac:(lia)). pose proof (falling_most (one - u n) (j - n) ltac:(lia)). lia.
+  pose proof (falling_least m m_positive (one - u n) (j - n) ltac:(lia)).
+  pose proof (falling_most (one - u n) (j - n) ltac:(lia)). lia.
 Qed.
 
 Lemma at_turn_within : (0 <= at_turn <= one)%Z.
