@@ -1,10 +1,45 @@
-(** What the main theorems rest on: the axioms of Coq's real numbers, or nothing where integers suffice. *)
+(** What the main theorems rest on: the axioms of Coq's real numbers, or nothing where integers suffice. Tau.v alone adds excluded
+    middle, by the standard library's logarithm; [theorem_5_counted] says the same without one. *)
 
-From Duotone Require Import Step Graph Morphism Optimum Table LineCertificate GraphCertificate VerifiedCheck.
+From Duotone Require Import Step Graph Morphism Optimum BoundaryMorphism LineMechanism ClosedForm Transition Balanced Figure2 Errata.
+From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
+From Duotone Require Import Table Coin Exponential LineCertificate LineComplete GraphCertificate GraphComplete VerifiedCheck.
+From Duotone Require Import Sum CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
+(** The paper. *)
 Print Assumptions private_iff_step.
 Print Assumptions theorem_1.
 Print Assumptions theorem_2.
 Print Assumptions bound_is_minimum.
+Print Assumptions theorem_3_optimal.
+Print Assumptions signed_distance_optimal.
+Print Assumptions closed_form.
+Print Assumptions theorem_5_counted.
+Print Assumptions balanced_optimum_dominates.
+Print Assumptions corollary_2.
+Print Assumptions unequal_optimal.
+Print Assumptions introduction_is_not_private.
+
+(** Levels: no axiom. *)
+Print Assumptions exact_levelling.
+Print Assumptions all_levelling.
+Print Assumptions levels_exact.
+Print Assumptions who_matters.
+Print Assumptions level_with_somebody_zero.
+Print Assumptions levels_within_reach.
+
+(** Tables, coins and the checker. *)
 Print Assumptions allowed_sound.
+Print Assumptions answer_exact.
+Print Assumptions answers_exact.
+Print Assumptions definition_right.
+Print Assumptions check_line_iff.
+Print Assumptions check_graph_iff.
 Print Assumptions check_sound.
+
+(** The ledger, and close calls. *)
+Print Assumptions sum_whatever_is_asked.
+Print Assumptions close_calls.
+Print Assumptions three_way_private.
+Print Assumptions certificate_private.
+Print Assumptions together.

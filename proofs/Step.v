@@ -7,6 +7,7 @@
     which is called phi in docs/theory.md and `ApproxDP.step` in the code. *)
 
 From Coq Require Import Reals Lra Psatz.
+From Duotone Require Import Exp.
 Open Scope R_scope.
 
 (** e^eps and delta. *)
@@ -18,15 +19,8 @@ Record privacy := {
   delta_most : delta < 1
 }.
 
-Lemma exp_least eps : 0 <= eps -> 1 <= exp eps.
-Proof.
-  intros H. apply Rle_trans with (sum_f_R0 (fun i => / INR (fact i) * eps ^ i) 0); [simpl; lra|]. (* the series' first term *)
-  apply sum_incr; [exact (proj2_sig (exist_exp eps)) | intros i].
-  apply Rmult_le_pos; [left; apply Rinv_0_lt_compat, INR_fact_lt_0 | apply pow_le, H].
-Qed.
-
 Definition approx_dp eps d (eps_least : 0 <= eps) (d_least : 0 <= d) (d_most : d < 1) : privacy :=
-  {| ratio := exp eps; delta := d; ratio_least := exp_least eps eps_least; delta_least := d_least; delta_most := d_most |}.
+  {| ratio := exp eps; delta := d; ratio_least := exp_at_least_one eps eps_least; delta_least := d_least; delta_most := d_most |}.
 
 Definition probability x := 0 <= x <= 1.
 
