@@ -3,7 +3,7 @@
 Imports `line`. Start with `graph`, then `optimum` (`design`) and `mechanism` (and its check). `files` reads graphs
 (`edge_list` the large ones), `document` writes and reads mechanisms as JSON, `table` has a mechanism's probabilities as
 integers and writes certificates (both by `graph_json`), `families` the usual graphs, `morphism` maps between them;
-`truth_table` and `histograms` are graphs too large to list. The parts of `optimum`: `distance` to the boundary, `values` by
-dataset, `neighbour_pairs`, and boundary values propagated (`propagate_waves`, `propagate_sweeps`); `_csr`, `_search`,
-`_transform` are compiled.
+`truth_table` (`cuda` on a GPU; `votes` is what they share) and `histograms` are graphs too large to list. The parts of
+`optimum`: `distance` to the boundary, `values` by dataset, `neighbour_pairs`, and boundary values propagated
+(`propagate_waves`, `propagate_sweeps`); `_csr`, `_search`, `_transform` are compiled.
 """

@@ -6,18 +6,21 @@ import math
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.graphs.votes import datasets_of, whole_weights
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
-from duotone.privacy.numbers import Given, number
+from duotone.privacy.numbers import Given
 from duotone.resources import everywhere, must_fit, progress, whole_file
+
+if TYPE_CHECKING:
+    from duotone.graphs.cuda import CudaLevels
 
 MOST_VOTERS = 32
 LOOK = 64
@@ -84,14 +87,7 @@ class TruthTable:
         >>> TruthTable.from_weights([5, 3, 1, 1], 6).levels_of([0b1111]).tolist()
         [0]
         """
-        numbers = [number(w, "weight") for w in (*weights, threshold)]
-        if not all(math.isfinite(w) for w in numbers):
-            raise DuotoneError("weights and the threshold must be finite numbers")
-        exact = [Fraction(w) for w in numbers]
-        scale = math.lcm(*(w.denominator for w in exact))
-        *scaled, least = (int(w * scale) for w in exact)
-        if not sum(map(abs, (*scaled, least))) < 2**62:
-            raise DuotoneError("the weights span too many digits: their sum, as whole numbers, must stay below 2^62")
+        scaled, least = whole_weights(weights, threshold)
         words = _empty(len(scaled))
         low, high = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
         for w in (scaled + [0] * PADDED)[:PADDED]:
@@ -135,18 +131,29 @@ class TruthTable:
 
     def yes(self, datasets: Any) -> Array:
         """The answers at some datasets."""
-        x = self._datasets(datasets)
+        x = datasets_of(datasets, self.voters)
         bits: Array = self.words[x // 64] >> (x % 64).astype(np.uint64)
         return np.asarray(bits & np.uint64(1), dtype=bool)
 
-    def levels(self) -> Array:
+    @overload
+    def levels(self, *, device: Literal["cpu"] = "cpu") -> Array: ...
+    @overload
+    def levels(self, *, device: Literal["cuda"], last: int | None = None) -> CudaLevels: ...
+    def levels(self, *, device: str = "cpu", last: int | None = None) -> Array | CudaLevels:
         """How far every dataset's answer is from flipping, a byte each: 0, 1, 2, … for a yes, −1, −2, −3, … for a no.
 
         That is dist(d, ∂B) for a yes and −1 − dist(d, ∂R) for a no. Where no number of changes flips the answer, it is 127 or
-        −128. Beside the result it needs no memory to speak of.
+        −128. Beside the result it needs no memory to speak of. On a GPU (`device="cuda"`) they stay there: `cuda.CudaLevels`
+        has their histogram, and levels beyond `last`, if it is given, are not told apart.
 
         Guarantee: exact, so neighbours' levels differ by at most 1.
         """
+        if device == "cuda":
+            from duotone.graphs.cuda import CudaTruthTable
+
+            return CudaTruthTable.from_words(self.voters, self.words).levels(last=last)
+        if device != "cpu" or last is not None:
+            raise DuotoneError(f"levels are computed on device 'cpu', all of them, or 'cuda', got {device!r} and last={last}")
         from duotone.graphs import _transform
 
         voters = max(self.voters, PADDED)
@@ -175,7 +182,7 @@ class TruthTable:
 
         Of few datasets the neighbourhood of each is searched, nearest first, as long as that is less work than all levels.
         """
-        x = self._datasets(datasets)
+        x = datasets_of(datasets, self.voters)
         away = self._nearest_other(x.ravel())
         if away is not None:
             return np.where(self.yes(x), away.reshape(x.shape) - 1, -away.reshape(x.shape))
@@ -215,12 +222,6 @@ class TruthTable:
         levels = self.levels()
         with whole_file(path) as place, place.open("wb") as file:
             np.save(file, levels)
-
-    def _datasets(self, datasets: Any) -> Array:
-        x = np.asarray(datasets)
-        if x.size and not (np.issubdtype(x.dtype, np.integer) and 0 <= x.min() <= x.max() < 2**self.voters):
-            raise DuotoneError(f"a dataset of {self.voters} voters is a whole number from 0 to {2**self.voters - 1}")
-        return x.astype(np.int64)
 
 
 def _empty(voters: int) -> Array:

@@ -1,0 +1,126 @@
+"""Levels of all datasets of a truth table on a GPU: seconds by voters, beside a copy of the same memory and beside the CPU.
+
+    python benchmarks/gpu.py [--quick]
+
+Every result is checked: histograms against binomial coefficients, and samples against a greedy count of votes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from duotone.graphs import cuda
+from duotone.line.mechanism import NEVER
+
+REPEATS = 5
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """The median of a few times on the device, after one that is not counted."""
+    import cupy
+
+    times = []
+    for _ in range(REPEATS + 1):
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        work()
+        stop.record()
+        stop.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(start, stop) / 1000)
+    return float(median(times[1:]))
+
+
+def copied() -> float:
+    """Bytes a second, read and written, of a copy on the device."""
+    import cupy
+
+    here = cupy.zeros(2**32, dtype=np.uint8)
+    there = cupy.empty_like(here)
+    return float(2 * here.nbytes) / seconds(lambda: cupy.copyto(there, here))
+
+
+def moved() -> dict[str, float]:
+    """Bytes a second between the main memory and the device: what batches of coins would have to pass through."""
+    import cupy
+
+    there = cupy.zeros(2**30, dtype=np.uint8)
+    plain = np.zeros(2**30, dtype=np.uint8)
+    pinned = np.frombuffer(cupy.cuda.alloc_pinned_memory(2**30), dtype=np.uint8, count=2**30)
+    return {
+        f"{way} {kind}": 2**30 / seconds(work)
+        for kind, here in (("ordinary memory", plain), ("pinned memory", pinned))
+        for way, work in (("from", lambda h=here: there.set(h)), ("to", lambda h=here: there.get(out=h)))
+    }
+
+
+def greedy(dataset: int, weights: list[int], threshold: int) -> int:
+    """The level of a weighted vote: those with the largest weights change first."""
+    ones = [w for voter, w in enumerate(weights) if dataset >> voter & 1]
+    total, yes = sum(ones), sum(ones) >= threshold
+    changing = sorted(ones if yes else [w for voter, w in enumerate(weights) if not dataset >> voter & 1], reverse=True)
+    for changes, weight in enumerate(changing, 1):
+        total += -weight if yes else weight
+        if (total >= threshold) != yes:
+            return changes - 1 if yes else -changes
+    return NEVER if yes else -1 - NEVER
+
+
+def check(voters: int) -> None:
+    """Both rules at so many voters, against what is known of them."""
+    least = voters // 2 + 1
+    histogram = cuda.CudaTruthTable.from_weights([1] * voters, least).levels(last=14).histogram()
+    for level, count in histogram.items():
+        ones = [
+            k
+            for k in range(voters + 1)
+            if (k - least == level if math.isfinite(level) else (k - least > 14 if level > 0 else k - least < -15))
+        ]
+        assert count == sum(math.comb(voters, k) for k in ones), (voters, level)
+    weights, threshold = list(range(1, voters + 1)), voters * voters // 4
+    levels = cuda.CudaTruthTable.from_weights(weights, threshold).levels(last=14)
+    some = np.random.default_rng(voters).integers(0, 2**voters, 2000)
+    expected = [greedy(int(x), weights, threshold) for x in some]
+    assert levels.of(some).tolist() == expected, voters
+
+
+def measure(voters: int) -> None:
+    rule = (list(range(1, voters + 1)), voters * voters // 4)
+    weighed = seconds(lambda: cuda.CudaTruthTable.from_weights(*rule))
+    table = cuda.CudaTruthTable.from_weights(*rule)
+    took = seconds(lambda: table.levels(last=14))
+    levels = table.levels(last=14)
+    counted = seconds(levels.histogram)
+    print(
+        f"{voters} voters: levels {took:.4f} s ({2**voters / took:.3g} datasets a second), "
+        f"answers {weighed:.4f} s, histogram {counted:.4f} s, {levels.planes.nbytes / 2**30:.0f} GiB",
+        flush=True,
+    )
+
+
+def main() -> None:
+    import cupy
+
+    sizes = [24, 28] if "--quick" in sys.argv else [24, 28, 30, 32, 34, 35, 36, 37]
+    print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), f"copies {copied() / 1e12:.2f} TB/s")
+    for name, rate in moved().items():
+        print(f"{name}: {rate / 1e9:.1f} GB/s")
+    cupy.get_default_memory_pool().free_all_blocks()
+    start = time.perf_counter()
+    check(20)
+    print(f"compiled and first used in {time.perf_counter() - start:.1f} s", flush=True)
+    for voters in sizes:
+        check(voters)
+        cupy.get_default_memory_pool().free_all_blocks()
+        measure(voters)
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+if __name__ == "__main__":
+    main()
