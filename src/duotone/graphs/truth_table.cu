@@ -18,6 +18,22 @@ constexpr int RECORD = 8;                // so many words of each plane stand to
 constexpr int FIRST = 13, INSIDE = 5;    // the first trip's tile is 2^FIRST words; a word has 2^INSIDE datasets
 constexpr int TOGETHER = 4;              // axes of the first step beyond those inside words
 
+// One instruction each; left to itself the compiler shares parts of them and needs more.
+#ifdef __CUDA_ARCH__
+template <int TABLE> __device__ __forceinline__ word three(word a, word b, word c) {
+  word result;
+  asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(result) : "r"(a), "r"(b), "r"(c), "n"(TABLE));
+  return result;
+}
+__device__ __forceinline__ word any_of(word a, word b, word c) { return three<0xfe>(a, b, c); }
+__device__ __forceinline__ word or_both(word a, word b, word c) { return three<0xf8>(a, b, c); }
+__device__ __forceinline__ word choose(word a, word b, word c) { return three<0xca>(a, b, c); }
+#else
+__device__ __forceinline__ word any_of(word a, word b, word c) { return a | b | c; }
+__device__ __forceinline__ word or_both(word a, word b, word c) { return a | (b & c); }
+__device__ __forceinline__ word choose(word a, word b, word c) { return (a & b) | (~a & c); }
+#endif
+
 template <int BITS> struct Form {
   static constexpr int PLANES = BITS + 1;
   static constexpr int MOST = BITS == 6 ? 37 : (1 << BITS) - 1;  // nobody has more than 37 voters to change
@@ -31,7 +47,8 @@ template <int BITS, int MOST> __device__ __forceinline__ void unpack(const word 
 #pragma unroll
   for (int b = BITS - 1; b >= 0; b--)
 #pragma unroll
-    for (int j = 1 << b; j < 1 << BITS; j += 2 << b) least[j] = least[j + (1 << b)] | (least[j - (1 << b)] & code[b]);
+    for (int j = 1 << b; j < 1 << BITS; j += 2 << b) 
+      least[j] = or_both(least[j + (1 << b)], least[j - (1 << b)], code[b]);
   near[0] = 0;
 #pragma unroll
   for (int k = 1; k <= MOST; k++) near[k] = least[(1 << BITS) - k];
@@ -63,8 +80,8 @@ __device__ __forceinline__ void axes(const word *colour, word (*near)[MOST + 1])
         near[i][LAST] = near[i][KNOWN];
 #pragma unroll
         for (int k = LAST; k >= 1; k--) {
-          const word x = near[j][k] | near[i][k - 1] | differ;
-          near[i][k] |= near[j][k - 1] | differ;
+          const word x = any_of(near[j][k], near[i][k - 1], differ);
+          near[i][k] = any_of(near[i][k], near[j][k - 1], differ);
           near[j][k] = x;
         }
       }
@@ -72,20 +89,20 @@ __device__ __forceinline__ void axes(const word *colour, word (*near)[MOST + 1])
   }
 }
 
-// The five axes inside a word; the neighbour along one is `shift` bits away.
-__device__ __forceinline__ void inside(word colour, word *near) {
-  const word lower[INSIDE] = {0x55555555u, 0x33333333u, 0x0f0f0f0fu, 0x00ff00ffu, 0x0000ffffu};
+// The neighbours of a word's datasets along one of its five axes.
+template <int AXIS> __device__ __forceinline__ word across(word x) {
+  constexpr word lower[INSIDE] = {0x55555555u, 0x33333333u, 0x0f0f0f0fu, 0x00ff00ffu, 0x0000ffffu};
+  return choose(lower[AXIS], x >> (1 << AXIS), x << (1 << AXIS));
+}
+
+template <int AXIS = 0> __device__ __forceinline__ void inside(word colour, word *near) {
+  if constexpr (AXIS < INSIDE) {
+    const word differ = colour ^ across<AXIS>(colour);
+    near[0] = 0;
+    near[AXIS + 1] = near[AXIS];
 #pragma unroll
-  for (int k = 0; k <= INSIDE; k++) near[k] = 0;
-#pragma unroll
-  for (int axis = 0; axis < INSIDE; axis++) {
-    const int shift = 1 << axis;
-#define ACROSS(x) ((((x) >> shift) & lower[axis]) | (((x) & lower[axis]) << shift))
-    const word differ = colour ^ ACROSS(colour);
-    near[axis + 1] = near[axis];
-#pragma unroll
-    for (int k = axis + 1; k >= 1; k--) near[k] |= ACROSS(near[k - 1]) | differ;
-#undef ACROSS
+    for (int k = AXIS + 1; k >= 1; k--) near[k] = any_of(near[k], across<AXIS>(near[k - 1]), differ);
+    inside<AXIS + 1>(colour, near);
   }
 }
 
@@ -100,7 +117,7 @@ template <int BITS> __device__ __forceinline__ wide in_memory(wide w) {
   return w / RECORD * (RECORD * Form<BITS>::PLANES) + w % RECORD;
 }
 
-// Words that a warp takes together lie in different banks, whichever axes a stage has. Exclusive or goes through it.
+// Words that a warp takes together lie in different banks, whichever axes a stage has; in_tile(s ^ t) = in_tile(s) ^ in_tile(t).
 __device__ __forceinline__ int in_tile(int t) { return t ^ ((t >> 3) & 0x18) ^ ((t >> 5) & 7); }
 
 // AXES axes of a tile, from word bit `at` on; from memory instead of the tile if it is the first stage, and into memory if the last.
@@ -108,10 +125,18 @@ template <int BITS, int SIZE, int AXES, int FROM>
 __device__ __forceinline__ void stage(word *tile, word *planes, Place place, int at, bool first, bool last) {
   constexpr int WORDS = 1 << AXES, ALL = Form<BITS>::MOST, MOST = FROM + AXES < ALL ? FROM + AXES : ALL;
   const wide step = (wide)Form<BITS>::PLANES << (at < place.row ? at : at - place.row + place.high);
+  int apart[AXES];
+#pragma unroll
+  for (int axis = 0; axis < AXES; axis++) apart[axis] = in_tile(1 << (at + axis));
   for (int item = threadIdx.x; item < 1 << (SIZE - AXES); item += blockDim.x) {
     const int base = (item & ((1 << at) - 1)) | ((item >> at) << (at + AXES));
     word *const memory = planes + in_memory<BITS>(place.word_of(base));
-    word *const here = tile + in_tile(base);
+    int here[WORDS];
+    here[0] = in_tile(base);
+#pragma unroll
+    for (int axis = 0; axis < AXES; axis++)
+#pragma unroll
+      for (int j = 0; j < 1 << axis; j++) here[j + (1 << axis)] = here[j] ^ apart[axis];
     word colour[WORDS], code[WORDS][BITS], near[WORDS][MOST + 1];
     if (first) {
 #pragma unroll
@@ -123,7 +148,7 @@ __device__ __forceinline__ void stage(word *tile, word *planes, Place place, int
     } else {
 #pragma unroll
       for (int j = 0; j < WORDS; j++) {
-        const word *const from = tile + ((int)(here - tile) ^ in_tile(j << at));
+        const word *const from = tile + here[j];
         colour[j] = from[0];
 #pragma unroll
         for (int b = 0; b < BITS; b++) code[j][b] = from[(b + 1) << SIZE];
@@ -144,7 +169,7 @@ __device__ __forceinline__ void stage(word *tile, word *planes, Place place, int
     } else {
 #pragma unroll
       for (int j = 0; j < WORDS; j++) {
-        word *const to = tile + ((int)(here - tile) ^ in_tile(j << at));
+        word *const to = tile + here[j];
         to[0] = colour[j];
 #pragma unroll
         for (int b = 0; b < BITS; b++) to[(b + 1) << SIZE] = code[j][b];
