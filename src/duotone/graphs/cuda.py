@@ -30,7 +30,11 @@ FORMS = {4: 15, 5: 31, 6: 37}
 FIRST, TILE = 13, 12
 """The first trip, and one of more than LONGEST axes, take tiles of 2^FIRST words of 32 datasets; others of 2^TILE."""
 LONGEST = 9
-THREADS = {FIRST: 256, TILE: 128}
+FIRST_THREADS, FURTHER_THREADS = (
+    256,
+    {(4, TILE): 192, (5, TILE): 128, (6, TILE): 128, (4, FIRST): 384, (5, FIRST): 384, (6, FIRST): 384},
+)
+"""What was fastest on an H200, by the bits of a distance and the size of a tile."""
 MIDDLE = 12
 """The weights whose sums stay in a multiprocessor's cache."""
 PIECE = 2**23
@@ -89,11 +93,13 @@ class CudaTruthTable:
     def _transformed(self, bits: int) -> Any:
         voters = max(self.voters, PADDED)
         planes = _memory((bits + 1) * 2 ** (voters - 5), f"the levels of {self.voters} voters")
-        _launch(f"first_trip<{bits}>", 2 ** (voters - 5 - FIRST), FIRST, bits, (self.words, planes))
+        tiles = {size: 2 ** (voters - 5 - size) for size in (TILE, FIRST)}
+        word = 4 * (bits + 1)  # bytes of shared memory for a word of a tile
+        _launch(f"first_trip<{bits}>", tiles[FIRST], FIRST_THREADS, (self.words, planes), word << FIRST)
         for high, count in trips(voters - 5):
             size = TILE if count <= LONGEST else FIRST
             arguments = (planes, np.int32(high), np.int32(count))
-            _launch(f"further_trip<{bits}, {size}>", 2 ** (voters - 5 - size), size, bits, arguments)
+            _launch(f"further_trip<{bits}, {size}>", tiles[size], FURTHER_THREADS[bits, size], arguments, word << size)
         return planes
 
 
@@ -235,13 +241,14 @@ def _module() -> Any:
     return _cupy().RawModule(code=code, options=("-std=c++17",), name_expressions=names)
 
 
-def _launch(name: str, blocks: int, size: int, bits: int, arguments: tuple[Any, ...]) -> None:
-    """A trip, with a tile of 2^size words in a multiprocessor's shared memory."""
-    kernel, shared = _module().get_function(name), (bits + 1) * 4 << size
-    kernel.max_dynamic_shared_size_bytes = shared
-    kernel((blocks,), (THREADS[size],), arguments, shared_mem=shared)
+def _launch(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
+    """A kernel, with so many bytes of a multiprocessor's shared memory for each block."""
+    kernel = _module().get_function(name)
+    if shared:
+        kernel.max_dynamic_shared_size_bytes = shared
+    kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
 
 def _everywhere(name: str, items: int, arguments: tuple[Any, ...]) -> None:
     """A kernel that looks at one item after the other."""
-    _module().get_function(name)((min(2048, -(-items // 256)),), (256,), arguments)
+    _launch(name, min(2048, -(-items // 256)), 256, arguments)
