@@ -1,16 +1,19 @@
-"""Levels of all datasets of a truth table on a GPU: seconds by voters, beside a copy of the same memory and beside the CPU.
+"""Levels of all datasets of a truth table on a GPU: seconds by voters, and what memory could do at best.
 
-    python benchmarks/gpu.py [--quick]
+    python benchmarks/gpu.py FOLDER [--quick]     measures, where there is a GPU, and writes FOLDER/gpu.json
+    python benchmarks/gpu.py FOLDER --draw        draws what was written
 
 Every result is checked: histograms against binomial coefficients, and samples against a greedy count of votes.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -90,7 +93,7 @@ def check(voters: int) -> None:
     assert levels.of(some).tolist() == expected, voters
 
 
-def measure(voters: int) -> None:
+def measure(voters: int) -> float:
     rule = (list(range(1, voters + 1)), voters * voters // 4)
     weighed = seconds(lambda: cuda.CudaTruthTable.from_weights(*rule))
     table = cuda.CudaTruthTable.from_weights(*rule)
@@ -102,24 +105,51 @@ def measure(voters: int) -> None:
         f"answers {weighed:.4f} s, histogram {counted:.4f} s, {levels.planes.nbytes / 2**30:.0f} GiB",
         flush=True,
     )
+    return took
+
+
+def draw(folder: Path) -> None:
+    """Seconds by voters, beside as many trips through memory."""
+    from matplotlib.figure import Figure
+
+    measured = json.loads((folder / "gpu.json").read_text(encoding="utf-8"))
+    seconds_by = {int(voters): took for voters, took in measured["seconds"].items()}
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axis = figure.subplots()
+    axis.plot(list(seconds_by), list(seconds_by.values()), "o-", color="#1f6feb", label=f"levels, {measured['device']}")
+    bare = [
+        (n, (1 + 5 + 4 * 5) / 8 * 2**n / measured["copied"]) for n in seconds_by if n > 28
+    ]  # answers in, planes out, in, out, in, out
+    axis.plot(*zip(*bare, strict=True), "--", color="#888888", label="its three trips through memory alone")
+    axis.set(xlabel="voters", ylabel="seconds", yscale="log", title="Level of every one of 2^n datasets on a GPU")
+    axis.grid(True, which="major", alpha=0.3)
+    axis.legend()
+    figure.savefig(folder / "gpu-truth-tables.svg")
 
 
 def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    if "--draw" in sys.argv:
+        draw(folder)
+        return
     import cupy
 
     sizes = [24, 28] if "--quick" in sys.argv else [24, 28, 30, 32, 34, 35, 36, 37]
-    print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), f"copies {copied() / 1e12:.2f} TB/s")
-    for name, rate in moved().items():
-        print(f"{name}: {rate / 1e9:.1f} GB/s")
-    cupy.get_default_memory_pool().free_all_blocks()
+    device, rate = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), copied()
+    print(device, f"copies {rate / 1e12:.2f} TB/s")
+    for name, bytes_a_second in moved().items():
+        print(f"{name}: {bytes_a_second / 1e9:.1f} GB/s")
     start = time.perf_counter()
     check(20)
     print(f"compiled and first used in {time.perf_counter() - start:.1f} s", flush=True)
+    took = {}
     for voters in sizes:
+        cupy.get_default_memory_pool().free_all_blocks()
         check(voters)
         cupy.get_default_memory_pool().free_all_blocks()
-        measure(voters)
-        cupy.get_default_memory_pool().free_all_blocks()
+        took[voters] = measure(voters)
+    (folder / "gpu.json").write_text(json.dumps({"device": device, "copied": rate, "seconds": took}), encoding="utf-8")
 
 
 if __name__ == "__main__":

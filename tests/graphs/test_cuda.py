@@ -97,7 +97,7 @@ def test_levels_are_distances(device: str, voters: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("last", [0, 3, 14, 15, 30, 31, 100])
-def test_beyond_the_last_level_nothing_is_told_apart(device: str, last: int) -> None:
+def test_beyond_the_last_level_all_levels_are_one(device: str, last: int) -> None:
     table = TruthTable.from_array(np.arange(2**20) == 2**20 - 1)  # levels from 0 to -20
     expected = np.bitwise_count(np.arange(2**20)).astype(int) - 20
     expected[-1] = 0

@@ -74,8 +74,8 @@ class CudaTruthTable:
     def levels(self, *, last: int | None = None) -> CudaLevels:
         """How far every dataset's answer is from flipping.
 
-        Guarantee: exact, so neighbours' levels differ by at most 1. With `last`, levels beyond it and beyond −1 − last are not
-        told apart: 14 is enough for whatever is released at ε ≥ 1, δ = 10^−6, and takes 5 bits a dataset.
+        Guarantee: exact, so neighbours' levels differ by at most 1. With `last`, levels beyond it and beyond −1 − last
+        are one: 14 is enough for whatever is released at ε ≥ 1, δ = 10^−6, and takes 5 bits a dataset.
         """
         if not (last is None or (type(last) is int and last >= 0)):
             raise DuotoneError(f"last must be a whole number from 0 on, got {last}")
@@ -111,7 +111,7 @@ class CudaLevels:
     planes: Any
     """Colour and distance by bits, eight words of 32 datasets each after the other."""
     last: int | None
-    """The last level that is told apart from those beyond it, or None where all are."""
+    """The last level; all beyond it are one. None where every level is there."""
 
     @property
     def bits(self) -> int:

@@ -144,7 +144,7 @@ class TruthTable:
 
         That is dist(d, ∂B) for a yes and −1 − dist(d, ∂R) for a no. Where no number of changes flips the answer, it is 127 or
         −128. Beside the result it needs no memory to speak of. On a GPU (`device="cuda"`) they stay there: `cuda.CudaLevels`
-        has their histogram, and levels beyond `last`, if it is given, are not told apart.
+        has their histogram, and levels beyond `last`, if it is given, are one.
 
         Guarantee: exact, so neighbours' levels differ by at most 1.
         """
