@@ -6,7 +6,7 @@ DEMO := $(VENV)/.ready-for-demo
 OUT := out
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo browser quick test types suite prover proofs exhaustive docs bench bench-quick release-check clean
+.PHONY: setup demo programs quick test types suite prover proofs exhaustive docs bench bench-quick release-check clean
 
 setup: $(READY)
 
@@ -27,11 +27,12 @@ demo: $(DEMO)
 	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --preview
 	@echo "To let others ask while the table stays here: $(BIN)/duotone serve --demo, and open the address that it names."
 
-# the tests of the pages need a browser, which pip does not have
-browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium by apt" \
-		&& apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
-		|| echo "chromium is missing: tests in a browser are skipped, or fail where CI is set (apt install chromium)"
+# what tests need and pip does not have: a browser, and a compiler for the GPU's kernels on a CPU
+programs:
+	@for program in chromium g++; do command -v $$program >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& echo "installing $$program by apt" && apt-get update -qq >/dev/null \
+		&& apt-get install -y -qq --no-install-recommends $$program >/dev/null; } \
+		|| echo "$$program is missing: its tests are skipped, or fail where CI is set (apt install $$program)"; done
 
 quick: setup
 	$(BIN)/ruff check .
@@ -41,7 +42,7 @@ quick: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" tests
 
 # types beside the tests, and three of these on two cores: they wait for servers, browsers and clocks now and then
-test: setup browser
+test: setup programs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
@@ -67,7 +68,7 @@ proofs: setup prover
 	@cat proofs/assumptions.txt
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/proofs
 
-exhaustive: setup browser
+exhaustive: setup programs
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/proofs
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py

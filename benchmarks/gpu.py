@@ -63,34 +63,47 @@ def moved() -> dict[str, float]:
     }
 
 
-def greedy(dataset: int, weights: list[int], threshold: int) -> int:
+def greedy(dataset: int, weights: list[int], threshold: int, last: int) -> int:
     """The level of a weighted vote: those with the largest weights change first."""
     ones = [w for voter, w in enumerate(weights) if dataset >> voter & 1]
     total, yes = sum(ones), sum(ones) >= threshold
     changing = sorted(ones if yes else [w for voter, w in enumerate(weights) if not dataset >> voter & 1], reverse=True)
-    for changes, weight in enumerate(changing, 1):
+    for changes, weight in enumerate(changing[: last + 1], 1):
         total += -weight if yes else weight
         if (total >= threshold) != yes:
             return changes - 1 if yes else -changes
     return NEVER if yes else -1 - NEVER
 
 
-def check(voters: int) -> None:
-    """Both rules at so many voters, against what is known of them."""
-    least = voters // 2 + 1
-    histogram = cuda.CudaTruthTable.from_weights([1] * voters, least).levels(last=14).histogram()
-    for level, count in histogram.items():
-        ones = [
-            k
-            for k in range(voters + 1)
-            if (k - least == level if math.isfinite(level) else (k - least > 14 if level > 0 else k - least < -15))
-        ]
-        assert count == sum(math.comb(voters, k) for k in ones), (voters, level)
-    weights, threshold = list(range(1, voters + 1)), voters * voters // 4
-    levels = cuda.CudaTruthTable.from_weights(weights, threshold).levels(last=14)
-    some = np.random.default_rng(voters).integers(0, 2**voters, 2000)
-    expected = [greedy(int(x), weights, threshold) for x in some]
-    assert levels.of(some).tolist() == expected, voters
+def check(voters: int, last: int = 14) -> None:
+    """Two rules of so many voters, against what is known of them."""
+    least = voters // 3
+    expected: dict[float, int] = {}
+    for ones in range(voters + 1):
+        level = ones - least
+        shown = level if -1 - last <= level <= last else math.copysign(math.inf, level)
+        expected[shown] = expected.get(shown, 0) + math.comb(voters, ones)
+    assert cuda.CudaTruthTable.from_weights([1] * voters, least).levels(last=last).histogram() == expected, voters
+    weights, threshold = [3] * (voters // 2) + [2] * (voters - voters // 2), 5 * voters // 4
+    levels = cuda.CudaTruthTable.from_weights(weights, threshold).levels(last=last)
+    rng = np.random.default_rng(voters)
+    shares = rng.random((4000, 1))  # of ones: from none to all, so that every level is met
+    some = (rng.random((4000, voters)) < shares) @ (2 ** np.arange(voters))
+    assert levels.of(some).tolist() == [greedy(int(x), weights, threshold, last) for x in some], voters
+
+
+def copied_over(voters: int) -> None:
+    """From a table in the main memory: the copy of its answers, and then the levels."""
+    words = np.random.default_rng(1).integers(0, 2**63, 2 ** (voters - 6), dtype=np.uint64)
+    took = seconds(lambda: cuda.CudaTruthTable.from_words(voters, words).levels(last=14))
+    print(f"{voters} voters, answers from the main memory: {took:.4f} s", flush=True)
+
+
+def more_levels(voters: int) -> None:
+    """What it costs to know more levels."""
+    table = cuda.CudaTruthTable.from_weights(list(range(1, voters + 1)), voters * voters // 4)
+    for last in (14, 30, 36):
+        print(f"{voters} voters, levels up to {last}: {seconds(lambda: table.levels(last=last)):.4f} s", flush=True)  # noqa: B023
 
 
 def measure(voters: int) -> float:
@@ -117,9 +130,8 @@ def draw(folder: Path) -> None:
     figure = Figure(figsize=(6.4, 4), layout="constrained")
     axis = figure.subplots()
     axis.plot(list(seconds_by), list(seconds_by.values()), "o-", color="#1f6feb", label=f"levels, {measured['device']}")
-    bare = [
-        (n, (1 + 5 + 4 * 5) / 8 * 2**n / measured["copied"]) for n in seconds_by if n > 28
-    ]  # answers in, planes out, in, out, in, out
+    # answers in, planes out, and twice planes in and out
+    bare = [(n, (1 + 5 + 4 * 5) / 8 * 2**n / measured["copied"]) for n in seconds_by if n > 28]
     axis.plot(*zip(*bare, strict=True), "--", color="#888888", label="its three trips through memory alone")
     axis.set(xlabel="voters", ylabel="seconds", yscale="log", title="Level of every one of 2^n datasets on a GPU")
     axis.grid(True, which="major", alpha=0.3)
@@ -138,18 +150,26 @@ def main() -> None:
     sizes = [24, 28] if "--quick" in sys.argv else [24, 28, 30, 32, 34, 35, 36, 37]
     device, rate = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), copied()
     print(device, f"copies {rate / 1e12:.2f} TB/s")
-    for name, bytes_a_second in moved().items():
+    bus = moved()
+    for name, bytes_a_second in bus.items():
         print(f"{name}: {bytes_a_second / 1e9:.1f} GB/s")
     start = time.perf_counter()
     check(20)
     print(f"compiled and first used in {time.perf_counter() - start:.1f} s", flush=True)
     took = {}
+    for voters in sorted({28, 32}.intersection(sizes)):
+        copied_over(voters)
+        more_levels(voters)
+        check(voters, 30)
+        check(voters, 36)
     for voters in sizes:
         cupy.get_default_memory_pool().free_all_blocks()
         check(voters)
         cupy.get_default_memory_pool().free_all_blocks()
         took[voters] = measure(voters)
-    (folder / "gpu.json").write_text(json.dumps({"device": device, "copied": rate, "seconds": took}), encoding="utf-8")
+    (folder / "gpu.json").write_text(
+        json.dumps({"device": device, "copied": rate, "bus": bus, "seconds": took}), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ def test_the_page_lists_every_file() -> None:
 
 def test_every_lemma_and_test_on_the_page_is_there() -> None:
     proved = set(re.findall(r"\b(?:Theorem|Lemma|Corollary|Example)\s+([\w']+)", "".join(map(code, PROOFS))))
-    tests = set(re.findall(r"def (test_\w+)", "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py"))))
+    tests = set(
+        re.findall(r"def (test_\w+)", "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py")))
+    )
     source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
     table = PAGE[PAGE.index("| paper or page |") : PAGE.index("## What it rests on")]
     for row in table.splitlines()[2:]:

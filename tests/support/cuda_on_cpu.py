@@ -1,7 +1,8 @@
 """The kernels of truth_table.cu as C++ on this machine, behind as much of CuPy as `duotone.graphs.cuda` uses.
 
 A block has one thread, which does all of a block's items in turn, so that barriers have nothing to do: what is tested is the
-arithmetic, the places in memory and the launches, not that threads wait for each other.
+arithmetic, the places in memory and the launches, not that threads wait for each other. A word before and after each array
+says whether a kernel wrote beyond it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+GUARD, GUARDS = 64, 0xAB
+"""The bytes on each side of an array, and what they are."""
 HEAD = """
 #define __global__
 #define __device__
@@ -73,31 +76,73 @@ def library(code: str, kernels: list[str], folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(built))
 
 
-def fake_cupy(folder: Path) -> Any:
+class Guarded(np.ndarray[Any, Any]):
+    """An array with a guard on each side, which `set` copies into."""
+
+    def set(self, other: Any) -> None:
+        assert other.shape == self.shape
+        assert other.dtype == self.dtype
+        self[:] = other
+
+    def whole(self) -> bool:
+        memory = self.base
+        return memory is None or bool((np.asarray(memory)[[*range(GUARD), *range(-GUARD, 0)]] == GUARDS).all())
+
+
+def guarded(size: int, kind: Any) -> Guarded:
+    """An array whose contents are not zero, as a GPU leaves them."""
+    kind = np.dtype(kind)
+    memory = np.full(size * kind.itemsize + 2 * GUARD, GUARDS, dtype=np.uint8)
+    return np.ndarray.__new__(Guarded, size, kind, memory, GUARD)
+
+
+def fake_cupy(folder: Path, *, free: int = 2**33, shared: int = 227 * 2**10, devices: int = 1) -> Any:
     """CuPy, as far as it is used, for arrays in the main memory."""
+
+    class OutOfMemoryError(MemoryError):
+        pass
+
+    class Kernel:
+        max_dynamic_shared_size_bytes = 48 * 2**10
+
+        def __init__(self, name: str, function: Any) -> None:
+            self.name, self.function = name, function
+
+        def __call__(self, grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...], shared_mem: int = 0) -> None:
+            """As a GPU would refuse: no block, too many threads for their registers, too little shared memory."""
+            assert 1 <= grid[0] < 2**31
+            assert block[0] % 32 == 0
+            if "trip" in self.name:
+                bits, size = (*map(int, re.findall(r"\d+", self.name)), 13)[:2]
+                bound = 256 if "first" in self.name else 384 if size == 13 else 192
+                assert block[0] <= bound
+                assert shared_mem == (bits + 1) * 4 << size
+            assert shared_mem <= self.max_dynamic_shared_size_bytes <= shared
+            self.function(grid[0], *map(given, arguments))
+            assert all(a.whole() for a in arguments if isinstance(a, Guarded))
 
     class RawModule:
         def __init__(self, code: str, options: tuple[str, ...], name_expressions: list[str]) -> None:  # noqa: ARG002
             self.library = library(code, name_expressions, folder)
 
-        def get_function(self, name: str) -> Any:
-            function = getattr(self.library, f"run_{plain(name)}")
+        def get_function(self, name: str) -> Kernel:
+            return Kernel(name, getattr(self.library, f"run_{plain(name)}"))
 
-            def launch(grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...], shared_mem: int = 0) -> None:
-                kinds = {np.int32: ctypes.c_int32, np.int64: ctypes.c_int64, np.uint64: ctypes.c_uint64}
-                function(
-                    grid[0],
-                    *(a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else kinds[type(a)](a) for a in arguments),
-                )
+    def given(argument: Any) -> Any:
+        if isinstance(argument, np.ndarray):
+            return argument.ctypes.data_as(ctypes.c_void_p)
+        return {np.int32: ctypes.c_int32, np.int64: ctypes.c_int64, np.uint64: ctypes.c_uint64}[type(argument)](argument)
 
-            return launch
+    def empty(size: int, dtype: Any) -> Guarded:
+        if size * np.dtype(dtype).itemsize > free:
+            raise OutOfMemoryError
+        return guarded(size, dtype)
 
     cupy: Any = ModuleType("cupy")
-    cupy.RawModule, cupy.asarray, cupy.asnumpy, cupy.tile, cupy.zeros = RawModule, np.array, np.array, np.tile, np.zeros
-    cupy.empty = lambda size, dtype: (
-        np.full(size, 0xAB, dtype=np.uint8).astype(dtype) if dtype == np.int8 else np.full(size, 0xAB, dtype=dtype)
-    )
-    runtime = SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
-    cupy.cuda = SimpleNamespace(Device=lambda: SimpleNamespace(mem_info=(2**33, 2**33)), runtime=runtime)
+    cupy.RawModule, cupy.asarray, cupy.asnumpy, cupy.zeros, cupy.empty = RawModule, np.array, np.array, np.zeros, empty
+    device = SimpleNamespace(mem_info=(free, free), attributes={"MaxSharedMemoryPerBlockOptin": shared})
+    runtime = SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
+    memory = SimpleNamespace(OutOfMemoryError=OutOfMemoryError)
+    cupy.cuda = SimpleNamespace(Device=lambda: device, runtime=runtime, memory=memory)
     cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)
     return cupy

@@ -5,5 +5,6 @@ Imports `line`. Start with `graph`, then `optimum` (`design`) and `mechanism` (a
 integers and writes certificates (both by `graph_json`), `families` the usual graphs, `morphism` maps between them;
 `truth_table` (`cuda` on a GPU; `votes` is what they share) and `histograms` are graphs too large to list. The parts of
 `optimum`: `distance` to the boundary, `values` by dataset, `neighbour_pairs`, and boundary values propagated
-(`propagate_waves`, `propagate_sweeps`); `_csr`, `_search`, `_transform` are compiled.
+(`propagate_waves`, `propagate_sweeps`); `_csr`, `_search`,
+`_transform` are compiled, `_gpu` runs kernels.
 """

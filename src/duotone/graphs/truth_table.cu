@@ -47,7 +47,7 @@ template <int BITS, int MOST> __device__ __forceinline__ void unpack(const word 
 #pragma unroll
   for (int b = BITS - 1; b >= 0; b--)
 #pragma unroll
-    for (int j = 1 << b; j < 1 << BITS; j += 2 << b) 
+    for (int j = 1 << b; j < 1 << BITS; j += 2 << b)
       least[j] = or_both(least[j + (1 << b)], least[j - (1 << b)], code[b]);
   near[0] = 0;
 #pragma unroll

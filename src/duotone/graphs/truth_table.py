@@ -144,7 +144,7 @@ class TruthTable:
 
         That is dist(d, ∂B) for a yes and −1 − dist(d, ∂R) for a no. Where no number of changes flips the answer, it is 127 or
         −128. Beside the result it needs no memory to speak of. On a GPU (`device="cuda"`) they stay there: `cuda.CudaLevels`
-        has their histogram, and levels beyond `last`, if it is given, are one.
+        has their histogram and copies them, and of levels beyond `last`, if it is given, only that is known.
 
         Guarantee: exact, so neighbours' levels differ by at most 1.
         """
@@ -152,8 +152,10 @@ class TruthTable:
             from duotone.graphs.cuda import CudaTruthTable
 
             return CudaTruthTable.from_words(self.voters, self.words).levels(last=last)
-        if device != "cpu" or last is not None:
-            raise DuotoneError(f"levels are computed on device 'cpu', all of them, or 'cuda', got {device!r} and last={last}")
+        if device != "cpu":
+            raise DuotoneError(f"device must be 'cpu' or 'cuda', got {device!r}")
+        if last is not None:
+            raise DuotoneError(f"last is for device='cuda': on a CPU every level is computed, got last={last}")
         from duotone.graphs import _transform
 
         voters = max(self.voters, PADDED)

@@ -44,5 +44,7 @@ def mean_error(histogram: Mapping[float, int], mechanism: LineMechanism) -> Numb
     >>> mean_error(of_three_voters, balanced(ApproxDP(exp_epsilon=2, delta="1/10")))
     Fraction(1, 4)
     """
+    if not sum(histogram.values()) > 0:
+        raise DuotoneError("the histogram has no dataset")
     wrong = sum(count * mechanism.error(level) for level, count in histogram.items())
     return wrong / sum(histogram.values())  # type: ignore[no-any-return]
