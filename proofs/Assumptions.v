@@ -1,9 +1,11 @@
-(** What the main theorems rest on: the axioms of Coq's real numbers, or nothing where integers suffice. Tau.v alone adds excluded
-    middle, by the standard library's logarithm; [theorem_5_counted] says the same without one. *)
+(** What the main theorems rest on: the axioms of Coq's real numbers, or nothing where integers suffice. Tau.v alone adds
+    excluded middle, by the standard library's logarithm; [theorem_5_counted] says the same without one. *)
 
-From Duotone Require Import Step Graph Morphism Optimum BoundaryMorphism LineMechanism ClosedForm Transition Balanced Figure2 Errata.
+From Duotone Require Import Step Graph Morphism Optimum BoundaryMorphism LineMechanism ClosedForm.
+From Duotone Require Import Transition Balanced Figure2 Errata.
 From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
-From Duotone Require Import Table Coin Exponential LineCertificate LineComplete GraphCertificate GraphComplete VerifiedCheck.
+From Duotone Require Import Table Coin Exponential LineCertificate LineComplete GraphCertificate GraphComplete.
+From Duotone Require Import ReadNumber VerifiedCheck CheckComplete.
 From Duotone Require Import Sum CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
@@ -35,7 +37,9 @@ Print Assumptions answers_exact.
 Print Assumptions definition_right.
 Print Assumptions check_line_iff.
 Print Assumptions check_graph_iff.
+Print Assumptions number_of_iff.
 Print Assumptions check_sound.
+Print Assumptions check_iff.
 
 (** The ledger, and close calls. *)
 Print Assumptions sum_whatever_is_asked.
