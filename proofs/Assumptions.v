@@ -4,8 +4,8 @@
 From Duotone Require Import Step Graph Morphism Optimum BoundaryMorphism LineMechanism ClosedForm.
 From Duotone Require Import Transition Tau TauBelow Balanced Figure2 Errata.
 From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
-From Duotone Require Import Table Coin Exponential LineCertificate LineComplete GraphCertificate LineWritten GraphComplete.
-From Duotone Require Import ReadNumber VerifiedCheck CheckComplete.
+From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
+From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
 From Duotone Require Import Sum CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
@@ -33,8 +33,9 @@ Print Assumptions levels_within_reach.
 
 (** Tables, coins and the checker. *)
 Print Assumptions allowed_sound.
-Print Assumptions answer_exact.
-Print Assumptions answers_exact.
+Print Assumptions answer_bytes_exact.
+Print Assumptions answers_bytes_exact.
+Print Assumptions drawn_exact.
 Print Assumptions definition_right.
 Print Assumptions check_line_iff.
 Print Assumptions written_accepted.
