@@ -1,6 +1,7 @@
 (** What the package writes of a line is accepted: `_side` and `line_table` in the code go outwards from the boundary by steps
-    rounded down until nothing changes, keep the largest gap to the bound from above, and take more bits, or give up, unless it
-    is below 2^-60. The claimed errors are floats, correctly rounded; that they are honest is a hypothesis here. *)
+    rounded down, computed as in FastStep.v, until nothing changes; they keep the largest gap to the bound from above, and take
+    more bits, or give up, unless it is below 2^-60. The claimed errors are floats, correctly rounded; that they are honest is a
+    hypothesis here. *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz List Bool.
 From Duotone Require Import Step Table LineCheck LineCertificate GraphCheck Balanced Rounding LineComplete.
