@@ -6,7 +6,7 @@ DEMO := $(VENV)/.ready-for-demo
 OUT := out
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo programs quick test types suite prover proofs exhaustive docs bench bench-quick release-check clean
+.PHONY: setup demo programs quick test types suite prover proofs mutants exhaustive docs bench bench-quick release-check clean
 
 setup: $(READY)
 
@@ -67,6 +67,11 @@ proofs: setup prover
 	$(MAKE) --no-print-directory --jobs 2 --directory proofs
 	@cat proofs/assumptions.txt
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/proofs
+
+# the checker made weaker, one inequality at a time: each time a proof fails
+mutants: setup prover
+	$(MAKE) --no-print-directory --jobs 2 --directory proofs
+	$(BIN)/python -m pytest -n 2 --dist worksteal --verbose tests/proofs/test_mutants.py
 
 exhaustive: setup programs
 	$(BIN)/python tests/hostile/exhaustive.py 10000000

@@ -1,9 +1,11 @@
-(** What the main theorems rest on: the axioms of Coq's real numbers, or nothing where integers suffice. Tau.v alone adds excluded
-    middle, by the standard library's logarithm; [theorem_5_counted] says the same without one. *)
+(** What the main theorems rest on: the axioms of Coq's real numbers, or nothing where integers suffice. Tau.v and TauBelow.v
+    alone add excluded middle, by the library's logarithm; [theorem_4_steps] and [theorem_5_counted] do without one. *)
 
-From Duotone Require Import Step Graph Morphism Optimum BoundaryMorphism LineMechanism ClosedForm Transition Balanced Figure2 Errata.
+From Duotone Require Import Step Graph Morphism Optimum BoundaryMorphism LineMechanism ClosedForm.
+From Duotone Require Import Transition Tau TauBelow Balanced Figure2 Errata.
 From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
-From Duotone Require Import Table Coin Exponential LineCertificate LineComplete GraphCertificate GraphComplete VerifiedCheck.
+From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
+From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
 From Duotone Require Import Sum CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
@@ -14,6 +16,7 @@ Print Assumptions bound_is_minimum.
 Print Assumptions theorem_3_optimal.
 Print Assumptions signed_distance_optimal.
 Print Assumptions closed_form.
+Print Assumptions theorem_4_steps.
 Print Assumptions theorem_5_counted.
 Print Assumptions balanced_optimum_dominates.
 Print Assumptions corollary_2.
@@ -30,12 +33,16 @@ Print Assumptions levels_within_reach.
 
 (** Tables, coins and the checker. *)
 Print Assumptions allowed_sound.
-Print Assumptions answer_exact.
-Print Assumptions answers_exact.
+Print Assumptions answer_bytes_exact.
+Print Assumptions answers_bytes_exact.
+Print Assumptions drawn_exact.
 Print Assumptions definition_right.
 Print Assumptions check_line_iff.
+Print Assumptions written_accepted.
 Print Assumptions check_graph_iff.
+Print Assumptions number_of_iff.
 Print Assumptions check_sound.
+Print Assumptions check_iff.
 
 (** The ledger, and close calls. *)
 Print Assumptions sum_whatever_is_asked.
@@ -43,3 +50,8 @@ Print Assumptions close_calls.
 Print Assumptions three_way_private.
 Print Assumptions certificate_private.
 Print Assumptions together.
+
+(** With a logarithm. *)
+Print Assumptions theorem_4.
+Print Assumptions theorem_4_below.
+Print Assumptions theorem_5.

@@ -5,8 +5,8 @@
     averaging over what is not drawn changes nothing. `answer`, `answers` and the three-way coin of the code are such samplers.
 
     A draw of b bits has 2^b outcomes, all equally likely, and independent of other draws. The code reads b / 8 random bytes as
-    a number, least significant byte first: in any order, each number comes from exactly one row of bytes. What is not proved
-    here: that the bytes of the operating system and of AES are uniform, and that no two draws share any. *)
+    a number, least significant byte first, which is the same (Bytes.v). What is not proved: that the bytes of the operating
+    system and of AES are uniform, and that no two draws share any. *)
 
 From Coq Require Import ZArith QArith List Lia Bool Setoid.
 Import ListNotations.

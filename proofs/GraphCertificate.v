@@ -55,7 +55,8 @@ Program Definition graph_of c : graph :=
   {| dataset := string;
      near a b := In (a, b) (edges c) \/ In (b, a) (edges c);
      blue n := match known c n with Some v => is_blue v | None => false end |}.
-Next Obligation. tauto. Qed.
+Next Obligation.
+Proof. tauto. Qed.
 
 Definition table_of one c : mechanism (graph_of c) := fun n =>
   match known c n with Some v => part one (says one v true) | None => 0 end.
@@ -82,7 +83,8 @@ Lemma balanced_asked P {G} (N : mechanism G) (a b : G) : private P N -> near a b
 Proof.
   intros H E C T. of_privacy P. pose proof (toward_step P N (blue a) b a H (near_symmetric E)) as S.
   replace (toward N (blue a) a) with (truth N a) in S by reflexivity.
-  replace (toward N (blue a) b) with (1 - truth N b) in S by (unfold toward, truth; destruct (blue a), (blue b); congruence || lra).
+  replace (toward N (blue a) b) with (1 - truth N b) in S
+    by (unfold toward, truth; destruct (blue a), (blue b); congruence || lra).
   rewrite le_step in S. rewrite <- T in S. apply Rmult_le_reg_r with (1 + ratio P); [lra|]. field_simplify; lra.
 Qed.
 
@@ -90,11 +92,13 @@ Lemma fixed_is c n v : Names.find n (fix_all c (by_name (nodes c))) = Some v ->
   known c n = Some v /\ is_fixed c (n : graph_of c).
 Proof.
   unfold fix_all, known. set (m0 := by_name (nodes c)).
-  assert (K : forall l, (forall e, In e l -> In e (edges c)) -> Names.find n (fold_right (fix_ends c m0) (Names.empty node) l) = Some v ->
+  assert (K : forall l, (forall e, In e l -> In e (edges c)) ->
+    Names.find n (fold_right (fix_ends c m0) (Names.empty node) l) = Some v ->
     Names.find n m0 = Some v /\ is_fixed c (n : graph_of c)); [|apply K; auto].
   induction l as [| [a b] l IH]; simpl; intros I; [rewrite Facts.empty_o; discriminate|].
   assert (E : In (a, b) (edges c)) by auto. assert (I' : forall e, In e l -> In e (edges c)) by auto.
-  unfold fix_ends at 1; simpl. destruct (Names.find a m0) as [u|] eqn:A; [|auto]. destruct (Names.find b m0) as [w|] eqn:B; [|auto].
+  unfold fix_ends at 1; simpl. destruct (Names.find a m0) as [u|] eqn:A; [|auto].
+  destruct (Names.find b m0) as [w|] eqn:B; [|auto].
   destruct (eqb (is_blue u) (is_blue w)) eqn:C; [auto|]. apply eqb_false_iff in C.
   assert (Fa : both c || is_blue u = true -> is_fixed c (a : graph_of c)).
   { intros X. unfold is_fixed, blue_boundary, red_boundary; simpl. unfold known; fold m0. rewrite A.
@@ -163,9 +167,11 @@ Proof.
     assert (X : forall p q, In (p, q) (edges c) -> table_of one c p <= step P (table_of one c q) /\
                                                    table_of one c q <= step P (table_of one c p)).
     { intros p q I. specialize (E _ I). unfold edge_private in E; simpl in E. unfold table_of, known. fold node_of.
-      destruct (Names.find p node_of) as [v|] eqn:Kp; [|discriminate]. destruct (Names.find q node_of) as [u|] eqn:Kq; [|discriminate].
+      destruct (Names.find p node_of) as [v|] eqn:Kp; [|discriminate].
+      destruct (Names.find q node_of) as [u|] eqn:Kq; [|discriminate].
       rewrite andb_true_iff in E. destruct E as [_ E].
-      apply (allowed_sound one y d); try assumption; try apply ratio_between; eapply says_range; unfold known; fold node_of; eassumption. }
+      apply (allowed_sound one y d); try assumption; try apply ratio_between; eapply says_range; unfold known; fold node_of;
+        eassumption. }
     destruct H as [H | H]; apply X in H; apply H.
 Qed.
 
@@ -192,7 +198,8 @@ Lemma fixed_bounds n v top : known c n = Some v -> is_fixed c n ->
 Proof.
   unfold fixed_top, fixed_value. intros K F. destruct (value_of c n) as [b|] eqn:V; [|discriminate].
   destruct (held _ _ _ _ _ _ _) as [h|]; [|discriminate].
-  destruct b as [| m |]; [| |discriminate]; destruct (_ && _) eqn:E; try discriminate; intros [= <-]; rewrite !andb_true_iff in E.
+  destruct b as [| m |]; [| |discriminate]; destruct (_ && _) eqn:E; try discriminate; intros [= <-];
+    rewrite !andb_true_iff in E.
   - split; [|intros w Kw; replace w with v by congruence; apply E].
     intros N HN A. specialize (A n Balanced F V). simpl in A. pose proof balanced_near. lra.
   - split; [|intros w Kw; replace w with v by congruence; apply E].
@@ -206,7 +213,8 @@ Proof.
   { intros [n v] I. apply fixed_is, find_element, I. }
   revert start. induction (Names.elements fixed) as [| [n v] l IH]; simpl; intros start.
   - intros [= <-] n top. rewrite Facts.empty_o. discriminate.
-  - destruct (fold_right _ _ l) as [tops|]; [|discriminate]. destruct (fixed_top _ _ _ _ _ _ _ n v) as [top|] eqn:T; [|discriminate].
+  - destruct (fold_right _ _ l) as [tops|]; [|discriminate].
+    destruct (fixed_top _ _ _ _ _ _ _ n v) as [top|] eqn:T; [|discriminate].
     intros [= <-]. destruct (E (n, v)) as [K F]; [left; reflexivity|]. simpl in *.
     apply sound_add; [apply IH; auto | eapply fixed_bounds; eassumption].
 Qed.
@@ -227,7 +235,8 @@ Proof.
   destruct (if eqb _ _ then _ else _) as [top|] eqn:H; [|discriminate].
   destruct (close one (ceiling one above d top) (says_truth v)) eqn:C; [|discriminate]. intros [= <-] S.
   destruct (IH _ _ _ R S) as [S1 _]. split; [|intros; right; rewrite find_add, String.eqb_refl; eauto].
-  apply sound_add; [exact S1|]. split; [|intros v' Kv; unfold known in Kv; fold node_of in Kv; replace v' with v by congruence; exact C].
+  apply sound_add; [exact S1|].
+  split; [|intros v' Kv; unfold known in Kv; fold node_of in Kv; replace v' with v by congruence; exact C].
   intros N HN A. apply joined_iff in J.
   assert (Hn : blue (n : graph_of c) = is_blue v) by (simpl; unfold known; fold node_of; rewrite K; reflexivity).
   assert (Hw : blue (w : graph_of c) = is_blue u) by (simpl; unfold known; fold node_of; rewrite Kw; reflexivity).
@@ -257,7 +266,8 @@ Qed.
 Theorem check_graph_optimal N : private P N -> asked_of P c N -> forall n, truth N n < truth (table_of one c) n + / 2 ^ 60.
 Proof.
   intros HN A n. assert (Tiny : 0 < / 2 ^ 60) by (apply Rinv_0_lt_compat, pow_lt; lra).
-  pose proof (toward_probability P N (blue n) n HN) as [_ Most]. replace (toward N (blue n) n) with (truth N n) in Most by reflexivity.
+  pose proof (toward_probability P N (blue n) n HN) as [_ Most].
+  replace (toward N (blue n) n) with (truth N n) in Most by reflexivity.
   assert (One : 0 < IZR one) by (apply IZR_lt; assumption).
   unfold truth at 2; unfold table_of; simpl. destruct (known c n) as [v|] eqn:K; [|lra].
   replace (if is_blue v then part one (says one v true) else 1 - part one (says one v true)) with (part one (says_truth v)).

@@ -7,7 +7,7 @@ Open Scope Z_scope.
 
 Module Names := FMapAVL.Make String_as_OT.
 
-(** A dataset: its probability of the truth, its colour, the claimed probability of a wrong answer, and which dataset holds it. *)
+(** A dataset: its probability of the truth, its colour, the claimed probability of a wrong answer, and who holds it. *)
 Record node := { says_truth : Z; is_blue : bool; claimed : Q; from : option string }.
 
 (** What was asked of the boundary: the same everywhere, or a value for each blue boundary dataset. *)
@@ -136,7 +136,8 @@ Fixpoint climb (fuel : nat) (tops : Names.t Z) (n : string) : option (Names.t Z)
 Definition check_node (tops : option (Names.t Z)) (e : string * node) : option (Names.t Z) :=
   match tops with
   | None => None
-  | Some tops => if honest one (claimed (snd e)) (says_truth (snd e)) && (0 <=? says_truth (snd e)) && (says_truth (snd e) <=? one)
+  | Some tops => if honest one (claimed (snd e)) (says_truth (snd e)) &&
+                    (0 <=? says_truth (snd e)) && (says_truth (snd e) <=? one)
                  then climb (S (List.length (nodes c))) tops (fst e) else None
   end.
 

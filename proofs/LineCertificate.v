@@ -1,5 +1,5 @@
-(** What [check_line] accepts is private, and no private mechanism with what was asked of the boundary is right more often, at any
-    level, by 2^-60 or more. It accepts nothing else that is so: each check is an equivalence ([tight_iff], [Table.allowed_iff]). *)
+(** What [check_line] accepts is private, and no private mechanism with what was asked of the boundary is right more often, at
+    any level, by 2^-60 or more. What exactly it accepts is in LineComplete.v. *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz List Bool.
 From Duotone Require Import Step Graph LineMechanism Table LineCheck.
@@ -151,13 +151,16 @@ Proof.
   rewrite !mult_IZR, plus_IZR, mult_IZR, abs_IZR, minus_IZR, !mult_IZR, minus_IZR, <- Q2R_parts in H.
   assert (E : IZR (2 ^ 1070) = 2 ^ 1070) by (rewrite (pow_IZR 2 1070); reflexivity).
   assert (F : IZR (2 ^ 1020) = 2 ^ 1020) by (rewrite (pow_IZR 2 1020); reflexivity). rewrite E, F in H; clear E F.
-  assert (K : 0 < 2 ^ 1020) by (apply pow_lt; lra). assert (L : 2 ^ 1070 = 2 ^ 1020 * 2 ^ 50) by (rewrite <- pow_add; reflexivity).
+  assert (K : 0 < 2 ^ 1020) by (apply pow_lt; lra). assert (L : 2 ^ 1070 = 2 ^ 1020 * 2 ^ 50) by
+    (rewrite <- pow_add; reflexivity).
   assert (M : 0 < 2 ^ 50) by (apply pow_lt; lra). assert (D : 0 < IZR (Zpos (Qden claimed))) by (apply IZR_lt; lia).
-  rewrite L in *; clear L. revert H K M. generalize (2 ^ 1020) (2 ^ 50); intros big half H K M. set (den := IZR (Zpos (Qden claimed))) in *.
+  rewrite L in *; clear L. revert H K M. generalize (2 ^ 1020) (2 ^ 50); intros big half H K M.
+  set (den := IZR (Zpos (Qden claimed))) in *.
   unfold from, part. set (w := Q2R claimed - (1 - IZR t / IZR one)).
   replace (Q2R claimed * den * IZR one - (IZR one - IZR t) * den) with (den * IZR one * w) in H by (unfold w; field; lra).
   rewrite Rabs_mult, (Rabs_right (den * IZR one)) in H by nra.
-  apply Rmult_le_reg_l with (den * IZR one * (big * half)); [assert (0 < den * IZR one) by nra; assert (0 < big * half) by nra; nra|].
+  apply Rmult_le_reg_l with (den * IZR one * (big * half));
+    [assert (0 < den * IZR one) by nra; assert (0 < big * half) by nra; nra|].
   eapply Rle_trans; [|eapply Rle_trans; [exact H|]]; [right; ring|]. right; field. repeat split; lra.
 Qed.
 

@@ -1,4 +1,4 @@
-(** The check of a line's certificate, as a function on integers: what `check` in tools/check_certificate.py does with a line. *)
+(** The check of a line's certificate, as a function on integers: what `check` of tools/check_certificate.py does. *)
 
 From Coq Require Import ZArith QArith Qabs List Bool.
 From Duotone Require Import Table.
@@ -8,7 +8,8 @@ Open Scope Z_scope.
 (** What was asked of the boundary: the best balanced value, one value, or that an empty group is never shown. *)
 Inductive boundary := Balanced | Value (m : Q) | Selection.
 
-(** What rounding may cost is 1 / LOSS; a claimed error is right to 1 / 2^50 of itself and 1 / SMALLEST (RELATIVE is their quotient). *)
+(** What rounding may cost is 1 / LOSS; a claimed error is right to 1 / 2^50 of itself and 1 / SMALLEST (RELATIVE is their
+    quotient). *)
 Definition LOSS := 2 ^ 60.
 Definition SMALLEST := 2 ^ 1070.
 Definition RELATIVE := 2 ^ 1020.

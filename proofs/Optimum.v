@@ -98,9 +98,11 @@ Proof.
     - destruct IH as (D' & O' & L'); [auto|]. destruct (distance c a) as [k|] eqn:E.
       + destruct (D _ _ E) as ((c' & <- & W) & S). unfold Rmin; destruct Rle_dec as [le | gt].
         * split; [right; exists c, k; auto | split; [apply steps_probability; auto; apply given; auto|]].
-          intros b n [<- | I] V; [apply steps_extend; auto; apply (S n c); auto | eapply Rle_trans; [eassumption | apply L'; assumption]].
+          intros b n [<- | I] V; [apply steps_extend; auto; apply (S n c); auto |
+            eapply Rle_trans; [eassumption | apply L'; assumption]].
         * split; [assumption | split; [assumption|]]. intros b n [<- | I] V; [|auto].
-          apply Rle_trans with (steps P k (m c)); [apply Rlt_le, Rnot_le_lt; assumption | apply steps_extend; auto; apply (S n c); auto].
+          apply Rle_trans with (steps P k (m c));
+            [apply Rlt_le, Rnot_le_lt; assumption | apply steps_extend; auto; apply (S n c); auto].
       + split; [assumption | split; [assumption|]]. intros b n [<- | I] V; [destruct (N _ E n V) | auto]. }
   destruct (K all) as (D' & O' & L'); [intros b; apply A|].
   apply bound_is; [assumption|]. intros y [-> | (b & n & Hb & W & ->)]; [assumption | apply L'; [apply A|]; assumption].

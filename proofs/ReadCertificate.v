@@ -7,11 +7,12 @@ From Duotone Require Import Table LineCheck GraphCheck Exponential.
 Import ListNotations.
 Open Scope Z_scope.
 
-(** JSON as a parser gives it. No float means anything in a certificate; names in an object are different (the parser's part). *)
+(** JSON as a parser gives it. No float means anything in a certificate; the parser sees to it that names differ. *)
 Inductive json := Null | Truth (b : bool) | Integer (n : Z) | Float | Text (s : string) | Items (l : list json)
                 | Object (fields : list (string * json)).
 
-Notation "'let!' x ':=' a 'in' b" := (match a with Some x => b | None => None end) (at level 200, x pattern, right associativity).
+Notation "'let!' x ':=' a 'in' b" := (match a with Some x => b | None => None end) (at level 200, x pattern,
+  right associativity).
 Notation "'need!' a 'in' b" := (if a then b else None) (at level 200, right associativity).
 
 Fixpoint all {A B} (f : A -> option B) (l : list A) : option (list B) :=
@@ -60,7 +61,8 @@ Definition number_of (l : list ascii) : option Q :=
   if 1 <=? count then
     match rest with
     | "/"%char :: l => let '(d, count, rest) := digits 0 0 l in
-                       match rest with [] => if (1 <=? count) && (1 <=? d) then Some (n # Z.to_pos d)%Q else None | _ => None end
+                       match rest with [] => if (1 <=? count) && (1 <=? d) then Some (n # Z.to_pos d)%Q else None
+                       | _ => None end
     | "."%char :: l => let '(f, more, rest) := digits n 0 l in
                        if 1 <=? more then let! e := exponent rest in Some (scaled f (e - more)) else None
     | _ => let! e := exponent rest in Some (scaled n e)

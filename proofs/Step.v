@@ -20,7 +20,8 @@ Record privacy := {
 }.
 
 Definition approx_dp eps d (eps_least : 0 <= eps) (d_least : 0 <= d) (d_most : d < 1) : privacy :=
-  {| ratio := exp eps; delta := d; ratio_least := exp_at_least_one eps eps_least; delta_least := d_least; delta_most := d_most |}.
+  {| ratio := exp eps; delta := d; ratio_least := exp_at_least_one eps eps_least; delta_least := d_least;
+     delta_most := d_most |}.
 
 Definition probability x := 0 <= x <= 1.
 

@@ -1,8 +1,8 @@
 (** Tables in integers: an entry is t out of ONE = 2^k, and everything that a certificate claims of entries is checked in Z.
 
-    [fits] and its kin are the inequalities of Definition 1 without denominators, for a rational ratio in the place of e^eps. What
-    they accept is private for every larger ratio as well, so a ratio rounded down proves privacy; and [ceiling], with a ratio
-    rounded up, bounds what any private mechanism can do. *)
+    [fits] and its kin are the inequalities of Definition 1 without denominators, for a rational ratio in the place of e^eps.
+    What they accept is private for every larger ratio as well, so a ratio rounded down proves privacy; and [ceiling], with a
+    ratio rounded up, bounds what any private mechanism can do. *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz.
 From Duotone Require Import Step.
@@ -72,7 +72,8 @@ Proof.
   assert (K : IZR a / IZR one <= IZR yn * / IZR (Zpos yd) * (IZR b / IZR one) + IZR dn * / IZR (Zpos dd) <->
               IZR (Zpos yd) * IZR (Zpos dd) * IZR a <=
               IZR yn * IZR (Zpos dd) * IZR b + IZR (Zpos yd) * IZR dn * IZR one).
-  { set (c := IZR (Zpos yd) * IZR (Zpos dd) * IZR one). assert (0 < c) by (unfold c; repeat apply Rmult_lt_0_compat; assumption).
+  { set (c := IZR (Zpos yd) * IZR (Zpos dd) * IZR one).
+    assert (0 < c) by (unfold c; repeat apply Rmult_lt_0_compat; assumption).
     replace (IZR (Zpos yd) * IZR (Zpos dd) * IZR a) with (c * (IZR a / IZR one)) by (unfold c; field; lra).
     replace (IZR yn * IZR (Zpos dd) * IZR b + IZR (Zpos yd) * IZR dn * IZR one)
       with (c * (IZR yn * / IZR (Zpos yd) * (IZR b / IZR one) + IZR dn * / IZR (Zpos dd))) by (unfold c; field; lra).
@@ -114,10 +115,12 @@ Proof.
   unfold tight; rewrite Bool.andb_true_iff, Bool.orb_true_iff, Z.eqb_eq, A by assumption. split.
   - intros [[Ht1 Ht2] Most]; split; [assumption|]. intros s Hs1 Hs2.
     destruct (Z_le_gt_dec s t) as [L | L]; [assumption|]. destruct Most as [-> | Most]; [lia|].
-    assert (part one (t + 1) <= part one s) by (apply part_le; lia). assert (part one t <= part one (t + 1)) by (apply part_le; lia).
+    assert (part one (t + 1) <= part one s) by (apply part_le; lia).
+    assert (part one t <= part one (t + 1)) by (apply part_le; lia).
     rewrite (proj2 (A (t + 1)%Z ltac:(lia))) in Most; [discriminate|]. split; [lra|].
     eapply Rle_trans; [exact Ht2 | apply step_increases; assumption].
-  - intros [Ht1 Most]. assert (Q : (q <= t)%Z) by (destruct (part_probability q Hq); apply Most; [lia | apply step_extends; assumption]).
+  - intros [Ht1 Most].
+    assert (Q : (q <= t)%Z) by (destruct (part_probability q Hq); apply Most; [lia | apply step_extends; assumption]).
     destruct (part_probability t Ht). apply part_le in Q. split; [split; [assumption | ] | ].
     + eapply Rle_trans; [exact Q | apply step_extends; assumption].
     + destruct (Z.eq_dec t one) as [E | E]; [left; exact E | right].
@@ -132,7 +135,8 @@ Theorem ceiling_sound x top :
 Proof.
   intros Ey Ed Hx L. of_privacy P. set (s := step P x).
   destruct (proj1 (le_step P x s) (Rle_refl _)) as (S1 & S2 & S3). assert (0 <= s) by (apply step_probability, Hx).
-  unfold ceiling. destruct y as [yn yd] eqn:Ye, d as [dn dd] eqn:De; cbn [Qnum Qden]. unfold Q2R in Ey, Ed; cbn [Qnum Qden] in Ey, Ed.
+  unfold ceiling. destruct y as [yn yd] eqn:Ye, d as [dn dd] eqn:De; cbn [Qnum Qden].
+  unfold Q2R in Ey, Ed; cbn [Qnum Qden] in Ey, Ed.
   assert (Yd : 0 < IZR (Zpos yd)) by (apply IZR_lt; lia). assert (Dd : 0 < IZR (Zpos dd)) by (apply IZR_lt; lia).
   assert (Yn : IZR (Zpos yd) <= IZR yn).
   { apply Rmult_le_reg_r with (/ IZR (Zpos yd)); [apply Rinv_0_lt_compat, Yd|]. rewrite Rinv_r by lra. lra. }

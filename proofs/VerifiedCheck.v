@@ -57,7 +57,8 @@ Proof.
   - destruct (read_line _ _ j) as [l|] eqn:L; [|discriminate].
     destruct (check_line _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate]. injection H as <- _. split; [reflexivity|].
     intros P HP. destruct (ratio_honest _ _ _ _ _ HP D) as [R E]. exists l; split; [reflexivity|].
-    destruct (line_blue l) as [| b0 blues] eqn:Lb; [discriminate|]. destruct (line_red l) as [| r0 reds] eqn:Lr; [discriminate|].
+    destruct (line_blue l) as [| b0 blues] eqn:Lb; [discriminate|].
+    destruct (line_red l) as [| r0 reds] eqn:Lr; [discriminate|].
     exists b0, blues, r0, reds. split; [exact Lb|]. split; [exact Lr|]. cbv zeta.
     split; [eapply check_line_private; eassumption | eapply check_line_optimal; eassumption].
   - destruct (read_graph _ _ j) as [c|] eqn:L; [|discriminate].

@@ -1,0 +1,103 @@
+(** What exactly the whole check accepts: a certificate that can be read, whose ratio is e^epsilon rounded down in a far digit,
+    and whose table is right ([line_right], [graph_right]). So nothing else is refused,
+      and [check_sound] says what is then proved. *)
+
+From Coq Require Import ZArith QArith Reals Qreals Lra Lia List Bool.
+From Duotone Require Import Step Graph Table LineCheck LineComplete GraphCheck GraphRight GraphComplete Exponential.
+From Duotone Require Import ReadCertificate VerifiedCheck.
+Import ListNotations.
+Open Scope R_scope.
+
+(** Steps with the file's ratio, and with [above], which is not below e^epsilon; the two are near to each other. *)
+Definition checked_with (b : budget) (above : Q) (P A : privacy) :=
+  ratio P = Q2R (stated_ratio b) /\ ratio A = Q2R above /\ delta P = Q2R (stated_delta b) /\ delta A = Q2R (stated_delta b) /\
+  match stated_epsilon b with
+  | None => above = stated_ratio b
+  | Some epsilon => 0 <= Q2R epsilon <= 8192 /\ exists below, exponential epsilon = Some (below,
+    above) /\ ratio P <= Q2R below /\
+                    ratio A - ratio P <= (ratio A - 1) / 2 ^ 100
+  end.
+
+Lemma Qle_bool_iff_R a b : Qle_bool a b = true <-> Q2R a <= Q2R b.
+Proof. split; [apply Qle_bool_R | intros H; apply Qle_bool_iff, Rle_Qle, H]. Qed.
+
+Lemma far_digit : Q2R (1 # 2 ^ 100) = / 2 ^ 100.
+Proof. unfold Q2R; cbn [Qnum Qden]; rewrite Rmult_1_l, (pow_IZR 2 100); reflexivity. Qed.
+
+(** The definition is accepted exactly where there are such steps. *)
+Lemma definition_iff b y above d : definition (stated_ratio b) (stated_epsilon b) (stated_delta b) = Some (y, above, d) <->
+  y = stated_ratio b /\ d = stated_delta b /\ exists P A, checked_with b above P A.
+Proof.
+  split.
+  - intros D. destruct (definition_range _ _ _ _ D) as (Ey & Ed & Y & L); cbn in Ey, Ed. split; [auto|]. split; [auto|].
+    assert (Ab : 1 <= Q2R above).
+    { destruct (stated_epsilon b); [apply definition_right in D; lra | apply definition_of_ratio in D; subst above; exact Y]. }
+    exists {| ratio := Q2R (stated_ratio b); delta := Q2R (stated_delta b); ratio_least := Y; delta_least := proj1 L;
+              delta_most := proj2 L |},
+           {| ratio := Q2R above; delta := Q2R (stated_delta b); ratio_least := Ab; delta_least := proj1 L;
+             delta_most := proj2 L |}.
+    unfold checked_with; cbn [ratio delta]. do 4 (split; [reflexivity|]).
+    destruct (stated_epsilon b) as [e|]; [|eapply definition_of_ratio, D].
+    apply definition_right in D as R. split; [apply R|]. unfold definition in D. destruct (_ && _ && _) in D; [|discriminate].
+    destruct (_ && _) in D; [|discriminate]. destruct (exponential e) as [[below up]|]; [|discriminate].
+    destruct (_ && _) eqn:F in D; [|discriminate]. injection D as _ <- _. exists below. split; [reflexivity|].
+    rewrite andb_true_iff, Qle_bool_iff_R in F. split; [apply F | apply R].
+  - intros (-> & -> & P & A & RP & RA & DP & DA & H). of_privacy P. of_privacy A. unfold definition.
+    replace (Qle_bool 1 (stated_ratio b)) with true by (symmetry; apply Qle_bool_iff_R; rewrite Q2R_1; lra).
+    replace (Qle_bool 0 (stated_delta b)) with true by (symmetry; apply Qle_bool_iff_R; rewrite RMicromega.Q2R_0; lra).
+    replace (Qle_bool 1 (stated_delta b)) with false by
+      (symmetry; apply not_true_iff_false; rewrite Qle_bool_iff_R, Q2R_1; lra). cbn [andb negb].
+    destruct (stated_epsilon b) as [e|]; [|congruence]. destruct H as (E & below & X & B & F).
+    replace (Qle_bool 0 e) with true by (symmetry; apply Qle_bool_iff_R; rewrite RMicromega.Q2R_0; lra).
+    replace (Qle_bool e 8192) with true by
+      (symmetry; apply Qle_bool_iff_R; replace (Q2R 8192) with 8192 by (unfold Q2R; cbn; lra); lra). cbn [andb]. rewrite X.
+    replace (Qle_bool (stated_ratio b) below) with true by (symmetry; apply Qle_bool_iff_R; lra). cbn [andb].
+    replace (Qle_bool (above - stated_ratio b) ((above - 1) * (1 # 2 ^ 100))) with true; [reflexivity|].
+    symmetry; apply Qle_bool_iff_R. rewrite Q2R_mult, !Q2R_minus, Q2R_1, far_digit. lra.
+Qed.
+
+Lemma enough_bits bits : (64 <= bits)%Z -> (0 < Z.shiftl 1 bits)%Z /\ (LOSS | Z.shiftl 1 bits)%Z.
+Proof.
+  intros H. split; [apply shifted; lia|]. rewrite Z.shiftl_1_l. exists (2 ^ (bits - 60))%Z. unfold LOSS.
+  rewrite <- Z.pow_add_r by lia. f_equal; lia.
+Qed.
+
+(** What is stated has bits enough for a loss of 2^-60. *)
+Lemma stated_bits j s : read_stated j = Some s -> (64 <= bits_of s)%Z.
+Proof.
+  unfold read_stated. intros S.
+  repeat match type of S with match ?x with Some _ => _ | None => None end = _ => destruct x eqn:?; [|discriminate S]
+                            | (if ?x then _ else None) = _ => destruct x eqn:?; [|discriminate S] end.
+  injection S as <-. cbn [bits_of]. apply andb_prop in Heqb0. lia.
+Qed.
+
+Theorem check_iff j kind count : check j = Some (kind, count) <->
+  exists s above P A, read_stated j = Some s /\ of_kind s = kind /\ checked_with (of_budget s) above P A /\
+  let one := Z.shiftl 1 (bits_of s) in
+  match kind with
+  | Line => exists l, read_line (bits_of s) one j = Some l /\
+            line_right one P A (line_boundary l) (line_blue l) (line_red l) (blue_error l) (red_error l) /\
+            count = (many (line_blue l) + many (line_red l))%Z
+  | Graph => exists c, read_graph (bits_of s) one j = Some c /\ graph_right one P A c /\ count = many (nodes c) /\
+             affordable one (stated_ratio (of_budget s)) above (stated_delta (of_budget s)) c = true
+  end.
+Proof.
+  unfold check. split.
+  - destruct (read_stated j) as [s|] eqn:S; [|discriminate].
+    destruct (definition _ _ _) as [[[y above] d]|] eqn:D; [|discriminate]. apply definition_iff in D as (-> & -> & P & A & W).
+    destruct (enough_bits _ (stated_bits _ _ S)) as [B E]. set (one := Z.shiftl 1 (bits_of s)) in *.
+    pose proof W as (RP & RA & DP & DA & _). intros H. exists s, above, P, A. split; [reflexivity|]. destruct (of_kind s).
+    + destruct (read_line _ _ j) as [l|] eqn:L; [|discriminate]. destruct (check_line _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate].
+      injection H as <- <-. do 2 (split; [auto|]). exists l. split; [reflexivity|]. split; [|reflexivity].
+      eapply check_line_iff; eassumption.
+    + destruct (read_graph _ _ j) as [c|] eqn:L; [|discriminate]. destruct (check_graph _ _ _ _ _) eqn:C; [|discriminate].
+      injection H as <- <-. do 2 (split; [auto|]). exists c. split; [reflexivity|].
+      eapply (check_graph_iff one _ above _ P A) in C; try assumption. tauto.
+  - intros (s & above & P & A & S & <- & W & H). rewrite S.
+    rewrite (proj2 (definition_iff (of_budget s) _ above _) (conj eq_refl (conj eq_refl (ex_intro _ P (ex_intro _ A W))))).
+    destruct (enough_bits _ (stated_bits _ _ S)) as [B E]. cbv zeta in H. set (one := Z.shiftl 1 (bits_of s)) in *.
+    pose proof W as (RP & RA & DP & DA & _). destruct (of_kind s).
+    + destruct H as (l & L & R & ->). rewrite L. eapply check_line_iff in R; try eassumption. rewrite R. reflexivity.
+    + destruct H as (c & L & R & -> & F). rewrite L.
+      rewrite (proj2 (check_graph_iff one _ above _ P A c RP DP RA DA B E) (conj F R)). reflexivity.
+Qed.
