@@ -262,20 +262,21 @@ def quoted(name: str) -> str:
 
 def shape_of(question: Question) -> Shape:
     """What the engine has to do for a question, by its text alone."""
-    atoms = [] if question.asked is None else list(_atoms(question.asked.tree))
-    distinct = any(isinstance(atom, DistinctThreshold | ModeIs) for atom in atoms)
+    compared = [] if question.asked is None else list(atoms(question.asked.tree))
+    distinct = any(isinstance(atom, DistinctThreshold | ModeIs) for atom in compared)
     if question.by or distinct or (question.asked is not None and question.asked.beside):
         return "groups"
-    added_up = all(isinstance(atom, LinearThreshold | CountsComparison) for atom in atoms)
+    added_up = all(isinstance(atom, LinearThreshold | CountsComparison) for atom in compared)
     return "count" if added_up and question.declared.person is None else "order"
 
 
-def _atoms(tree: Tree) -> Iterator[Tree]:
+def atoms(tree: Tree) -> Iterator[Tree]:
+    """The comparisons of a question."""
     match tree:
         case BoolOp():
             for part in tree.parts:
-                yield from _atoms(part)
+                yield from atoms(part)
         case Negation():
-            yield from _atoms(tree.part)
+            yield from atoms(tree.part)
         case _:
             yield tree
