@@ -68,6 +68,8 @@ class Answering:
                     require_little(question, table.dataset.rows)
                     return question
             except DuotoneError as error:
+                if table.named_in(str(error)):  # what is wrong is a file of the owner's, opened with the question
+                    raise _closed(table, error) from None
                 raise Refused("bad question", for_analysts(str(error))) from None
 
     def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Question, leaving: Departure) -> Document:
@@ -182,12 +184,17 @@ def _lent(table: OpenTable) -> Iterator[Any]:
     try:
         source = lent.__enter__()
     except DuotoneError as error:
-        LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
-        raise Refused("unavailable", NO_TABLE) from None
+        raise _closed(table, error) from None
     try:
         yield source
     finally:
         lent.__exit__(None, None, None)
+
+
+def _closed(table: OpenTable, error: DuotoneError) -> Refused:
+    """Why a table cannot be opened is for the owner's log."""
+    LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
+    return Refused("unavailable", NO_TABLE)
 
 
 @contextmanager

@@ -110,6 +110,12 @@ class OpenTable:
         declared = {**about, "per_unit": dataset.per_unit, "bounds": dataset.bounds_of, "groups": groups}
         return {**declared, "public": files} if files else declared
 
+    def named_in(self, text: str) -> bool:
+        """Whether a text says where something of the owner's is: a file, a folder or a database."""
+        dataset = self.dataset
+        places = map(self.office.path, (dataset.source, *dataset.public.values(), *dataset.also.values()))
+        return any(place.rpartition("@")[2] in text for place in (*places, str(self.office.file.parent)))
+
     @property
     def opening(self) -> dict[str, Any]:
         """How the table is opened, where that is done with the question: together with further ones."""
