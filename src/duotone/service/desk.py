@@ -27,8 +27,7 @@ from duotone.service.people import Caller
 from duotone.service.queue import Queue
 from duotone.service.records import Records
 from duotone.service.refused import Refused
-from duotone.service.same_table import refuse_twins
-from duotone.service.tables import OpenTable, Question, shape_of
+from duotone.service.tables import OpenTable, Question, refuse_same, shape_of
 from duotone.service.terms import Terms
 from duotone.service.work import row_steps, search_seconds
 from duotone.tables.close_calls import CloseCallQuestion
@@ -59,7 +58,7 @@ class Desk:
         mistakes = Mistakes(self.office.file, self.office.text)
         for table in self.tables.values():
             table.check(mistakes)
-        refuse_twins({name: table.keys for name, table in self.tables.items()}, mistakes)
+        refuse_same(self.tables, mistakes)
         if mistakes.every:
             raise mistakes.error()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from duotone.service.clock import Shape
 from duotone.service.made_up import Column
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
-from duotone.service.same_table import sibling_keys, tables_held
+from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_close_call, prepare_groups, with_used
 from duotone.tables.close_calls import CloseCallQuestion
@@ -209,6 +209,15 @@ class OpenTable:
         people = "*" if self.dataset.unit is None else f"distinct {quoted(self.dataset.unit)}"
         text = f"select count({people}) > 1 from {quoted(self.name)} group by {keys}"
         return Terms(question=text, epsilon=1, delta="1e-6", max_groups=each)
+
+
+def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
+    """One table has one budget, and is nobody's public file."""
+    held = {name: table.keys for name, table in tables.items()}
+    refuse_twins(held, mistakes)
+    for name, table in tables.items():
+        public = {one: table.office.path(place) for one, place in table.dataset.public.items()}
+        refuse_public(public, held, ("datasets", name), mistakes)
 
 
 def _answers(source: Source) -> bool:
