@@ -226,7 +226,7 @@ def test_the_table_of_a_dataset_is_nobodys_public_file(tmp_path: Path, name: str
     (tmp_path / "folder" / "part.parquet").symlink_to(tmp_path / "votes.parquet")
     (tmp_path / "office.toml").write_text(WHOLE.replace("max_rows = 2", f'max_rows = 2\npublic = {{ towns = "{name}" }}'))
     office = read_office(tmp_path / "office.toml")
-    with pytest.raises(OfficeError, match="datasets.stays.public.towns is the table of votes"):
+    with pytest.raises(OfficeError, match=r"datasets\.stays\.public\.towns is the table of votes"):
         check_office(office)
     with pytest.raises(OfficeError, match="is the table of votes"):
         open_desk(office)

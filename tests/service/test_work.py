@@ -124,3 +124,16 @@ def test_late_answers_are_bounded_for_each_person(tmp_path: Path, monkeypatch: p
         assert ask("ana", 3, made_up=True)[0] == 200
         assert ask("ben", 4)[0] == 200
         assert office.now(office.desk.overview(office.caller("olga")))[1]["late_by"]["votes"] == {"ana": 2, "ben": 1}
+
+
+AGREEING = " = ".join(f"(age > {i})" for i in range(40))
+COUNTS = " * ".join(f"count(*) filter (where age % {i} = 1)" for i in range(2, 32))
+LIKE = " * ".join(f"count(*) filter (where town like '{i}%')" for i in range(2, 32))
+
+
+@pytest.mark.parametrize("text", [f"count(*) filter (where {AGREEING}) > 1", f"{COUNTS} > 1", f"{LIKE} > 1"])
+def test_what_doubles_with_every_condition_is_refused(tmp_path: Path, text: str) -> None:
+    """A preview is free: one that takes for ever, and memory without end, would keep everybody's answers from their ticks."""
+    with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS)) as office:
+        status, said = preview(office, text, epsilon="0.5", delta="1e-6")
+        assert (status, said["kind"]) == (422, "bad question")
