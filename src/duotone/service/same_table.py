@@ -50,7 +50,7 @@ def refuse_public(
     for name, place in public.items():
         keys = frozenset(_files(place)) if os.path.exists(place) else frozenset()
         for other in sorted(other for other, others in held.items() if keys & others)[:1]:
-            mistakes.add((*at, "public", name), f"is the table of {other}, whose rows are nobody's to know: leave it out")
+            mistakes.add((*at, "public", name), f"is the table of {other}, whose rows are private: leave it out")
 
 
 def refuse_twins(held: Mapping[str, frozenset[str]], mistakes: Mistakes) -> None:

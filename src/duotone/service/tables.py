@@ -212,7 +212,7 @@ class OpenTable:
 
 
 def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
-    """One table has one budget, and is nobody's public file."""
+    """One table has one budget, and is no public file."""
     held = {name: table.keys for name, table in tables.items()}
     refuse_twins(held, mistakes)
     for name, table in tables.items():
