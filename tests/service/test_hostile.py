@@ -28,6 +28,7 @@ tick = 0.02
 [limits]
 body = 65536
 seconds = 0.4
+late = 1_000_000
 """
 PEOPLE = """
 [people.olga]

@@ -210,6 +210,26 @@ def test_tables_of_one_duckdb_file_are_told_apart_as_duckdb_does(tmp_path: Path)
     for other in ("STAYS", "main.stays"):
         with pytest.raises(OfficeError, match="one table has one budget"):
             check_office(office("stays", other))
+    os.link(tmp_path / "all.duckdb", tmp_path / "linked.duckdb")
+    linked = office("stays", "stays")
+    linked.file.write_text(linked.text.replace("all.duckdb", "linked.duckdb", 1))
+    with pytest.raises(OfficeError, match="one table has one budget"):
+        check_office(read_office(linked.file))
+
+
+@pytest.mark.parametrize("name", ["votes.parquet", "linked.parquet", "folder"])
+def test_the_table_of_a_dataset_is_nobodys_public_file(tmp_path: Path, name: str) -> None:
+    """A question that joins it would read its rows as they are."""
+    make_office(tmp_path)
+    os.link(tmp_path / "votes.parquet", tmp_path / "linked.parquet")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part.parquet").symlink_to(tmp_path / "votes.parquet")
+    (tmp_path / "office.toml").write_text(WHOLE.replace("max_rows = 2", f'max_rows = 2\npublic = {{ towns = "{name}" }}'))
+    office = read_office(tmp_path / "office.toml")
+    with pytest.raises(OfficeError, match=r"datasets\.stays\.public\.towns is the table of votes"):
+        check_office(office)
+    with pytest.raises(OfficeError, match="is the table of votes"):
+        open_desk(office)
 
 
 def test_the_command_prints_each_mistake_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,7 +309,7 @@ def test_tokens_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert [tokens.verified(text) is not None for text in (mine, assistants, mine[:-1])] == [True, True, False]
     shown = done("list")
     assert all(word in shown for word in ("held by", "their assistant", "the person", "never", mine.split("_")[1]))
-    assert mine.split("_")[2] not in shown
+    assert mine.split("_", 2)[2] not in shown
     assert "zoe is nobody of this office" in command(capsys, "token", "add", "zoe", *office)
     assert done("revoke", "ana", "--id", mine.split("_")[1]) == "1 token of ana revoked\n"
     assert (tokens.verified(mine), tokens.verified(assistants) is None) == (None, False)

@@ -129,3 +129,40 @@ def test_records_are_durable_and_their_owners_alone(tmp_path: Path) -> None:
         os.umask(before)
     assert "budget.ledger.office-wal" in modes
     assert {*modes.values()} == {0o600}
+
+
+BOTH = """
+[datasets.both]
+source = "first.csv"
+version = "1"
+rows = 1000
+seconds = 0.05
+unit = "p"
+also = { other = "second.csv" }
+public = { towns = "towns.csv" }
+budget = { epsilon = 1 }
+"""
+EITHER = (
+    "select count(*) > 10 from (select p, max(x::int) as x from first group by p) a "
+    "join (select p, max(y::int) as y from other group by p) b on a.p = b.p where x > 2"
+)
+
+
+@pytest.mark.parametrize("text", [None, ""])
+@pytest.mark.parametrize("name", ["first.csv", "second.csv"])
+def test_where_the_owners_files_are_is_no_analysts_business(tmp_path: Path, name: str, text: str | None) -> None:
+    """Files that are opened with the question, of which one is gone or has become something else."""
+    for file, column in (("first.csv", "x"), ("second.csv", "y"), ("towns.csv", "z")):
+        (tmp_path / file).write_text(f"p,{column}\n" + "".join(f"{i},{i % 7}\n" for i in range(100)), encoding="utf-8")
+    people = '[people.olga]\nrole = "owner"\n[people.ana]\nrole = "analyst"\ndatasets = ["both"]\n'
+    with at_desk(make_office(tmp_path, BOTH, people=people)) as office:
+        terms = {"question": EITHER, "epsilon": "0.1"}
+        assert office.now(office.desk.preview(office.caller("ana"), "both", terms))[0] == 200
+        (tmp_path / name).unlink()
+        if text is not None:
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        said = [office.now(office.desk.preview(office.caller("ana"), "both", terms)), office.ask("ana", "both", **terms)]
+        for status, document in said:
+            assert (status, document["kind"]) == (503, "unavailable"), document
+            assert str(tmp_path) not in document["error"]
+            assert name not in document["error"]

@@ -41,6 +41,7 @@ tick = {tick}
 at_once = 1000
 waiting = 10000
 workers = {workers}
+late = 1_000_000
 [people.olga]
 role = "owner"
 [people.ana]

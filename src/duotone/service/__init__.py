@@ -2,8 +2,9 @@
 
 Imports `tables` and `ledger`; nothing imports it but `cli`. Start with `office` (the file that says everything; `office_file`
 reads it, `mistakes` are what is wrong with it, in `plain_words`, `toml_lines` finds their lines) and `desk` (all that people
-can do); `people` are who may do what, `terms` what they ask, `queue` and `clock` when it is answered, `answering` how,
-`approvals` who must say yes before, `tables` what it is asked about (`same_table` sees that none has two budgets), `accounts`,
+can do); `people` are who may do what, `terms` what they ask, `queue` and `clock` when it is answered (`work` how
+long that takes at most), `answering` how, `approvals` who must say yes before,
+`tables` what it is asked about (`same_table` sees that none has two budgets), `accounts`,
 `documents` and `prices` what is said of it, `records` what is kept besides the ledger, `refused` why a request is not served.
 `app` puts it together: `api` are the routes for programs, `pages` those for browsers, `assistant` the tools at /mcp; `auth`
 knows who makes a request (`tokens`, `openid`), `access` is what every request goes through, `serve` the socket (`check_office`

@@ -27,6 +27,7 @@ from duotone.service.records import Records
 from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, Question, given_up
 from duotone.service.terms import Terms
+from duotone.service.work import require_little
 from duotone.tables.engines.source import ON_FAILURE, UNREADABLE
 
 LOG = logging.getLogger("duotone.service")
@@ -64,8 +65,11 @@ class Answering:
         with _lent(table) as source:
             try:
                 with table.question(source, terms) as question:
+                    require_little(question, table.dataset.rows)
                     return question
             except DuotoneError as error:
+                if table.named_in(str(error)):  # what is wrong is a file of the owner's, opened with the question
+                    raise _closed(table, error) from None
                 raise Refused("bad question", for_analysts(str(error))) from None
 
     def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Question, leaving: Departure) -> Document:
@@ -76,6 +80,7 @@ class Answering:
         if number is None and self.approvals.needed(caller, table):
             request = self.approvals.plan(caller, table, terms, question)
             return {name: request[name] for name in ("request", "state", "needs")}
+        self._require_prompt(caller, table)
         if number is not None:
             self.approvals.take(number)
         try:
@@ -84,8 +89,20 @@ class Answering:
             if number is not None and (isinstance(error, OverBudget) or not leaving.held):  # nothing was charged
                 self.approvals.give_back(number)
             raise error if isinstance(error, Refused) else refusal(error) from None
+        finally:
+            if leaving.held and leaving.missed:
+                self.records.count(late_of(table.name, caller.name))
         self._keep_words(table, document, terms)
         return document
+
+    def _require_prompt(self, caller: Caller, table: OpenTable) -> None:
+        """Refuse whose answers were late too often: how long an engine took is what no budget counts."""
+        if self.records.counted(late_of(table.name, caller.name)) >= self.office.limits.late:
+            raise Refused(
+                "not allowed",
+                f"{self.office.limits.late} of your answers about {table.name} were late, and that can tell what no budget "
+                "counts: its owner decides whether you go on",
+            )
 
     def _charged(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
         """Charge, then read, then draw; then wait for the tick, and record."""
@@ -138,6 +155,11 @@ class Answering:
         self.records.count(f"failed {name}")
 
 
+def late_of(dataset: str, person: str) -> str:
+    """Under which name it is counted how many answers of a person about a dataset were late."""
+    return f"slow {dataset}/{person}"  # no name has a /
+
+
 def over_budget(error: OverBudget) -> Refused:
     """What does not fit, in ε and δ, and which of the two it is."""
     part = too_much(error.asked, error.left)
@@ -162,12 +184,17 @@ def _lent(table: OpenTable) -> Iterator[Any]:
     try:
         source = lent.__enter__()
     except DuotoneError as error:
-        LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
-        raise Refused("unavailable", NO_TABLE) from None
+        raise _closed(table, error) from None
     try:
         yield source
     finally:
         lent.__exit__(None, None, None)
+
+
+def _closed(table: OpenTable, error: DuotoneError) -> Refused:
+    """Why a table cannot be opened is for the owner's log."""
+    LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
+    return Refused("unavailable", NO_TABLE)
 
 
 @contextmanager

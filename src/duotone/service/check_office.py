@@ -11,9 +11,9 @@ from duotone.service.accounts import held_against
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
 from duotone.service.records import Records
-from duotone.service.same_table import lasting, refuse_twins
+from duotone.service.same_table import lasting
 from duotone.service.serve import exposed
-from duotone.service.tables import OpenTable
+from duotone.service.tables import OpenTable, refuse_same
 
 
 def check_office(office: Office) -> list[str]:
@@ -27,7 +27,7 @@ def check_office(office: Office) -> list[str]:
         table.check(mistakes)
         table.reopen()
         notes += _uses(name, table.dataset)
-    refuse_twins({name: table.keys for name, table in tables.items()}, mistakes)
+    refuse_same(tables, mistakes)
     notes += _check_ledger(office, mistakes)
     _check_names(office, tables, mistakes)
     if mistakes.every:
@@ -37,7 +37,9 @@ def check_office(office: Office) -> list[str]:
 
 
 def _uses(name: str, dataset: Dataset) -> list[str]:
-    """What a declaration leaves out of what could be asked."""
+    """What a declaration leaves out of what could be asked, and what only the owner can see to."""
+    if dataset.vouched:
+        return [f"{name} is vouched for: if it is a view, do not ask about what it is made of under another name as well"]
     if dataset.unit is None or dataset.max_rows is not None or dataset.per_unit is not None:
         return []
     undeclared = f"{name} has a unit, and neither max_rows nor per_unit"

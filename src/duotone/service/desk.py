@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.service import accounts, made_up
-from duotone.service.answering import LOG, NO_LEDGER, Answering, refusal
+from duotone.service.answering import LOG, NO_LEDGER, Answering, late_of, refusal
 from duotone.service.approvals import Approvals, Document
 from duotone.service.clock import Clock, Shape, declared_seconds
 from duotone.service.documents import preview_document
@@ -27,9 +27,9 @@ from duotone.service.people import Caller
 from duotone.service.queue import Queue
 from duotone.service.records import Records
 from duotone.service.refused import Refused
-from duotone.service.same_table import refuse_twins
-from duotone.service.tables import OpenTable, Question, shape_of
+from duotone.service.tables import OpenTable, Question, refuse_same, shape_of
 from duotone.service.terms import Terms
+from duotone.service.work import row_steps, search_seconds
 from duotone.tables.close_calls import CloseCallQuestion
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Desk:
         mistakes = Mistakes(self.office.file, self.office.text)
         for table in self.tables.values():
             table.check(mistakes)
-        refuse_twins({name: table.keys for name, table in self.tables.items()}, mistakes)
+        refuse_same(self.tables, mistakes)
         if mistakes.every:
             raise mistakes.error()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
@@ -95,8 +95,11 @@ class Desk:
 
     def _seconds(self, table: OpenTable, question: Question | None) -> float:
         """After which an answer leaves, by public facts."""
-        about: tuple[Shape, int] = ("count", 0) if question is None else (shape_of(question), question.reach)
-        return table.dataset.seconds or declared_seconds(table.engine, table.dataset.rows, *about)
+        dataset, search, about = table.dataset, 0.0, tuple[Shape, int, float](("count", 0, 0.0))
+        if question is not None:
+            about = shape_of(question), question.reach, row_steps(question)
+            search = search_seconds(question, dataset.rows)
+        return (dataset.seconds or declared_seconds(table.engine, dataset.rows, *about)) + search
 
     def _late(self, name: str) -> None:
         LOG.warning("an answer was not there at its tick", extra={"dataset": name})
@@ -255,7 +258,9 @@ class Desk:
         of = {kind: {name: counts.get(f"{kind} {name}", 0) for name in self.tables} for kind in ("late", "failed")}
         members = self.office.people.items()
         people = [{"name": who, "role": member.role, "datasets": list(member.datasets)} for who, member in members]
-        return {"late": of["late"], "failures": of["failed"], "people": people}
+        slow = {name: {who: counts.get(late_of(name, who), 0) for who in self.office.people} for name in self.tables}
+        whose = {name: {who: many for who, many in each.items() if many} for name, each in slow.items()}
+        return {"late": of["late"], "late_by": whose, "failures": of["failed"], "people": people}
 
     # Common to all
 

@@ -197,6 +197,8 @@ class Limits(_Written):
     """In which a request must have arrived whole."""
     engine_seconds: Annotated[Seconds, Field(gt=0, le=86400)] = 600.0
     """After which an engine is interrupted."""
+    late: Annotated[int, Field(strict=True, ge=1, le=10**9)] = 20
+    """Answers about one dataset that one person may get after their tick, in all."""
 
 
 class Ticks(_Written):

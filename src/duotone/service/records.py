@@ -264,6 +264,11 @@ class Records:
                     connection.execute(insert(table).values(**key, **(values if first is None else first)))
                 return
 
+    def counted(self, name: str) -> int:
+        """How many there were of something."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(COUNTS.c.many).where(COUNTS.c.name == name)).scalar() or 0
+
     def counts(self) -> dict[str, int]:
         """All that was counted."""
         with self._engine.connect() as connection:

@@ -19,7 +19,7 @@ def tables_held(place: str, table: str | None, source: Source) -> frozenset[str]
         return frozenset(_files(place))
     name = (table or source.name).rpartition(".")[2].lower()
     if "://" not in place:
-        return frozenset({f"{os.path.realpath(place)} {name}"})
+        return frozenset(f"{file} {name}" for file in _files(place))
     return frozenset({_in_database(source.identity) or f"{place.rpartition('@')[2].partition('?')[0]} {name}"})
 
 
@@ -41,6 +41,16 @@ def _in_database(identity: str | None) -> str | None:
 def lasting(keys: frozenset[str]) -> list[str]:
     """Those that hold for longer than the files of today: a disk gives the number of a file that is gone to another."""
     return sorted(key for key in keys if not key.startswith("file "))
+
+
+def refuse_public(
+    public: Mapping[str, str], held: Mapping[str, frozenset[str]], at: tuple[str, ...], mistakes: Mistakes
+) -> None:
+    """A file that all may know is no dataset's table: questions that join it would read its rows as they are."""
+    for name, place in public.items():
+        keys = frozenset(_files(place)) if os.path.exists(place) else frozenset()
+        for other in sorted(other for other, others in held.items() if keys & others)[:1]:
+            mistakes.add((*at, "public", name), f"is the table of {other}, whose rows are private: leave it out")
 
 
 def refuse_twins(held: Mapping[str, frozenset[str]], mistakes: Mistakes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from duotone.service.clock import Shape
 from duotone.service.made_up import Column
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
-from duotone.service.same_table import sibling_keys, tables_held
+from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_close_call, prepare_groups, with_used
 from duotone.tables.close_calls import CloseCallQuestion
@@ -109,6 +109,12 @@ class OpenTable:
         about = {"unit": dataset.unit, "neighbours": dataset.neighbours, "max_rows": dataset.max_rows}
         declared = {**about, "per_unit": dataset.per_unit, "bounds": dataset.bounds_of, "groups": groups}
         return {**declared, "public": files} if files else declared
+
+    def named_in(self, text: str) -> bool:
+        """Whether a text says where something of the owner's is: a file, a folder or a database."""
+        dataset = self.dataset
+        places = map(self.office.path, (dataset.source, *dataset.public.values(), *dataset.also.values()))
+        return any(place.rpartition("@")[2] in text for place in (*places, str(self.office.file.parent)))
 
     @property
     def opening(self) -> dict[str, Any]:
@@ -205,6 +211,15 @@ class OpenTable:
         return Terms(question=text, epsilon=1, delta="1e-6", max_groups=each)
 
 
+def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
+    """One table has one budget, and is no public file."""
+    held = {name: table.keys for name, table in tables.items()}
+    refuse_twins(held, mistakes)
+    for name, table in tables.items():
+        public = {one: table.office.path(place) for one, place in table.dataset.public.items()}
+        refuse_public(public, held, ("datasets", name), mistakes)
+
+
 def _answers(source: Source) -> bool:
     """Whether an engine elsewhere is still there, before anything is charged; no row is read."""
     if source.embedded:
@@ -262,20 +277,21 @@ def quoted(name: str) -> str:
 
 def shape_of(question: Question) -> Shape:
     """What the engine has to do for a question, by its text alone."""
-    atoms = [] if question.asked is None else list(_atoms(question.asked.tree))
-    distinct = any(isinstance(atom, DistinctThreshold | ModeIs) for atom in atoms)
+    compared = [] if question.asked is None else list(atoms(question.asked.tree))
+    distinct = any(isinstance(atom, DistinctThreshold | ModeIs) for atom in compared)
     if question.by or distinct or (question.asked is not None and question.asked.beside):
         return "groups"
-    added_up = all(isinstance(atom, LinearThreshold | CountsComparison) for atom in atoms)
+    added_up = all(isinstance(atom, LinearThreshold | CountsComparison) for atom in compared)
     return "count" if added_up and question.declared.person is None else "order"
 
 
-def _atoms(tree: Tree) -> Iterator[Tree]:
+def atoms(tree: Tree) -> Iterator[Tree]:
+    """The comparisons of a question."""
     match tree:
         case BoolOp():
             for part in tree.parts:
-                yield from _atoms(part)
+                yield from atoms(part)
         case Negation():
-            yield from _atoms(tree.part)
+            yield from atoms(tree.part)
         case _:
             yield tree

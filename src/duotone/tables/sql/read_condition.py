@@ -30,6 +30,7 @@ from duotone.tables.sql.condition import (
     Operand,
     Part,
     holds,
+    leaves,
 )
 from duotone.tables.sql.constants import constant
 from duotone.tables.sql.formulas.casts import CASTS, cast, decimal
@@ -38,6 +39,9 @@ from duotone.tables.sql.formulas.parts import as_kind
 from duotone.tables.sql.formulas.read_formula import read_formula
 from duotone.tables.sql.is_condition import OF_TEXT, SIGNS, falls_back, is_condition, is_written_condition
 from duotone.tables.sql.not_understood import refusal
+
+MOST_AGREEING = 500
+"""Comparisons of two conditions that are compared with each other, at most."""
 
 
 def read_condition(node: exp.Expression, columns: Columns) -> Condition:
@@ -95,6 +99,8 @@ def _agree(first: Condition, second: Condition) -> Condition:
     for part, other in ((first, second), (second, first)):
         if isinstance(part, Joined) and not part.parts:  # true or false
             return other if part.rule == "and" else Not(other)
+    if sum(1 for part in (first, second) for _ in leaves(part)) > MOST_AGREEING:  # each is written twice
+        raise DuotoneError("the question is nested too deeply: compare fewer conditions with each other by =")
     return Joined("or", (Joined("and", (first, second)), Joined("and", (Not(first), Not(second)))))
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import (
     Compare,
     Condition,
@@ -30,6 +31,8 @@ ANY_VALUE = ("lower", "upper", "trim", "length", "year", "month", "day")
 """Functions of a column that are taken to have every value that they are compared with."""
 MOST_CASES, MOST_TRUTHS = 20_000, 1_000_000
 """How many kinds of rows are looked through for the combinations of conditions that can occur, and how many comparisons."""
+MOST_UNKNOWN = 12
+"""Conditions of which any combination is thought possible, at most: each one more makes them twice as many."""
 
 
 def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool]:
@@ -46,7 +49,14 @@ def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]]
     ([(False, False), (False, True), (True, False)], True)
     """
     known = known_combinations(conditions)
-    return known or (set(itertools.product((False, True), repeat=len(conditions))), False)
+    if known is not None:
+        return known
+    if len(conditions) > MOST_UNKNOWN:
+        raise DuotoneError(
+            f"it cannot be looked through which of its {len(conditions)} conditions can hold together: ask with at most "
+            f"{MOST_UNKNOWN}, or with conditions that compare fewer columns with fewer constants"
+        )
+    return set(itertools.product((False, True), repeat=len(conditions))), False
 
 
 def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool] | None:
