@@ -22,6 +22,7 @@ from duotone.service.check_office import check_office
 from duotone.service.office import Dataset, Limits, Member, Office, Server, SignIn, Ticks
 from duotone.service.office_file import read_office
 from duotone.service.people import Caller, Person
+from duotone.service.refused import Refused
 from duotone.service.serve import is_loopback, serve
 from duotone.service.tokens import Tokens
 
@@ -152,8 +153,11 @@ def test_new_people_have_a_new_budget_and_the_lifetime_shows_both(tmp_path: Path
     renewed = open_desk(make_office(tmp_path, VOTES.replace('version = "1"', 'version = "2"\npeople = "2026"'), STAYS, CALLS))
     ask = Asker(renewed)
     assert ask.dataset()["left"].startswith("epsilon 2,")
-    ask.votes("count(*) > 1", "0.25")
+    answer = ask.votes("count(*) > 1", "0.25")
+    assert answer["quote"].startswith("In votes (2026), “count(*) > 1” was answered ")  # not as the ledger calls it
     assert ask.dataset()["lifetime"] == {"epsilon": 1.75, "delta": 0.0, "budgets": 2}
+    with pytest.raises(Refused, match=r"does not fit into the budget of votes \(2026\); left: "):
+        ask.votes("count(*) > 2", "1.8")
     renewed.close()
     with open_ledger(tmp_path / "budget.ledger") as ledger:
         assert {"votes", "votes@2026"} <= set(ledger.datasets())

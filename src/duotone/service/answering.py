@@ -20,7 +20,7 @@ from duotone.service import accounts, made_up
 from duotone.service.approvals import Approvals, Document
 from duotone.service.clock import Departure
 from duotone.service.documents import answer_document
-from duotone.service.office import Office
+from duotone.service.office import Office, called
 from duotone.service.people import Caller
 from duotone.service.prices import in_symbols, too_much
 from duotone.service.records import Records
@@ -74,7 +74,10 @@ class Answering:
             return self._rehearsed(table, terms)
         number = terms.request
         if number is None and self.approvals.needed(caller, table):
-            request = self.approvals.plan(caller, table, terms, question)
+            try:
+                request = self.approvals.plan(caller, table, terms, question)
+            except LedgerError as error:
+                raise refusal(error) from None
             return {name: request[name] for name in ("request", "state", "needs")}
         if number is not None:
             self.approvals.take(number)
@@ -102,7 +105,7 @@ class Answering:
                     leaving.hold()
 
                 reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
-                return answer_document(asked, reply, terms)
+                return answer_document(asked, reply, terms, table.account())
         except LedgerError:
             raise
         except DuotoneError as error:
@@ -127,7 +130,7 @@ class Answering:
                 with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
                     accounts.register(ledger, table)
                     reply = asked.charge(ledger, table.account())
-                    return {**answer_document(asked, reply, terms), **MADE_UP, "private": False}
+                    return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
             except OverBudget as error:
                 raise over_budget(error) from None
             except DuotoneError as error:
@@ -141,7 +144,8 @@ class Answering:
 def over_budget(error: OverBudget) -> Refused:
     """What does not fit, in ε and δ, and which of the two it is."""
     part = too_much(error.asked, error.left)
-    return Refused("over budget", in_symbols(str(error)) + (f" (its {part} is more than is left)" if part else ""))
+    sentence = in_symbols(str(error).replace(error.dataset, called(error.dataset), 1))
+    return Refused("over budget", sentence + (f" (its {part} is more than is left)" if part else ""))
 
 
 def refusal(error: LedgerError) -> Refused:
