@@ -53,8 +53,9 @@ def held_against(ledger: Ledger, name: str, dataset: Dataset) -> Standing:
     stands = ledger.stands(dataset.account(name))
     if stands.registered.written() != dataset.registration(name).written():
         raise DuotoneError(
-            f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}): a "
-            "budget is given once; put the office right, or, where the table holds new people, give these a label (people)"
+            f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}; the "
+            f"office says {_brief(dataset.registration(name))}): a budget is given once; put the office right, or, where the table "
+            "holds new people, give these a label (people)"
         )
     return stands
 
@@ -106,9 +107,10 @@ def _allow(office: Office, name: str, account: str, ledger: Ledger) -> None:
 
 
 def _brief(registered: Registered) -> str:
-    called = registered.close_calls
-    budget = registered.budget if called is None else called.budget
-    return f"{written_budget(budget)}, unit {registered.unit}, {registered.neighbours}, rule {registered.privacy_filter.name}"
+    called, budget = registered.close_calls, written_budget(registered.budget)
+    if called is not None:
+        budget = f"{written_budget(called.budget)} for close calls, {budget} for definite answers"
+    return f"{budget}, unit {registered.unit}, {registered.neighbours}, rule {registered.privacy_filter.name}"
 
 
 def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: float) -> dict[str, Any]:
