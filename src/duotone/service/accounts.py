@@ -54,8 +54,8 @@ def held_against(ledger: Ledger, name: str, dataset: Dataset) -> Standing:
     if stands.registered.written() != dataset.registration(name).written():
         raise DuotoneError(
             f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}; the "
-            f"office says {_brief(dataset.registration(name))}): a budget is given once; put the office right, or, where the table "
-            "holds new people, give these a label (people)"
+            f"office says {_brief(dataset.registration(name))}): a budget is given once; put the office right, or, where the "
+            "table holds new people, give these a label (people)"
         )
     return stands
 

@@ -34,7 +34,7 @@ NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why;
 BUSY = "the ledger is busy: try again; nothing was released"
 NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
 NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
-OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\))|per_unit (avg|max)")
+OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\)|groups\))|per_unit (avg|max)")
 """Advice about what an analyst cannot declare."""
 MADE_UP = {"made_up": True, "quote": "", "charge": None}
 
