@@ -278,6 +278,7 @@ def test_close_calls_and_too_close_to_call(desk: Desk, app: object) -> None:
     budget = ana.get("/budget/calls").text
     assert re.search(r"\d+ close calls? left", budget)
     assert "1 used, 0 reserved" in budget
+    assert re.findall(r'data-is="price">([^<]*)<', budget) == ["1 close call", "free"]
 
 
 def test_a_definite_answer_where_one_can_be_bought(tmp_path: Path) -> None:

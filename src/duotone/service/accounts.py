@@ -206,7 +206,7 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
 def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) -> dict[str, Any]:
     role, many = caller.person.role, f"{charge.answers} answer{'s' * (charge.answers > 1)}"
     sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
-    called = f"{charge.calls} of {many} too close to call" if sees else f"{many}, each free unless it was too close to call"
+    called = _called(charge) if sees else f"{many}, each free unless it was too close to call"
     price = f"{many} at {charge.privacy}" if charge.calls is None else called
     text = charge.question if words is None else str(words.get("question") or f"groups by {', '.join(words.get('by') or ())}")
     return {
@@ -221,6 +221,14 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
         "state": "answered" if charge.answered else "wasted, or under way",
         **({"answer": _answer(charge.answer)} if charge.answered and sees else {}),
     }
+
+
+def _called(charge: ChargeRecord) -> str:
+    """What was paid where only close calls are charged."""
+    calls, free = charge.calls or 0, f"{charge.clear} free" if charge.answers > 1 else "free"
+    paid = f"{calls} close call{'s' * (calls > 1)}"
+    up_to = f"up to {charge.answers} close call{'s' * (charge.answers > 1)}"  # of one that has no answer
+    return ", ".join([paid] * (calls > 0) + [free] * (charge.clear > 0)) or up_to
 
 
 def _answer(recorded: Any) -> Any:
