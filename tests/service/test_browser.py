@@ -181,6 +181,17 @@ def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Br
         expect(page.locator("#check")).to_contain_text("the limit must be a number")
 
 
+def test_no_table_hides_its_last_column_on_a_phone(browser: Browser, office: Served) -> None:
+    with watched(browser, office.url, 390) as page:
+        log_in(page, office, "ana")
+        page.get_by_text("What is in it").click()
+        for address in (None, f"{office.url}/api"):
+            if address is not None:
+                page.goto(address)
+            wide = page.locator(".scroll").evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length")
+            assert (page.locator(".stacked").count() > 0, wide) == (True, 0)
+
+
 def test_running_out_of_budget_and_the_owner(browser: Browser, office: Served) -> None:
     with watched(browser, office.url, 390) as page:
         log_in(page, office, "ana")

@@ -19,5 +19,9 @@ def test_every_route_and_field_is_on_the_page(tmp_path: Path) -> None:
             assert f'id="{name}"' in page.text or name == "main"
         for field in described["components"]["schemas"]["Terms"]["properties"]:
             assert f"<code>{field}</code>" in page.text
+        for shape in described["components"]["schemas"].values():  # each field says what it is for
+            for name, field in shape.get("properties", {}).items():
+                assert len(field.get("description", "")) > 10, name
+        assert " or null" not in page.text
         assert stranger.get("/api", follow_redirects=False).status_code == 303
         assert stranger.get("/api/datasets").status_code == 401

@@ -22,6 +22,7 @@ from duotone.service.check_office import check_office
 from duotone.service.office import Dataset, Limits, Member, Office, Server, SignIn, Ticks
 from duotone.service.office_file import read_office
 from duotone.service.people import Caller, Person
+from duotone.service.refused import Refused
 from duotone.service.serve import is_loopback, serve
 from duotone.service.tokens import Tokens
 
@@ -50,6 +51,7 @@ CHANGES = [
     ('ledger = "budget.ledger"\n', "", "ledger is missing"),
     ("tick = 0.02", "tick = 0", "clock.tick must be greater than 0"),
     ("rows = 10000", "rows = 10000\nallowance = { epsilon = 1 }", "datasets.calls.allowance is refused: close calls"),
+    ('votes = { epsilon = "0.5"', "votes = { epsilon = 5", "people.ben.allowances.votes is refused: it is more than the whole"),
     ("approval = true", 'approval = true\napprovers = ["zoe"]', "datasets.stays.approvers.0 is nobody of this office: zoe"),
     ("[limits]", '[server]\ncertificate = "x.pem"\n[limits]', "server needs both certificate and key"),
     ("[people.iris]", '[people."i/x"]', "people"),
@@ -102,6 +104,7 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
         ('unit = "patient"', 'unit = "person"', "datasets.stays.unit is no column of the table: one of patient, days is"),
         ('columns = ["vote", "age", "town"]', 'columns = ["vote", "weight", "town"]', "weight"),
         ("bounds = { days = [0, 30] }", "bounds = { day = [0, 30] }", "datasets.stays.bounds.day is no column"),
+        ("bounds = { age = [0, 100] }", "bounds = { name = [0, 100] }", "bounds.name has no use: that column may not be used"),
         ("bounds = { age = [0, 100] }", "bounds = { town = [0, 100] }", "bounds.town has no use: town does not hold numbers"),
         ('groups = { town = ["Ely", "Wells"] }', 'groups = { city = ["Ely"] }', "datasets.votes.groups.city is refused"),
         ('groups = { town = ["Ely", "Wells"] }', 'groups = { town = ["Ely", "Ely"] }', "no line twice"),
@@ -152,8 +155,11 @@ def test_new_people_have_a_new_budget_and_the_lifetime_shows_both(tmp_path: Path
     renewed = open_desk(make_office(tmp_path, VOTES.replace('version = "1"', 'version = "2"\npeople = "2026"'), STAYS, CALLS))
     ask = Asker(renewed)
     assert ask.dataset()["left"].startswith("epsilon 2,")
-    ask.votes("count(*) > 1", "0.25")
+    answer = ask.votes("count(*) > 1", "0.25")
+    assert answer["quote"].startswith("In votes (2026), “count(*) > 1” was answered ")  # not as the ledger calls it
     assert ask.dataset()["lifetime"] == {"epsilon": 1.75, "delta": 0.0, "budgets": 2}
+    with pytest.raises(Refused, match=r"does not fit into the budget of votes \(2026\); left: "):
+        ask.votes("count(*) > 2", "1.8")
     renewed.close()
     with open_ledger(tmp_path / "budget.ledger") as ledger:
         assert {"votes", "votes@2026"} <= set(ledger.datasets())
@@ -260,7 +266,7 @@ def test_a_check_finds_what_would_keep_it_from_being_served(tmp_path: Path) -> N
         (
             VOTES,
             VOTES.replace("epsilon = 2", "epsilon = 3"),
-            "datasets.votes is refused: votes is registered in the ledger otherwise",
+            r"datasets.votes is refused: .*it has ε = 2, δ = 0.0001, unit row.*; the office says ε = 3, δ = 0.0001, unit row",
         ),
         (VOTES, VOTES.replace("datasets.votes", "datasets.ballots"), "datasets.ballots was asked about as votes"),
         (HEAD, HEAD.replace('"budget.ledger"', '"none/budget.ledger"'), "ledger is in a folder that is not there"),
@@ -273,7 +279,8 @@ def test_a_check_finds_what_would_keep_it_from_being_served(tmp_path: Path) -> N
 
 
 def test_a_check_notes_what_one_might_not_expect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_office(tmp_path, VOTES, STAYS.replace("max_rows = 2\n", ""), CALLS, head=HEAD + '[server]\nhost = "0.0.0.0"\n')
+    unlimited, crowded = STAYS.replace("max_rows = 2\n", ""), CALLS.replace("rows = 10000", "rows = 7999")
+    make_office(tmp_path, VOTES, unlimited, crowded, head=HEAD + '[server]\nhost = "0.0.0.0"\n')
     with pytest.raises(SystemExit) as ended:
         main(["serve", str(tmp_path / "office.toml"), "--check"])
     assert ended.value.code == 0
@@ -281,6 +288,7 @@ def test_a_check_notes_what_one_might_not_expect(tmp_path: Path, capsys: pytest.
     assert output.out == "office.toml holds: 3 datasets, 5 people\n"
     assert [line[:60] for line in output.err.splitlines()] == [
         "duotone: note: stays has a unit, and neither max_rows nor per_unit"[:60],
+        "duotone: note: calls has more rows than rows says: answers may be late"[:60],
         "duotone: note: 0.0.0.0 can be reached from other machines, and"[:60],
     ]
 

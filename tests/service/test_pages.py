@@ -278,6 +278,7 @@ def test_close_calls_and_too_close_to_call(desk: Desk, app: object) -> None:
     budget = ana.get("/budget/calls").text
     assert re.search(r"\d+ close calls? left", budget)
     assert "1 used, 0 reserved" in budget
+    assert re.findall(r'data-is="price">([^<]*)<', budget) == ["1 close call", "free"]
 
 
 def test_a_definite_answer_where_one_can_be_bought(tmp_path: Path) -> None:
@@ -318,7 +319,30 @@ def test_a_question_that_another_person_approves(desk: Desk, app: object) -> Non
     assert "Request 1: approved by olga<" in page
     answer = ana.post("/requests/1/ask", {"dataset": "stays"})
     assert (answer.status_code, 'class="verdict' in answer.text) == (200, True)
-    assert "used" in ana.get("/requests").text
+    assert "Request 1: asked; approved by olga<" in ana.get("/requests").text  # who approved it did not ask it
+
+
+def test_where_people_have_many_rows_the_page_asks_for_their_groups(looking: Browser) -> None:
+    assert 'name="max_groups"' not in looking.get("/ask/votes").text  # where each row is a person, who is in one group
+    page = looking.get("/ask/stays").text
+    assert "one patient counts in at most so many of them" in page
+    assert page.index('name="max_groups"') < page.index("<summary>More</summary>")
+    grouped = {"mode": "sql", "question": "select days, count(distinct patient) > 3 from stays group by days", "epsilon": "0.1"}
+    said = looking.post("/ask/stays/check", grouped, part=True).text
+    assert "say in how many groups one patient counts at most: the budget" in said
+    assert "max_groups" not in said
+
+
+def test_examples_are_questions_that_the_dataset_can_be_asked(looking: Browser) -> None:
+    for name in ("votes", "stays", "calls"):
+        shown = re.search(r"For example (.*?)</p>", looking.get(f"/ask/{name}").text, re.DOTALL)
+        assert shown is not None
+        examples = [html.unescape(example) for example in re.findall(r"<code>(.*?)</code>", shown[1])]
+        assert examples
+        way = "close" if name == "calls" else "epsilon"
+        for question in examples:
+            asked = {"mode": "sql", "question": question, "way": way, "epsilon": "0.1", "max_groups": "1" * (name == "stays")}
+            assert "How accurate" in looking.post(f"/ask/{name}/check", asked, part=True).text, question
 
 
 def test_an_assistants_allowance(desk: Desk, app: object) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from sqlalchemy import insert
 
 from duotone.errors import LedgerBusy
 from duotone.service import tables
+from duotone.service.prices import room
 from duotone.service.records import REQUESTS
 from duotone.tables.engines import source
 
@@ -49,9 +51,9 @@ def charges(office: AtDesk, dataset: str = "votes") -> int:
 
 def test_a_request_that_was_not_charged_for_is_given_back(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over budget, or where the ledger is busy; nobody is told where that is."""
-    before, dear = charges(office), office.approved("ana", "votes", question="count(*) > 10", epsilon="5")
-    assert office.ask("ana", "votes", request=dear)[0] == 409
-    assert (office.state(dear), charges(office)) == ("approved", before)
+    left = room(office.desk.ledger.stands("votes").left)
+    assert left is not None
+    before, dear = charges(office), office.approved("ana", "votes", question="count(*) > 10", epsilon=str(left[0]))
     number = office.approved("ana", "votes", question="count(*) > 10", epsilon="0.1")
     with monkeypatch.context() as patched:
         busy(office, patched)
@@ -62,6 +64,19 @@ def test_a_request_that_was_not_charged_for_is_given_back(office: AtDesk, monkey
     assert (office.state(number), charges(office)) == ("approved", before)
     assert office.ask("ana", "votes", request=number)[0] == 200
     assert (office.state(number), charges(office)) == ("used", before + 1)
+    assert office.ask("ana", "votes", request=dear)[0] == 409  # for which there was room when it was approved
+    assert (office.state(dear), charges(office)) == ("approved", before + 1)
+
+
+def test_nobody_is_asked_to_approve_what_does_not_fit(office: AtDesk) -> None:
+    """Neither a question nor an assistant's plan."""
+    waiting = office.desk.records.waiting("ana")
+    terms, ana = {"question": "count(*) > 1", "epsilon": "5", "purpose": "to see"}, office.caller("ana")
+    for asked in (office.desk.ask(ana, "votes", terms), office.desk.plan(replace(ana, assistant=True), "votes", terms)):
+        status, refused = office.now(asked)
+        assert (status, refused["kind"]) == (409, "over budget")
+        assert "1 answer at ε 5, δ 0 does not fit into the budget of votes; left: ε " in refused["error"]
+    assert office.desk.records.waiting("ana") == waiting
 
 
 def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,15 @@ def test_elsewhere_it_listens_with_a_certificate_or_where_a_proxy_encrypts(
     assert listens["ssl_certfile"] == str(tmp_path / "certificate.pem")
 
 
+def test_an_address_that_is_taken_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(DuotoneError, match=f"nothing can listen at http://127.0.0.1:{port}: stop what is there"):
+            serve(_office(tmp_path, f"port = {port}"))
+
+
 def _office(folder: Path, server: str) -> Office:
     return make_office(folder, VOTES, head=f'ledger = "l"\n[clock]\ntick = 0.02\n[server]\n{server}\n', people=ONE)
 

@@ -53,8 +53,9 @@ def held_against(ledger: Ledger, name: str, dataset: Dataset) -> Standing:
     stands = ledger.stands(dataset.account(name))
     if stands.registered.written() != dataset.registration(name).written():
         raise DuotoneError(
-            f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}): a "
-            "budget is given once; put the office right, or, where the table holds new people, give these a label (people)"
+            f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}; the "
+            f"office says {_brief(dataset.registration(name))}): a budget is given once; put the office right, or, where the "
+            "table holds new people, give these a label (people)"
         )
     return stands
 
@@ -106,9 +107,10 @@ def _allow(office: Office, name: str, account: str, ledger: Ledger) -> None:
 
 
 def _brief(registered: Registered) -> str:
-    called = registered.close_calls
-    budget = registered.budget if called is None else called.budget
-    return f"{written_budget(budget)}, unit {registered.unit}, {registered.neighbours}, rule {registered.privacy_filter.name}"
+    called, budget = registered.close_calls, written_budget(registered.budget)
+    if called is not None:
+        budget = f"{written_budget(called.budget)} for close calls, {budget} for definite answers"
+    return f"{budget}, unit {registered.unit}, {registered.neighbours}, rule {registered.privacy_filter.name}"
 
 
 def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: float) -> dict[str, Any]:
@@ -204,7 +206,7 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
 def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) -> dict[str, Any]:
     role, many = caller.person.role, f"{charge.answers} answer{'s' * (charge.answers > 1)}"
     sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
-    called = f"{charge.calls} of {many} too close to call" if sees else f"{many}, each free unless it was too close to call"
+    called = _called(charge) if sees else f"{many}, each free unless it was too close to call"
     price = f"{many} at {charge.privacy}" if charge.calls is None else called
     text = charge.question if words is None else str(words.get("question") or f"groups by {', '.join(words.get('by') or ())}")
     return {
@@ -219,6 +221,14 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
         "state": "answered" if charge.answered else "wasted, or under way",
         **({"answer": _answer(charge.answer)} if charge.answered and sees else {}),
     }
+
+
+def _called(charge: ChargeRecord) -> str:
+    """What was paid where only close calls are charged."""
+    calls, free = charge.calls or 0, f"{charge.clear} free" if charge.answers > 1 else "free"
+    paid = f"{calls} close call{'s' * (calls > 1)}"
+    up_to = f"up to {charge.answers} close call{'s' * (charge.answers > 1)}"  # of one that has no answer
+    return ", ".join([paid] * (calls > 0) + [free] * (charge.clear > 0)) or up_to
 
 
 def _answer(recorded: Any) -> Any:

@@ -20,7 +20,7 @@ from duotone.service import accounts, made_up
 from duotone.service.approvals import Approvals, Document
 from duotone.service.clock import Departure
 from duotone.service.documents import answer_document
-from duotone.service.office import Office
+from duotone.service.office import Office, called
 from duotone.service.people import Caller
 from duotone.service.prices import in_symbols, too_much
 from duotone.service.records import Records
@@ -35,7 +35,7 @@ NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why;
 BUSY = "the ledger is busy: try again; nothing was released"
 NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
 NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
-OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\))|per_unit (avg|max)")
+OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\)|groups\))|per_unit (avg|max)")
 """Advice about what an analyst cannot declare."""
 MADE_UP = {"made_up": True, "quote": "", "charge": None}
 
@@ -78,7 +78,10 @@ class Answering:
             return self._rehearsed(table, terms)
         number = terms.request
         if number is None and self.approvals.needed(caller, table):
-            request = self.approvals.plan(caller, table, terms, question)
+            try:
+                request = self.approvals.plan(caller, table, terms, question)
+            except LedgerError as error:
+                raise refusal(error) from None
             return {name: request[name] for name in ("request", "state", "needs")}
         self._require_prompt(caller, table)
         if number is not None:
@@ -119,7 +122,7 @@ class Answering:
                     leaving.hold()
 
                 reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
-                return answer_document(asked, reply, terms)
+                return answer_document(asked, reply, terms, table.account())
         except LedgerError:
             raise
         except DuotoneError as error:
@@ -144,7 +147,7 @@ class Answering:
                 with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
                     accounts.register(ledger, table)
                     reply = asked.charge(ledger, table.account())
-                    return {**answer_document(asked, reply, terms), **MADE_UP, "private": False}
+                    return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
             except OverBudget as error:
                 raise over_budget(error) from None
             except DuotoneError as error:
@@ -163,7 +166,8 @@ def late_of(dataset: str, person: str) -> str:
 def over_budget(error: OverBudget) -> Refused:
     """What does not fit, in ε and δ, and which of the two it is."""
     part = too_much(error.asked, error.left)
-    return Refused("over budget", in_symbols(str(error)) + (f" (its {part} is more than is left)" if part else ""))
+    sentence = in_symbols(str(error).replace(error.dataset, called(error.dataset), 1))
+    return Refused("over budget", sentence + (f" (its {part} is more than is left)" if part else ""))
 
 
 def refusal(error: LedgerError) -> Refused:

@@ -17,31 +17,39 @@ from duotone.service.terms import Number, Terms
 class Error(BaseModel):
     """Why a request was refused."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     error: str
+    """A sentence: what was sent, what is allowed, and how to put it right."""
     kind: str
+    """The same in a word or two, for programs."""
 
 
 class Version(BaseModel):
     """A new public label of the data."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
     version: Annotated[str, Field(min_length=1, max_length=60)]
+    """One that the data has not had before."""
 
 
 class Decision(BaseModel):
     """Whether a request may be asked."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
     approve: Annotated[bool, Field(strict=True)]
+    """Or it is refused."""
 
 
 class AssistantAllowance(BaseModel):
     """What an assistant may ask without being asked back: sums of ε and δ, and questions that may be close calls."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
     epsilon: Number = 0
+    """Of all its answers together."""
     delta: Number = 0
+    """Of all its answers together."""
     questions: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
+    """Where only close calls are charged: how many questions."""
 
 
 async def _desk(request: Request) -> Desk:
@@ -118,7 +126,7 @@ async def budget(desk: TheDesk, who: Who, name: Name) -> Document:
 
 @router.get("/datasets/{name}/certificates/{charge}", summary="The proof of an answer's mechanism")
 async def certificate(desk: TheDesk, who: Who, name: Name, charge: Entry) -> Document:
-    """For `duotone check`, or the independent checker."""
+    """For duotone check, or the independent checker."""
     return await desk.certificate(who, name, charge)
 
 

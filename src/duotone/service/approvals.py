@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, OverBudget
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
 from duotone.service.office import Office
@@ -16,6 +16,7 @@ from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, Question
 from duotone.service.terms import Terms
 from duotone.tables.close_calls import CloseCallQuestion
+from duotone.tables.price import quote_all
 
 Document = dict[str, Any]
 MOST_QUESTIONS = 10**6
@@ -47,6 +48,7 @@ class Approvals:
             raise Refused("bad question", f"{table.name} needs approval: say what the answer is for (purpose)")
         if self.records.waiting(caller.name) >= MOST_WAITING:
             raise Refused("too many", f"{MOST_WAITING} of your requests wait: let some be decided first")
+        self._require_fit(caller, table, terms, question)
         own = caller.assistant and not self.records.spend(caller.name, table.name, question.cost)
         about: dict[str, Any] = {
             "assistant": caller.assistant,
@@ -58,6 +60,13 @@ class Approvals:
         }
         kept = _at_its_price(question, terms)
         return self.document(caller, self.records.add_request(table.name, caller.name, kept, **about))
+
+    def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Question) -> None:
+        """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
+        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, by=caller.name)
+        if not quote.fits:
+            allowance = "" if quote.allowance is None else f", and of the allowance of {caller.name}: {quote.allowance}"
+            raise OverBudget(table.account(), question.cost.price, f"{quote.left}{allowance}")
 
     def approved(self, caller: Caller, table: OpenTable, number: int) -> Terms:
         """The terms of a request that may be asked now."""

@@ -32,6 +32,9 @@ def check_office(office: Office) -> list[str]:
     _check_names(office, tables, mistakes)
     if mistakes.every:
         raise mistakes.error()
+    notes += [
+        f"{name} has more rows than rows says: answers may be late" for name, table in tables.items() if table.has_more_rows
+    ]
     unsafe = exposed(office)
     return notes if unsafe is None else [*notes, unsafe]
 

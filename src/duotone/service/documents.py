@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.ledger.ledger import Ledger
+from duotone.service.office import called
 from duotone.service.tables import Question
 from duotone.service.terms import Terms
 from duotone.tables.answers import Answers
@@ -35,8 +36,8 @@ def preview_document(question: Question, ledger: Ledger, account: str, terms: Te
     return {**document, **about, "ledger": quote_document(quote, question), "terms": asked_at(question, terms)}
 
 
-def answer_document(question: Question, reply: Answers | CloseCallAnswers, terms: Terms) -> dict[str, Any]:
-    """An answer, with the sentence for a report."""
+def answer_document(question: Question, reply: Answers | CloseCallAnswers, terms: Terms, account: str) -> dict[str, Any]:
+    """An answer, with the sentence for a report, which names the dataset as people do."""
     if isinstance(question, CloseCallQuestion):
         if not isinstance(reply, CloseCallAnswers):
             raise TypeError("the answer of another question")
@@ -47,7 +48,8 @@ def answer_document(question: Question, reply: Answers | CloseCallAnswers, terms
         document = question_document(question, reply)
     text = question.written.strip("“”")
     document["notes"] = list(map(for_analysts, document["notes"]))
-    more = {"question": text, "quote": reply.quote(), "charge": document["ledger"]["charge"], "made_up": False}
+    quote = reply.quote().replace(f"In {account}, ", f"In {called(account)}, ", 1)  # with which it begins
+    more = {"question": text, "quote": quote, "charge": document["ledger"]["charge"], "made_up": False}
     return {**document, **more, "terms": asked_at(question, terms)}
 
 
@@ -95,5 +97,11 @@ def _last(question: Prepared) -> int:
 
 
 def _margins(last: int) -> list[int]:
-    step = max(1, math.ceil(last / POINTS))
-    return sorted({1, *range(1, last + 1, step), last})
+    """The margins of a curve: all of them, or as many as it has points, evenly on a logarithmic axis.
+
+    >>> _margins(3), _margins(10**6)[:12], _margins(10**6)[-1]
+    ([1, 2, 3], [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25], 1000000)
+    """
+    if last <= POINTS:
+        return list(range(1, last + 1))
+    return sorted({round(last ** (i / POINTS)) for i in range(POINTS + 1)})

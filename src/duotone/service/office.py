@@ -58,6 +58,16 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
 
 
+def called(account: str) -> str:
+    """What people call the dataset of an account.
+
+    >>> called("survey"), called("survey@spring 2026")
+    ('survey', 'survey (spring 2026)')
+    """
+    name, at, people = account.partition(COHORT)
+    return f"{name} ({people})" if at else name
+
+
 class _Written(BaseModel):
     """A table of the file: whatever it does not know is a mistake."""
 

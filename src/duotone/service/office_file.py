@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError, OfficeError
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Member, Office, Privacy
 from duotone.service.plain_words import close, model_at, sentence, unknown
+from duotone.tables.accuracy import written_budget
 from duotone.tables.sql.scoring import Bounds
 
 LARGEST = 2**20
@@ -151,7 +152,10 @@ def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes)
 def _check_allowance(dataset: Dataset, allowance: Privacy) -> None:
     _ = allowance.definition
     if dataset.close_calls is not None:
-        raise DuotoneError("close calls are counted for all who ask together")
+        raise DuotoneError("close calls are counted for all who ask together: leave it out")
+    most = dataset.budget
+    if dataset.rule == "sum" and (allowance.epsilon > most.epsilon or allowance.delta > most.delta):
+        raise DuotoneError(f"it is more than the whole budget, {written_budget(most.definition)}")
 
 
 def _check_dataset(office: Office, name: str, dataset: Dataset, mistakes: Mistakes) -> None:

@@ -42,8 +42,12 @@ class AnnouncedServer(uvicorn.Server):
     announce: Callable[[str], None] = print
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """As uvicorn starts."""
-        await super().startup(sockets)
+        """As uvicorn starts; where it cannot listen, that is said in a sentence."""
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            address = _address(self.config, self.config.port)
+            raise DuotoneError(f"nothing can listen at {address}: stop what is there, or name another port") from None
         self.announce(_address(self.config, self.servers[0].sockets[0].getsockname()[1]))
 
 

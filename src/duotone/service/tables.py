@@ -192,15 +192,25 @@ class OpenTable:
                 with mistakes.at(*steps, "groups", by):
                     self.question(source, self._trial(by)).close()
             self.learn()
+        usable = every if dataset.columns is None else [name.lower() for name in (*dataset.columns, dataset.unit or "")]
         for column in dataset.bounds:  # others may be of public tables, or what an inner select computes
             near = difflib.get_close_matches(column.lower(), map(str.lower, self.kinds), 1)
             if near and column.lower() not in map(str.lower, self.kinds):
                 mistakes.add((*steps, "bounds", column), f"is no column that can be asked about: {near[0]} is")
+            if column.lower() in every and column.lower() not in usable:
+                mistakes.add((*steps, "bounds", column), "has no use: that column may not be used (columns)")
             if self.kinds.get(column) in ("text", "date", "time"):
                 mistakes.add((*steps, "bounds", column), f"has no use: {column} does not hold numbers")
         for name, file in dataset.public.items():
             if not Path(self.office.path(file)).exists():
                 mistakes.add((*steps, "public", name), "is no file")
+
+    @property
+    def has_more_rows(self) -> bool:
+        """Whether the table has more rows than the office says: for its owner alone."""
+        with self.open() as source:
+            counted = source.run(source.rows.agg(rows=source.rows.count()))
+            return int(counted["rows"][0].as_py()) > self.dataset.rows
 
     def _trial(self, by: str) -> Terms:
         """A question that has a use for a list of groups."""

@@ -31,7 +31,9 @@ class Wanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     wrong: Number
+    """The probability of a wrong answer, at most."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**9)]
+    """Where so many people would have to be different to flip the answer."""
 
 
 class Terms(BaseModel):
@@ -43,18 +45,25 @@ class Terms(BaseModel):
     by: list[Annotated[str, Field(max_length=200)]] | None = None
     """Instead of a question: which groups by these columns may be shown."""
     epsilon: Number | None = None
+    """The price. Where only close calls are charged, a question without one costs nothing unless it is too close to call."""
     ratio: Number | None = None
     """Instead of epsilon: e^ε itself."""
     delta: Number | None = None
+    """With it, 0 where it is not given."""
     error: Wanted | None = None
-    """Instead of epsilon."""
+    """Instead of epsilon: the price is the least with which the answer errs no more than that."""
     max_groups: Small | None = None
+    """With groups, where a person may have many rows: in how many of them one counts at most. The price is divided by it."""
     costs: tuple[Number, Number] | None = None
+    """How bad a missed yes and a false yes are, where one is worse."""
     groups: Literal["listed", "private"] = "listed"
+    """Whether the owner's public list of groups is used, or which are shown is decided privately."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None
     """With a preview: a public guess of how many people there are."""
     again: Annotated[bool, Field(strict=True)] = False
+    """Draw and pay afresh, even if the question was answered before."""
     purpose: Annotated[str, Field(max_length=2000)] | None = None
+    """What the answer is for, where another person approves it."""
     request: Small | None = None
     """The number of a request that was approved: then nothing else need be said."""
     made_up: Annotated[bool, Field(strict=True)] = False

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.service.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
-from duotone.service.pages.menus import COMPARISONS, CONDITIONS, groupable, offered
+from duotone.service.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
 from duotone.service.pages.render import form_of, number_of, partial, quoted, refusal, render, to, who
 from duotone.service.pages.svg import Axis, Plot, plot
 from duotone.service.prices import smaller, too_much
@@ -109,7 +109,7 @@ class AskPages:
         self, request: Request, dataset: Mapping[str, Any], asked: AskedForm, status: int = 200, **shown: Any
     ) -> Response:
         lists = {"epsilons": EPSILONS, "wrongs": WRONGS, "other": OTHER, "comparisons": COMPARISONS, "conditions": CONDITIONS}
-        lists |= {"offered": offered(dataset), "groupable": groupable(dataset)}
+        lists |= {"offered": offered(dataset), "groupable": groupable(dataset), "examples": examples(dataset)}
         first = {"priced": priced(dataset), "answer": None, "problem": None, "more": None, "dataset": dataset, "asked": asked}
         checked = await self._checked(request, dataset, asked)
         return render(request, "ask.html", status, **{**first, **lists, **checked, **shown})

@@ -11,6 +11,8 @@ from starlette.responses import Response
 from duotone.service.pages.render import render
 
 Schema = Mapping[str, Any]
+WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list"}
+"""What JSON's kinds are called on a page."""
 
 
 async def interface_page(request: Request) -> Response:
@@ -28,11 +30,11 @@ async def interface_page(request: Request) -> Response:
         for method, route in methods.items()
     ]
     shapes = {
-        name: [_field(field, of, shape.get("required", ())) for field, of in fields.items()]
+        name: (shape.get("description", ""), [_field(field, of, shape.get("required", ())) for field, of in fields.items()])
         for name, shape in described["components"]["schemas"].items()
         if (fields := shape.get("properties"))
     }
-    return render(request, "interface.html", routes=routes, shapes=shapes)
+    return render(request, "interface.html", routes=routes, shapes=shapes, here=str(request.base_url))
 
 
 def _field(name: str, schema: Schema, required: Sequence[str]) -> tuple[str, str, bool, str]:
@@ -49,14 +51,19 @@ def _kind(schema: Schema) -> str:
     """What a value may be, in a few words.
 
     >>> _kind({"anyOf": [{"type": "string"}, {"type": "null"}]}), _kind({"type": "array", "items": {"type": "integer"}})
-    ('string or null', 'array of integer')
+    ('text', 'list of whole number')
+    >>> _kind({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "number"}]})
+    'number, or a text with one'
     """
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(map(_kind, schema["anyOf"])))
+        kinds = [one.get("type") for one in schema["anyOf"]]
+        if {"string", "integer", "number"} <= {*kinds}:
+            return "number, or a text with one"
+        return " or ".join(dict.fromkeys(_kind(one) for one in schema["anyOf"] if one.get("type") != "null"))
     if "enum" in schema:
         return " or ".join(f"“{value}”" for value in schema["enum"])
     if schema.get("type") == "array" and "items" in schema:
-        return f"array of {_kind(schema['items'])}"
-    return str(schema.get("type", "anything"))
+        return f"list of {_kind(schema['items'])}"
+    return WORDS.get(schema.get("type", ""), "anything")

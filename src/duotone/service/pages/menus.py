@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from sqlglot.tokens import Tokenizer
@@ -67,6 +68,37 @@ def offered(dataset: Dataset) -> dict[str, dict[str, str]]:
     return {**menus, "And": {"groups": "which groups may be shown"}}
 
 
+def examples(dataset: Dataset) -> list[str]:
+    """Questions in SQL that this dataset can be asked, to begin with.
+
+    >>> columns = {"age": {"kind": "integer", "bounds": ["18", "70"], "groups": None},
+    ...            "Home town": {"kind": "text", "bounds": None, "groups": ["Ely", "Wells"]}}
+    >>> survey = {"name": "survey", "unit": None, "per_unit": None, "max_rows": None, "close_calls": None, "columns": columns}
+    >>> for example in examples(survey): print(example)
+    avg(age) > 44
+    count(*) filter (where "Home town" = 'Ely') >= 100
+    select "Home town", count(*) > 50 from survey group by "Home town"
+    """
+    columns, people, made = dataset["columns"], _people(dataset), list[str]()
+    for what in [key for choices in offered(dataset).values() for key in choices if key.startswith("avg:")][:1]:
+        column = what.removeprefix("avg:")
+        middle = sum(map(Fraction, columns[column]["bounds"])) / 2
+        made.append(f"avg({identifier(column)}) > {float(middle):g}")
+    listed = [name for name in groupable(dataset) if columns[name]["groups"]]
+    for column in listed[:1]:
+        value, kind = str(columns[column]["groups"][0]), columns[column]["kind"]
+        if 0 < len(value.strip()) <= LONGEST:
+            made.append(f"{people} filter (where {identifier(column)} = {literal(value, kind, column)}) >= 100")
+    groups = listed if dataset["close_calls"] else [*listed, *groupable(dataset)]  # which are not chosen there
+    for by in map(identifier, groups[:1]):
+        made.append(f"select {by}, {people} > 50 from {identifier(dataset['name'])} group by {by}")
+    return made or [f"{people} > 500"]
+
+
+def _people(dataset: Dataset) -> str:
+    return "count(*)" if dataset["unit"] is None else f"count(distinct {identifier(dataset['unit'])})"
+
+
 def groupable(dataset: Dataset) -> list[str]:
     """The columns that people can be grouped by."""
     return [name for name, about in dataset["columns"].items() if about["kind"] in GROUPABLE and name != dataset["unit"]]
@@ -101,7 +133,7 @@ def _comparison(dataset: Dataset, chosen: Chosen) -> str:
     key, _, column = chosen.what.partition(":")
     condition = _condition(dataset, chosen)
     where = f" filter (where {condition})" if condition else ""
-    people = "count(*)" if dataset["unit"] is None else f"count(distinct {identifier(dataset['unit'])})"
+    people = _people(dataset)
     allowed = {"count": COMPARISONS, "distinct": COMPARISONS, "mode": {"=": "", "<>": ""}}.get(key, COUNTED)
     if chosen.comparison not in allowed:
         words = ", ".join(f"“{COMPARISONS[sign]}”" for sign in allowed)

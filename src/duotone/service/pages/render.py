@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,6 +21,8 @@ HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, marks without a width or that turn the direction of text, and separators of lines."""
 
+FIELDS = re.compile(r" \((max_groups|purpose|groups)\)")
+"""What only programs call so."""
 LARGEST = 2**31 - 1
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -53,6 +56,15 @@ def quoted(name: str) -> str:
     return quote(name, safe="")
 
 
+def said(sentence: str) -> str:
+    """A sentence of the service on a page: with a full stop, and without what programs call a field.
+
+    >>> said("say in how many groups one counts (max_groups)"), said("Done.")
+    ('say in how many groups one counts.', 'Done.')
+    """
+    return f"{FIELDS.sub('', sentence).rstrip('.')}."
+
+
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
@@ -61,7 +73,7 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": decimal, "address": quoted, "price": in_symbols}
+ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": decimal, "address": quoted, "price": in_symbols, "said": said}
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:

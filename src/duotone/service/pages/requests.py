@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,25 @@ DONE = {
 """What was done, as the page says it."""
 
 
+def standing(request: Mapping[str, Any]) -> str:
+    """How a request stands, and who said so.
+
+    >>> one = {"needs": "another person", "decided_by": ["ana"]}
+    >>> [standing({**one, "state": state}) for state in ("waiting", "approved", "used")]
+    ['waits for another person; approved by ana', 'approved by ana', 'asked; approved by ana']
+    >>> standing({**one, "state": "refused", "decided_by": ["ana", "olga"]})
+    'refused by olga'
+    """
+    state, by = request["state"], request["decided_by"]
+    approved = f"approved by {' and '.join(by)}" if by else ""
+    match state:
+        case "refused":
+            return f"refused by {by[-1]}" if by else "refused"
+        case "approved":
+            return approved or "approved, within the allowance"
+    return "; ".join(filter(None, [f"waits for {request['needs']}" if state == "waiting" else "asked", approved]))
+
+
 @dataclass(frozen=True)
 class RequestPages:
     """What the pages about requests do."""
@@ -38,9 +58,12 @@ class RequestPages:
         caller = who(request)
         requests = (await self.desk.requests(caller))["requests"]
         requests.sort(key=lambda one: (not one["may_decide"], one["state"] != "approved", -one["request"]))
+        requests = [{**one, "stands": standing(one)} for one in requests]
         allowed: dict[str, Any] = {}
         if caller.person.role == "analyst":
-            allowed = {name: await self.desk.assistant_allowance(caller, name) for name in caller.person.datasets}
+            for dataset in (await self.desk.datasets(caller))["datasets"]:
+                allowance = await self.desk.assistant_allowance(caller, dataset["name"])
+                allowed[dataset["name"]] = {**allowance, "close_calls": dataset["close_calls"] is not None}
         done = None if problem else DONE.get(request.query_params.get("done", ""))
         return render(request, "requests.html", status, requests=requests, allowed=allowed, problem=problem, done=done)
 

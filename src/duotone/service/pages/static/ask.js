@@ -12,6 +12,8 @@ function arrange() {
   show(".for-error", value("way") === "error");
   show(".for-delta", value("way") !== "close");
   show("#epsilon-other", value("epsilon") === "other");
+  const grouped = value("mode") === "sql" ? /\bgroup\s+by\b/i.test(value("question")) : value("group") || value("what") === "groups";
+  show(".for-groups", grouped && value("way") !== "close");
   show(".for-share", value("what") === "share");
   form.querySelector("label[for=where]").textContent = value("what") === "share" ? "counting those whose" : "among those whose";
 }
