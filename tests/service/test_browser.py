@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from browsers import chromium, new_page
 from offices import VOTES, Served, make_office, serving
 from page_app import page_app, served
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect
 
-CHROMIUM = Path("/usr/bin/chromium")
 CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"
 WIDTHS = (1280, 390)
 PEOPLE = """
@@ -31,19 +30,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("/usr/bin/chromium is not installed, and this test needs it")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @contextmanager
 def watched(browser: Browser, url: str, width: int) -> Iterator[Page]:
     """A page that may say nothing on its console, break nothing of the policy, ask no other host and not be too wide."""
-    page = browser.new_page(viewport={"width": width, "height": 844})
-    page.set_default_timeout(10_000)
+    page = new_page(browser, width)
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -174,6 +168,8 @@ def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Br
         held: list[Route] = []
         page.route("**/htmx.min.js", lambda route: held.append(route))
         page.reload(wait_until="commit")
+        while not held:
+            page.wait_for_timeout(10)
         page.get_by_label("The limit").fill("many")
         page.get_by_label("Is it true that").select_option("avg:age")
         assert "Choose or write a question" in page.locator("#check").inner_text()

@@ -18,9 +18,10 @@ from duotone.service.tokens import Tokens
 from duotone.tables.engines.source import Source
 
 EACH, LEVEL = 32, 1e-9
-TICK, SECONDS = 0.1, 0.35
-SLOWER = 0.1
-"""Seconds that one more row costs here, by a made-up engine: what a busy machine does is small beside it."""
+TICK, SECONDS = 0.1, 1.5
+SLOWER = 0.25
+"""Seconds that one more row costs here, by a made-up engine: what a busy machine does is small beside it, and the declared time
+is long beside both."""
 
 
 def times(folder: Path, clock: Clock) -> Times:
@@ -31,7 +32,7 @@ def times(folder: Path, clock: Clock) -> Times:
     with served(service(desk)) as url:
         observed(url, token, NEIGHBOURS, 2, 4, None)  # opened
         ticks = None if isinstance(clock, NoClock) else (TICK, SECONDS)
-        return observed(url, token, NEIGHBOURS, EACH, 2 if ticks is None else 6, ticks)
+        return observed(url, token, NEIGHBOURS, EACH, 2 if ticks is None else 8, ticks)
 
 
 @pytest.fixture(autouse=True)

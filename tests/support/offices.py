@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
+from patience import PATIENCE
 
 from duotone.service.app import is_secure, open_desk, service
 from duotone.service.desk import Desk
@@ -91,6 +92,11 @@ def make_office(folder: Path, *parts: str, head: str = HEAD, people: str = PEOPL
     return read_office(folder / "office.toml")
 
 
+def plain_client(url: str, **options: Any) -> httpx.Client:
+    """A client for plain HTTP on this machine, which may be busy."""
+    return httpx.Client(**{"base_url": url, "timeout": PATIENCE, **PLAIN, **options})
+
+
 @dataclass
 class Served:
     """A service that runs, and how its people reach it."""
@@ -110,7 +116,7 @@ class Served:
     def client(self, person: str | None, *, assistant: bool = False) -> httpx.Client:
         """A client of a person; of a stranger for None."""
         headers = {} if person is None else {"authorization": f"Bearer {self.token(person, assistant=assistant)}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **PLAIN)
+        return plain_client(self.url, headers=headers)
 
     def ask(self, person: str, dataset: str, *, assistant: bool = False, **terms: Any) -> tuple[int, dict[str, Any]]:
         """The status and the document of a question."""
