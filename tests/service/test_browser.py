@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,18 +176,28 @@ def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Br
         expect(page.locator("#check")).to_contain_text("the limit must be a number")
 
 
-def test_running_out_of_budget_and_the_owner(browser: Browser, office: Served) -> None:
-    with watched(browser, office.url, 390) as page:
+@pytest.mark.parametrize("width", WIDTHS)
+def test_running_out_of_budget_and_the_owner(browser: Browser, tmp_path: Path, width: int) -> None:
+    """Two answers take the whole budget; a third is refused, and what was answered is still free."""
+    with serving(make_office(tmp_path, VOTES, people=PEOPLE)) as office, watched(browser, office.url, width) as page:
         log_in(page, office, "ana")
         page.get_by_label("in SQL").check()
-        page.locator("#question").fill("count(*) > 7")
-        page.locator("#epsilon").select_option("other")
-        page.get_by_label("Another value of ε").fill("2.5")
-        expect(page.locator("#check")).to_contain_text("is more than is left")
+        page.locator("#epsilon").select_option("1")
+        check, verdict = page.locator("#check"), page.locator(".verdict")
+        for question, said, answer in (("count(*) > 7", "About 2", "Yes"), ("count(*) > 7000", "About 1", "No")):
+            page.locator("#question").fill(question)
+            expect(check).to_contain_text(said)
+            page.get_by_role("button", name="Ask", exact=True).click()
+            expect(verdict).to_have_text(answer)
+            expect(check).to_contain_text("Free")
+        page.locator("#question").fill("count(*) > 8")
+        expect(check).to_contain_text("is more than is left")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.locator("#answer")).to_contain_text("does not fit into the budget of votes")
+        page.locator("#question").fill("count(*) > 7")
+        expect(check).to_contain_text("Free")
         page.get_by_role("link", name="The budget").click()
-        expect(page.locator(".count")).to_contain_text(re.compile("such question.* left"))
+        expect(page.locator(".count")).to_contain_text("No such question is left")
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading", name="Log in")).to_be_visible()
         log_in(page, office, "olga")

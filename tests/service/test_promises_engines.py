@@ -11,8 +11,10 @@ from typing import Any
 
 import duckdb
 import pytest
+import spark_cluster
 from at_desk import AtDesk, Told, at_desk, told
 from ledgers import execute
+from needed import need
 from offices import make_office
 from postgres_server import Server
 
@@ -79,6 +81,23 @@ def test_the_table_of_a_database_is_served(office: AtDesk, dataset: str) -> None
         assert (status, document["answer"]) == (200, answer)
     engine = office.now(office.desk.dataset(office.caller("ana"), dataset))[1]["engine"]
     assert engine.lower() == dataset
+
+
+@pytest.mark.slow
+def test_a_table_of_spark_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the others are: charged once, and free when it is asked again."""
+    need(spark_cluster.missing())
+    for name, value in spark_cluster.environment().items():
+        monkeypatch.setenv(name, value)
+    place = "spark://local[2]", str(tmp_path / "votes.parquet")
+    spark = DATASET.format(name="spark", source=place[0], table=place[1], vouched="false")
+    people = PEOPLE.replace('"duckdb", "postgres", "never", "asleep"', '"spark"')
+    with at_desk(make_office(tmp_path, spark, head=HEAD.replace(str(LIMIT), "600"), people=people)) as office:
+        for free in (False, True):
+            status, answer = office.ask("ana", "spark", question="count(*) filter (where vote = 'Y') > 400", epsilon="0.2")
+            assert (status, answer["answer"], answer["ledger"]["free"]) == (200, "yes", free)
+        assert len(office.desk.ledger.statement("spark").charges) == 1
+        assert office.now(office.desk.dataset(office.caller("ana"), "spark"))[1]["engine"] == "Spark"
 
 
 def test_a_connection_that_was_cut_while_it_was_idle_wastes_no_charge(office: AtDesk, base: str) -> None:

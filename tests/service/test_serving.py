@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import ssl
@@ -17,7 +18,7 @@ import httpx
 import pytest
 import uvicorn
 from ledgers import execute
-from offices import PEOPLE, VOTES, make_office, plain_client, serving
+from offices import PEOPLE, VOTES, lines_of, make_office, plain_client, serving
 from patience import PATIENCE, wait_until
 from raw_http import certificate, proxied, send
 
@@ -205,10 +206,26 @@ def test_no_secret_is_shown(tmp_path: Path, database: str, monkeypatch: pytest.M
     log, output, kept = ((tmp_path / name).read_text() for name in ("office.log", "output", "office.tokens"))
     assert titles
     assert '"status": 503' in log
+    _is_of_public_facts(log, next(reply.text for reply in replies if reply.url.path == "/metrics"))
     secrets = [CANARY, CLIENT_SECRET, *(token.split("_", 2)[2][:-1] for token in tokens.values())]
     for text in (log, output, kept, *titles, *(f"{reply.headers}{reply.text}" for reply in replies)):
         assert not [secret for secret in secrets if secret in text], text
     assert office.tokens_place.stat().st_mode & 0o077 == 0
+
+
+def _is_of_public_facts(log: str, metrics: str) -> None:
+    """Who called which route when, with what status: no question, no answer; and in what is counted no names."""
+    requests = [line for line in lines_of(log) if line["what"] == "request"]
+    assert {frozenset(line) for line in requests} == {
+        frozenset({"at", "level", "what", "person", "route", "method", "status", "seconds"})
+    }
+    assert {line["person"] for line in requests} == {None, "ana", "olga"}
+    assert {"/api/datasets/{name}/ask", "/login/openid", "/metrics"} <= {line["route"] for line in requests}
+    assert not [word for word in ("count(", "filter", "vote =", '"yes"', '"no"', "epsilon") if word in log]
+    labels = re.findall(r'(\w+)="([^"]*)"', metrics)
+    assert {name for name, _ in labels} == {"method", "route", "status"}
+    assert not {value for _, value in labels} & {"ana", "olga", "votes"}
+    assert 'duotone_requests_total{method="POST",route="/api/datasets/{name}/ask",status="200"} 1.0' in metrics
 
 
 def test_a_database_that_is_not_there_does_not_show_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

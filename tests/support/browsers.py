@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from needed import need
 from patience import PATIENCE
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -18,8 +17,7 @@ MILLISECONDS = 1000 * PATIENCE
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """The browser; without it the test is skipped, or fails where CI is set."""
-    if not CHROMIUM.exists():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{CHROMIUM} is not installed, and this test needs it")
+    need(None if CHROMIUM.exists() else str(CHROMIUM))
     expect.set_options(timeout=MILLISECONDS)
     with sync_playwright() as playwright:
         options = {"executable_path": str(CHROMIUM), "args": ["--no-sandbox"], "timeout": MILLISECONDS}
