@@ -162,6 +162,7 @@ def test_only_bearer_tokens_are_taken(office: Served, scheme: str) -> None:
             assert client.get(place).status_code == 401
 
 
+@pytest.mark.usefixtures("long_memory")
 def test_a_guesser_has_to_wait_and_others_need_not(office: Served) -> None:
     """Neither elsewhere, nor behind the same address, once they are known."""
     wrong, new = "duo_0000000000000000_" + "A" * 43, office.tokens.add("ana")
@@ -178,6 +179,7 @@ def test_a_guesser_has_to_wait_and_others_need_not(office: Served) -> None:
         assert [client.get("/api/me").status_code for client in (known, elsewhere, late)] == [200, 200, 429]
 
 
+@pytest.mark.usefixtures("long_memory")
 def test_who_is_guessing_cannot_say_that_they_are_many(office: Served) -> None:
     """Headers of a proxy are believed only from a proxy that the office names."""
     with stranger(office, "duo_0000000000000000_" + "A" * 43, 5) as guesser:

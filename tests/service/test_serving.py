@@ -79,6 +79,7 @@ def _listens(office: Office, monkeypatch: pytest.MonkeyPatch, **options: Any) ->
 # --- behind a proxy -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("long_memory")
 @pytest.mark.slow
 def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path) -> None:
     """Who is guessing has to wait by the address that the proxy says; others behind it need not. What browsers call the
@@ -102,6 +103,7 @@ def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path) -> None:
                 assert client.post("/logout", headers={"Origin": origin}).status_code == status
 
 
+@pytest.mark.usefixtures("long_memory")
 def test_a_proxy_that_the_office_does_not_name_is_not_believed(tmp_path: Path) -> None:
     """Not even on this machine: whoever guesses could say of every guess that it comes from somewhere else."""
     with serving(_office(tmp_path, "")) as office, office.client(None) as guesser:
