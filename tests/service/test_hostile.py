@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from itsdangerous import URLSafeTimedSerializer
-from offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, plain_client, serving
+from offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, plain_client, remember_wrong_tokens, serving
 from patience import PATIENCE, wait_until
 from raw_http import request, send
 
@@ -162,9 +162,9 @@ def test_only_bearer_tokens_are_taken(office: Served, scheme: str) -> None:
             assert client.get(place).status_code == 401
 
 
-@pytest.mark.usefixtures("long_memory")
-def test_a_guesser_has_to_wait_and_others_need_not(office: Served) -> None:
+def test_a_guesser_has_to_wait_and_others_need_not(office: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither elsewhere, nor behind the same address, once they are known."""
+    remember_wrong_tokens(monkeypatch)
     wrong, new = "duo_0000000000000000_" + "A" * 43, office.tokens.add("ana")
     with (
         stranger(office, wrong, 4) as guesser,
@@ -179,9 +179,9 @@ def test_a_guesser_has_to_wait_and_others_need_not(office: Served) -> None:
         assert [client.get("/api/me").status_code for client in (known, elsewhere, late)] == [200, 200, 429]
 
 
-@pytest.mark.usefixtures("long_memory")
-def test_who_is_guessing_cannot_say_that_they_are_many(office: Served) -> None:
+def test_who_is_guessing_cannot_say_that_they_are_many(office: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Headers of a proxy are believed only from a proxy that the office names."""
+    remember_wrong_tokens(monkeypatch)
     with stranger(office, "duo_0000000000000000_" + "A" * 43, 5) as guesser:
         names = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP")
         statuses = [

@@ -18,7 +18,7 @@ import httpx
 import pytest
 import uvicorn
 from ledgers import execute
-from offices import PEOPLE, VOTES, lines_of, make_office, plain_client, serving
+from offices import PEOPLE, VOTES, lines_of, make_office, plain_client, remember_wrong_tokens, serving
 from patience import PATIENCE, wait_until
 from raw_http import certificate, proxied, send
 
@@ -79,11 +79,11 @@ def _listens(office: Office, monkeypatch: pytest.MonkeyPatch, **options: Any) ->
 # --- behind a proxy -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("long_memory")
 @pytest.mark.slow
-def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path) -> None:
+def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is guessing has to wait by the address that the proxy says; others behind it need not. What browsers call the
     service is what the office file says, whatever Host and scheme come along."""
+    remember_wrong_tokens(monkeypatch)
     with serving(_office(tmp_path, 'url = "https://office.example"\nproxies = ["127.0.0.1"]')) as office:
         inside = httpx.URL(office.url).port or 0
         wrong = {"Authorization": "Bearer duo_0000000000000000_" + "A" * 43}
@@ -103,9 +103,9 @@ def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path) -> None:
                 assert client.post("/logout", headers={"Origin": origin}).status_code == status
 
 
-@pytest.mark.usefixtures("long_memory")
-def test_a_proxy_that_the_office_does_not_name_is_not_believed(tmp_path: Path) -> None:
+def test_a_proxy_that_the_office_does_not_name_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even on this machine: whoever guesses could say of every guess that it comes from somewhere else."""
+    remember_wrong_tokens(monkeypatch)
     with serving(_office(tmp_path, "")) as office, office.client(None) as guesser:
         for i in range(22):
             wrong = {"Authorization": "Bearer duo_0000000000000000_" + "A" * 43, "X-Forwarded-For": f"10.9.9.{i}"}

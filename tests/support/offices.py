@@ -12,8 +12,10 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from patience import PATIENCE
 
+from duotone.service import auth
 from duotone.service.app import is_secure, open_desk, service
 from duotone.service.desk import Desk
 from duotone.service.office import Office
@@ -131,6 +133,11 @@ def serving(office: Office, **options: Any) -> Iterator[Served]:
     desk = open_desk(office)
     with in_thread(office, service(desk, secure=is_secure(office)), **options) as url:
         yield Served(url, desk, Tokens(office.tokens_place), {})
+
+
+def remember_wrong_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For an hour: on a busy machine, the first of twenty might be forgotten before the last."""
+    monkeypatch.setattr(auth, "WINDOW", 3600.0)
 
 
 def lines_of(text: str) -> list[Mapping[str, Any]]:
