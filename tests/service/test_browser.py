@@ -176,6 +176,20 @@ def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Br
         expect(page.locator("#check")).to_contain_text("the limit must be a number")
 
 
+def test_what_the_browser_puts_back_is_checked_too(browser: Browser, office: Served) -> None:
+    with watched(browser, office.url, 390) as page:
+        log_in(page, office, "ana")
+        page.get_by_label("in SQL").check()
+        page.locator("#question").fill("count(*) > 7")
+        expect(page.locator("#check")).to_contain_text("Each row is protected")
+        page.get_by_role("link", name="Studio").click()
+        expect(page.locator("#drawing")).to_be_visible()
+        page.go_back()
+        expect(page.locator("#question")).to_have_value("count(*) > 7")
+        expect(page.locator("#question")).to_be_visible()
+        expect(page.locator("#check")).to_contain_text("Each row is protected")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_running_out_of_budget_and_the_owner(browser: Browser, tmp_path: Path, width: int) -> None:
     """Two answers take the whole budget; a third is refused, and what was answered is still free."""
