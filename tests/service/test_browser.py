@@ -160,6 +160,37 @@ def test_a_question_from_the_menus_to_its_certificate(
         assert done.returncode == 0, done.stdout
 
 
+def tab_to(page: Page, element: str) -> None:
+    """By the key alone, as many times as it takes."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", element):
+            return
+    raise AssertionError(f"no key leads to {element}")
+
+
+def test_a_question_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+    """From the door to the certificate; what is heard says the price before, and the answer after."""
+    with serving(make_office(tmp_path, VOTES, people=PEOPLE)) as office, watched(browser, office.url, 1280) as page:
+        page.goto(office.url)
+        tab_to(page, "#token")
+        page.keyboard.type(office.token("ana"))
+        page.keyboard.press("Enter")
+        expect(page.locator("#asking")).to_be_visible()
+        tab_to(page, "#by-menus")
+        page.keyboard.press("ArrowRight")
+        tab_to(page, "#question")
+        page.keyboard.type("avg(age) > 35")
+        expect(page.get_by_role("status").first).to_contain_text("It costs ε 0.5")
+        tab_to(page, "button[value=ask]")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("region", name="The answer")).to_contain_text("Yes")
+        tab_to(page, "#answer a[download]")
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        assert '"certificate"' in download.value.path().read_text()
+
+
 def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Browser, office: Served) -> None:
     with watched(browser, office.url, 390) as page:
         log_in(page, office, "ana")
