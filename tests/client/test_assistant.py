@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
-import httpx
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from assistants import Assistant, Failed, in_memory, over_http, over_stdio, played
 from fake_service import CERTIFICATE, TOKEN, Fake, served
+from offices import plain_client
+from patience import PATIENCE
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -103,9 +104,8 @@ def test_the_command_refuses_a_persons_own_token(fake: Fake) -> None:
 
 def _command(url: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "DUOTONE_TOKEN": TOKEN}
-    return subprocess.run(
-        [sys.executable, "-m", "duotone", "mcp", url], capture_output=True, text=True, env=environment, input="", timeout=60
-    )
+    line = [sys.executable, "-m", "duotone", "mcp", url]
+    return subprocess.run(line, capture_output=True, text=True, env=environment, input="", timeout=PATIENCE)
 
 
 def app_of(offices: dict[str, Office], **options: Any) -> Starlette:
@@ -137,13 +137,14 @@ def test_over_http_each_request_is_its_own_callers(fake: Fake) -> None:
         played(over_http(url, "alice"), whole_play)
         plans = played(over_http(url, "bob"), lambda assistant: assistant.use("list_plans"))
         assert [plan["plan"] for plan in plans["plans"]] == [1]
-        assert httpx.post(f"{url}/mcp", json={}).status_code == 401
+        client = open_.enter_context(plain_client(url))
+        assert client.post("/mcp", json={}).status_code == 401
         headers = {"Authorization": "Bearer alice", "Accept": "application/json, text/event-stream"}
         hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         for spoiled, status in (({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403), ({}, 200)):
-            assert httpx.post(f"{url}/mcp", json=hello, headers={**headers, **spoiled}).status_code == status
+            assert client.post("/mcp", json=hello, headers={**headers, **spoiled}).status_code == status
         large = {**hello, "params": {"x": "a" * 2**20}}
-        assert httpx.post(f"{url}/mcp", json=large, headers=headers).status_code == 413
+        assert client.post("/mcp", json=large, headers=headers).status_code == 413
 
 
 class Broken:

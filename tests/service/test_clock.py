@@ -6,7 +6,6 @@ import asyncio
 import json
 import stat
 import threading
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,31 +39,41 @@ def test_what_is_not_done_in_time_leaves_at_the_next_tick_but_one() -> None:
     later, then four more."""
 
     def left_at(work: float) -> tuple[float, int]:
-        clock, late = Clock(0.1), list[int]()
-        leaving = clock.departure(clock.now(), 0.05, lambda: late.append(1))
-        due = leaving.due
-        time.sleep(work)
+        """By a clock that moves on as far as one sleeps."""
+        time, late = [0.25], list[int]()
+        clock = Clock(1.0, lambda: time[0], lambda seconds: time.append(time.pop() + seconds))
+        leaving = clock.departure(clock.now(), 1.5, lambda: late.append(1))
+        clock.sleep(work)
         leaving.hold()
-        return round((clock.now() - due) / 0.1), len(late)
+        return clock.now(), len(late)
 
-    fast, slow, late, later = (left_at(work) for work in (0, 0.03, 0.22, 0.5))
-    assert fast == slow == (0, 0)
-    assert late == (2, 1)
-    assert later in ((6, 2), (14, 3))
+    assert {left_at(work) for work in (0, 0.5, 1.5, 1.75)} == {(2.0, 0)}
+    assert {left_at(work) for work in (1.8, 2.5, 3.75)} == {(4.0, 1)}
+    assert {left_at(work) for work in (3.8, 7.75)} == {(8.0, 2)}
+    assert left_at(7.8) == (16.0, 3)
 
 
 def test_what_holds_nothing_leaves_at_its_tick_too() -> None:
-    async def left() -> tuple[float, float]:
-        clock = Clock(0.2)
-        leaving = clock.departure(clock.now(), 0.1, lambda: None)
+    time, late = [0.25], list[int]()
+
+    async def sleep(seconds: float) -> None:
+        time.append(time.pop() + seconds)
+
+    async def left() -> list[float]:
+        clock = Clock(1.0, lambda: time[0], sleep_in_loop=sleep)
+        leaving = clock.departure(clock.now(), 1.5, lambda: late.append(1))
         await leaving.leave()
-        first = clock.now() - leaving.due
+        first = clock.now()
+        await sleep(0.5)
         leaving.held = True
         await leaving.leave()  # what was held has waited already
-        return first, clock.now() - leaving.due
+        second = clock.now()
+        leaving.held = False
+        await leaving.leave()
+        return [first, second, clock.now()]
 
-    first, second = asyncio.run(left())
-    assert 0 <= first <= second < 0.15
+    assert asyncio.run(left()) == [2.0, 2.5, 4.0]
+    assert late == [1]
 
 
 def test_times_are_declared_by_public_facts() -> None:
@@ -82,7 +91,7 @@ def test_a_place_is_kept_until_the_answer_leaves_and_a_full_queue_refuses() -> N
             try:
                 async with queue.place(person):
                     seen.append(f"{person} in")
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(0)
                     seen.append(f"{person} out")
             except Refused as refused:
                 seen.append(f"{person} {refused.status}")

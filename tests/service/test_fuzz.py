@@ -10,6 +10,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from offices import Served, make_office, serving
+from patience import PATIENCE
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
@@ -51,7 +52,7 @@ def test_no_route_breaks(office: Served, who: str, mode: GenerationMode) -> None
             def holds(case: Case[Any]) -> None:
                 nonlocal tried
                 tried += 1
-                response = case.call_and_validate(headers=headers, checks=CHECKS, timeout=10)
+                response = case.call_and_validate(headers=headers, checks=CHECKS, timeout=PATIENCE)
                 assert mode is GenerationMode.POSITIVE or response.status_code >= 400
 
             holds()

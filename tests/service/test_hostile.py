@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -15,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 from itsdangerous import URLSafeTimedSerializer
-from offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, serving
+from offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, plain_client, remember_wrong_tokens, serving
+from patience import PATIENCE, wait_until
 from raw_http import request, send
 
 from duotone.service.auth import SESSION
@@ -27,9 +27,10 @@ ledger = "budget.ledger"
 tick = 0.02
 [limits]
 body = 65536
-seconds = 0.4
 late = 1_000_000
 """
+HURRIED = f"{HEAD}seconds = 1.0\n"
+"""An office that waits for no request longer than this."""
 PEOPLE = """
 [people.olga]
 role = "owner"
@@ -56,9 +57,17 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = make_office(tmp_path_factory.mktemp("office"), VOTES, STAYS, CALLS, head=HURRIED, people=PEOPLE)
+    with serving(made) as office:
+        yield office
+
+
+@pytest.fixture(scope="module")
 def routes(office: Served) -> list[tuple[str, str]]:
     """Every route of the interface for programs, with the parts of its path open."""
-    described = httpx.get(f"{office.url}/api/openapi.json").json()["paths"]
+    with office.client(None) as client:
+        described = client.get("/api/openapi.json").json()["paths"]
     return [(method.upper(), path) for path, methods in described.items() for method in methods]
 
 
@@ -66,7 +75,7 @@ def stranger(office: Served, token: str | None, last: int = 1) -> httpx.Client:
     """From an address of their own, 127.0.1.last, as too many wrong tokens from one make it wait."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     transport = httpx.HTTPTransport(local_address=f"127.0.1.{last}", **PLAIN)
-    return httpx.Client(base_url=office.url, headers=headers, transport=transport)
+    return plain_client(office.url, headers=headers, transport=transport)
 
 
 def port(office: Served) -> int:
@@ -154,8 +163,9 @@ def test_only_bearer_tokens_are_taken(office: Served, scheme: str) -> None:
             assert client.get(place).status_code == 401
 
 
-def test_a_guesser_has_to_wait_and_others_need_not(office: Served) -> None:
+def test_a_guesser_has_to_wait_and_others_need_not(office: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither elsewhere, nor behind the same address, once they are known."""
+    remember_wrong_tokens(monkeypatch)
     wrong, new = "duo_0000000000000000_" + "A" * 43, office.tokens.add("ana")
     with (
         stranger(office, wrong, 4) as guesser,
@@ -170,8 +180,9 @@ def test_a_guesser_has_to_wait_and_others_need_not(office: Served) -> None:
         assert [client.get("/api/me").status_code for client in (known, elsewhere, late)] == [200, 200, 429]
 
 
-def test_who_is_guessing_cannot_say_that_they_are_many(office: Served) -> None:
+def test_who_is_guessing_cannot_say_that_they_are_many(office: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Headers of a proxy are believed only from a proxy that the office names."""
+    remember_wrong_tokens(monkeypatch)
     with stranger(office, "duo_0000000000000000_" + "A" * 43, 5) as guesser:
         names = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP")
         statuses = [
@@ -324,7 +335,7 @@ def test_an_assistants_door_is_no_other(office: Served) -> None:
 def test_one_persons_previews_do_not_keep_others_waiting(office: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty that take for ever: some wait, some are refused, and meanwhile others are served."""
     end, previewed = threading.Event(), office.desk._previewed
-    monkeypatch.setattr(office.desk, "_previewed", lambda *words: (end.wait(20), previewed(*words))[1])
+    monkeypatch.setattr(office.desk, "_previewed", lambda *words: (end.wait(PATIENCE), previewed(*words))[1])
 
     def preview(_: int) -> int:
         with office.client("ana") as ana:
@@ -333,8 +344,7 @@ def test_one_persons_previews_do_not_keep_others_waiting(office: Served, monkeyp
     with ThreadPoolExecutor(30) as pool:
         try:
             statuses = [pool.submit(preview, i) for i in range(30)]
-            while not any(status.done() for status in statuses):
-                time.sleep(0.01)
+            wait_until(lambda: any(status.done() for status in statuses), "a refusal")
             with office.client("iris") as iris:
                 assert iris.get("/api/datasets").status_code == 200
             assert not end.is_set()
@@ -499,6 +509,7 @@ def post(office: Served, *headers: tuple[str, str], body: bytes = b"", path: str
 
 
 def test_a_body_is_measured_before_and_while_it_comes(office: Served) -> None:
+    """Else it would be too slow, and not too large: the rest of it never comes."""
     one = b"10000\r\n" + b"A" * 0x10000 + b"\r\n"
     for pieces in (
         [post(office, ("Content-Length", "1000000000000"))],
@@ -507,7 +518,6 @@ def test_a_body_is_measured_before_and_while_it_comes(office: Served) -> None:
     ):
         reply = send(port(office), *pieces)
         assert (reply.status, reply.document["kind"]) == (413, "too large")
-        assert reply.seconds < 2
 
 
 def test_a_body_without_length_is_read_in_chunks(office: Served) -> None:
@@ -521,31 +531,28 @@ def test_a_body_without_length_is_read_in_chunks(office: Served) -> None:
     [[b"{"] * 40, [b""], [b'{"question": "count(*) > 1", '], [b"1\r\n{\r\n"] * 40],
     ids=["drop by drop", "nothing", "the half of it", "chunk by chunk"],
 )
-def test_a_slow_body_is_given_up(office: Served, pieces: list[bytes]) -> None:
+def test_a_slow_body_is_given_up(hurried: Served, pieces: list[bytes]) -> None:
     length = ("Transfer-Encoding", "chunked") if b"\r\n" in pieces[0] else ("Content-Length", "60")
-    reply = send(port(office), post(office, length), *pieces[:12], pause=0.05)
+    reply = send(port(hurried), post(hurried, length), *pieces[:12], pause=0.05)
     assert reply.status in (408, 422)
-    assert reply.seconds < 3
 
 
 @pytest.mark.parametrize("pieces", [[], [b"GET /api/me HTT"], [b"GET /api/me HTTP/1.1\r\nHost: x\r\n"] + [b"X-a: b\r\n"] * 12])
-def test_a_slow_head_is_given_up(office: Served, pieces: list[bytes]) -> None:
-    reply = send(port(office), *pieces, pause=0.05, patience=5)
+def test_a_slow_head_is_given_up(hurried: Served, pieces: list[bytes]) -> None:
+    reply = send(port(hurried), *pieces, pause=0.05)
     assert reply.status in (None, 400, 408)
-    assert reply.seconds < 3
 
 
-def test_the_second_request_of_a_connection_is_given_up_as_well(office: Served) -> None:
+def test_the_second_request_of_a_connection_is_given_up_as_well(hurried: Served) -> None:
     first = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-    reply = send(port(office), first, b"GET /healthz HTT", *[b"P"] * 12, pause=0.05, patience=5)
+    reply = send(port(hurried), first, b"GET /healthz HTT", *[b"P"] * 12, pause=0.05)
     assert reply.status == 200
-    assert reply.seconds < 3
 
 
 def test_a_request_that_is_cut_off_does_no_harm(office: Served) -> None:
     whole = post(office, ("Content-Length", "60"), body=b'{"question": "count(*)')
     for end in range(0, len(whole), 23):
-        reply = send(port(office), whole[:end], finish=True, patience=3)
+        reply = send(port(office), whole[:end], finish=True)
         assert reply.status in (None, 400, 408, 422)
     with office.client("ana") as ana:
         assert ana.get("/api/me").status_code == 200
@@ -570,9 +577,9 @@ SMUGGLED: dict[str, list[tuple[str, str]]] = {
 
 
 @pytest.mark.parametrize("fault", SMUGGLED)
-def test_what_could_be_read_in_two_ways_is_refused(office: Served, fault: str) -> None:
+def test_what_could_be_read_in_two_ways_is_refused(hurried: Served, fault: str) -> None:
     hidden = b"0\r\n\r\nGET /api/me HTTP/1.1\r\nHost: x\r\n\r\n"
-    reply = send(port(office), post(office, *SMUGGLED[fault], body=hidden), patience=5)
+    reply = send(port(hurried), post(hurried, *SMUGGLED[fault], body=hidden))
     assert reply.data.count(b"HTTP/1.1 ") <= 1
     assert reply.status in (None, 400, 408, 413, 422, 501)
     assert b'"name"' not in reply.data

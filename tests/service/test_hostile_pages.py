@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,9 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from offices import PLAIN, VOTES, Served, make_office, serving
-from playwright.sync_api import Dialog, sync_playwright
+from browsers import chromium, new_page
+from offices import VOTES, Served, make_office, plain_client, serving
+from playwright.sync_api import Dialog
 
 from duotone.errors import OfficeError
 
@@ -24,7 +24,6 @@ EVIL = "</title><img src=x onerror=alert(1)>'\"&{{7+7}}\u202eevil\u2066\u200f"
 TEXT = EVIL + '<script>alert(1)</script>\x1b[31m\x00\x07\r\n" onfocus="alert(1)" autofocus="'
 """In what people write."""
 TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c\x00\x07\x1b]")
-CHROMIUM = Path("/usr/bin/chromium")
 NAME = EVIL.replace("/", "").partition("\u202e")[0]
 
 
@@ -69,7 +68,7 @@ def test_no_name_of_the_office_turns_a_line(tmp_path: Path, turn: str) -> None:
 
 @contextmanager
 def logged_in(office: Served, who: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=office.url, timeout=30, **PLAIN) as browser:
+    with plain_client(office.url) as browser:
         answer = browser.post("/login", data={"token": office.token(who)}, headers={"Origin": office.url})
         assert answer.status_code == 303
         cookie = answer.headers["set-cookie"].lower()
@@ -171,19 +170,15 @@ def test_what_people_write_is_shown_as_text(office: Served) -> None:
 @pytest.mark.slow
 def test_a_real_browser_runs_nothing_of_it(office: Served) -> None:
     """Names on every page, and a text in a question and its purpose, which also comes back by htmx and to who approves."""
-    if not CHROMIUM.exists():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("/usr/bin/chromium is not installed, and this test needs it")
     everybody, said = people(office), list[str]()
 
     def refuse(dialog: Dialog) -> None:
         said.append(dialog.message)
         dialog.dismiss()
 
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with chromium() as browser:
         for who, paths in (("ana", ["/ask", "/budget", "/requests"]), ("olga", ["/owner", "/requests", "/budget"])):
-            page = chromium.new_page()
-            page.set_default_timeout(20_000)
+            page = new_page(browser)
             page.on("dialog", refuse)
             page.on("request", lambda request: None if request.url.startswith(office.url) else said.append(request.url))
             page.add_init_script("addEventListener('securitypolicyviolation', e => window.violated = e.violatedDirective)")
@@ -203,7 +198,6 @@ def test_a_real_browser_runs_nothing_of_it(office: Served) -> None:
                 assert page.evaluate("window.violated === undefined")
                 assert "onerror=alert(1)" in page.inner_text("body")
             page.close()
-        chromium.close()
     assert said == []
 
 
@@ -259,7 +253,7 @@ def test_no_form_is_taken_from_another_site(office: Served, path: str) -> None:
 
 def test_nobody_is_logged_in_by_another_site(office: Served) -> None:
     """Else one might ask as somebody else, who reads the history."""
-    with httpx.Client(base_url=office.url, **PLAIN) as browser:
+    with plain_client(office.url) as browser:
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             answer = browser.post("/login", data={"token": office.token("iris")}, headers=headers)
             assert answer.status_code == 403
@@ -267,7 +261,7 @@ def test_nobody_is_logged_in_by_another_site(office: Served) -> None:
 
 
 def test_a_wrong_token_is_not_shown_again(office: Served) -> None:
-    with httpx.Client(base_url=office.url, **PLAIN) as browser:
+    with plain_client(office.url) as browser:
         answer = browser.post("/login", data={"token": f"duo_{TEXT}"})
         assert answer.status_code == 401
         assert "onerror" not in answer.text

@@ -26,6 +26,7 @@ from identity_provider import (
     signed_in,
 )
 from offices import VOTES, make_office, serving
+from patience import PATIENCE
 
 from duotone.errors import DuotoneError
 from duotone.service.openid import HOUR, PAUSE, OpenId, Provider
@@ -128,6 +129,7 @@ def test_an_access_token_for_the_audience_is_a_bearer_token(identity: IdentityPr
             "redirect_uri": REDIRECT,
             "resource": "urn:duotone",
         },
+        timeout=PATIENCE,
     ).json()
     service = provider(identity, audience="urn:duotone")
     assert service.person(asyncio.run(service.claims_of_bearer(answer["access_token"]))) == "ada@example.org"

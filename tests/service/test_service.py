@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from offices import CALLS, SECRET, STAYS, VOTES, Served, make_office, serving
+from patience import PATIENCE
 
 from duotone.errors import DuotoneError
 from duotone.tables.answers import Answers
@@ -45,7 +46,7 @@ def test_an_answer_is_charged_recorded_and_proved(own: Served) -> None:
         certificate = client.get(f"/api/datasets/votes/certificates/{first['charge']}")
         assert certificate.status_code == 200
     check = [sys.executable, str(ROOT / "tools" / "check_certificate.py"), "/dev/stdin"]
-    done = subprocess.run(check, input=certificate.text, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(check, input=certificate.text, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -65,7 +66,7 @@ def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:
         [sys.executable, "-m", "duotone", *line, "--epsilon", "0.5", "--delta", "1e-6"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     printed = json.loads(done.stdout)
     assert {name: value for name, value in sent.items() if name in printed and name != "answer"} == {
@@ -305,7 +306,7 @@ def test_a_full_queue_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     replies, refused, release = list[int](), threading.Event(), Prepared.release
 
     def later(self: Prepared) -> Answers:
-        refused.wait(10)
+        refused.wait(PATIENCE)
         refused.set()  # if nobody is refused, the test fails below
         return release(self)
 

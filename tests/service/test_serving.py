@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +18,8 @@ import httpx
 import pytest
 import uvicorn
 from ledgers import execute
-from offices import PEOPLE, PLAIN, VOTES, make_office, serving
+from offices import PEOPLE, VOTES, lines_of, make_office, plain_client, remember_wrong_tokens, serving
+from patience import PATIENCE, wait_until
 from raw_http import certificate, proxied, send
 
 from duotone.errors import DuotoneError
@@ -88,20 +89,21 @@ def _listens(office: Office, monkeypatch: pytest.MonkeyPatch, **options: Any) ->
 
 
 @pytest.mark.slow
-def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path) -> None:
+def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is guessing has to wait by the address that the proxy says; others behind it need not. What browsers call the
     service is what the office file says, whatever Host and scheme come along."""
+    remember_wrong_tokens(monkeypatch)
     with serving(_office(tmp_path, 'url = "https://office.example"\nproxies = ["127.0.0.1"]')) as office:
         inside = httpx.URL(office.url).port or 0
         wrong = {"Authorization": "Bearer duo_0000000000000000_" + "A" * 43}
         known = {"Authorization": f"Bearer {office.token('ana')}"}
         guessers = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}
-        with proxied(inside, guessers) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", **PLAIN) as client:
+        with proxied(inside, guessers) as port, plain_client(f"http://127.0.0.1:{port}") as client:
             for i in range(22):  # who make up where they come from, to which the proxy adds what it sees
                 answer = client.get("/api/me", headers={**wrong, "X-Forwarded-For": f"10.9.9.{i}"})
             assert answer.status_code == 429
         others = {"X-Forwarded-For": "203.0.113.8", "X-Forwarded-Proto": "https", "Host": "office.example"}
-        with proxied(inside, others) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", **PLAIN) as client:
+        with proxied(inside, others) as port, plain_client(f"http://127.0.0.1:{port}") as client:
             assert client.get("/api/me", headers=wrong).status_code == 401
             reply = client.get("/api/me", headers=known)
             assert reply.json()["name"] == "ana"
@@ -110,8 +112,9 @@ def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path) -> None:
                 assert client.post("/logout", headers={"Origin": origin}).status_code == status
 
 
-def test_a_proxy_that_the_office_does_not_name_is_not_believed(tmp_path: Path) -> None:
+def test_a_proxy_that_the_office_does_not_name_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even on this machine: whoever guesses could say of every guess that it comes from somewhere else."""
+    remember_wrong_tokens(monkeypatch)
     with serving(_office(tmp_path, "")) as office, office.client(None) as guesser:
         for i in range(22):
             wrong = {"Authorization": "Bearer duo_0000000000000000_" + "A" * 43, "X-Forwarded-For": f"10.9.9.{i}"}
@@ -134,16 +137,17 @@ def running(folder: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
         subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT) as process,
     ):
         try:
-            for _ in range(600):
-                with socket.socket() as knock:
-                    if process.poll() is not None or knock.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
+            wait_until(lambda: process.poll() is not None or _listens_at(port), "the service")
             assert process.poll() is None, (folder / "output").read_text()
             yield port, process
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(PATIENCE)
+
+
+def _listens_at(port: int) -> bool:
+    with socket.socket() as knock:
+        return knock.connect_ex(("127.0.0.1", port)) == 0
 
 
 CANARY, CLIENT_SECRET = "canary-password-7c1d", "canary-secret-93ab"
@@ -196,7 +200,7 @@ def test_no_secret_is_shown(tmp_path: Path, database: str, monkeypatch: pytest.M
     trusted = ssl.create_default_context(cafile=str(tmp_path / "certificate.pem"))
     with running(tmp_path) as (port, process):
         here = f"https://127.0.0.1:{port}"
-        with httpx.Client(base_url=here, verify=trusted, trust_env=False, timeout=30) as client:
+        with plain_client(here, verify=trusted) as client:
             replies = list(used(client, tokens))
             titles = [file.read_text() for file in Path("/proc").glob("[0-9]*/cmdline") if _mine(file, process.pid)]
             _close_database(database)
@@ -204,19 +208,35 @@ def test_no_secret_is_shown(tmp_path: Path, database: str, monkeypatch: pytest.M
                 headers = {"Authorization": f"Bearer {tokens['ana']}"}
                 terms = {**QUESTION, "epsilon": "0.2"}
                 replies.append(client.post(f"/api/datasets/votes/{path}", json=terms, headers=headers))
-        assert send(port, b"GET /api/me HTTP/1.1\r\nHost: x\r\n\r\n", patience=5).status is None  # not encrypted
+        assert send(port, b"GET /api/me HTTP/1.1\r\nHost: x\r\n\r\n").status is None  # not encrypted
         with pytest.raises(httpx.ConnectError):  # a certificate that nobody else knows
-            httpx.get(here, trust_env=False)
+            httpx.get(here, trust_env=False, timeout=PATIENCE)
     assert {reply.status_code for reply in replies[:-2]} == {200, 401, 403, 404, 409, 422, 503}
     assert [reply.status_code for reply in replies[-2:]] == [503, 503]
     assert all("max-age" in reply.headers["strict-transport-security"] for reply in replies)
     log, output, kept = ((tmp_path / name).read_text() for name in ("office.log", "output", "office.tokens"))
     assert titles
     assert '"status": 503' in log
+    _is_of_public_facts(log, next(reply.text for reply in replies if reply.url.path == "/metrics"))
     secrets = [CANARY, CLIENT_SECRET, *(token.split("_", 2)[2][:-1] for token in tokens.values())]
     for text in (log, output, kept, *titles, *(f"{reply.headers}{reply.text}" for reply in replies)):
         assert not [secret for secret in secrets if secret in text], text
     assert office.tokens_place.stat().st_mode & 0o077 == 0
+
+
+def _is_of_public_facts(log: str, metrics: str) -> None:
+    """Who called which route when, with what status: no question, no answer; and in what is counted no names."""
+    requests = [line for line in lines_of(log) if line["what"] == "request"]
+    assert {frozenset(line) for line in requests} == {
+        frozenset({"at", "level", "what", "person", "route", "method", "status", "seconds"})
+    }
+    assert {line["person"] for line in requests} == {None, "ana", "olga"}
+    assert {"/api/datasets/{name}/ask", "/login/openid", "/metrics"} <= {line["route"] for line in requests}
+    assert not [word for word in ("count(", "filter", "vote =", '"yes"', '"no"', "epsilon") if word in log]
+    labels = re.findall(r'(\w+)="([^"]*)"', metrics)
+    assert {name for name, _ in labels} == {"method", "route", "status"}
+    assert not {value for _, value in labels} & {"ana", "olga", "votes"}
+    assert 'duotone_requests_total{method="POST",route="/api/datasets/{name}/ask",status="200"} 1.0' in metrics
 
 
 def test_a_database_that_is_not_there_does_not_show_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from patience import PATIENCE
 
 import duotone
 
@@ -54,7 +55,7 @@ async def over_stdio(url: str, token: str) -> AsyncIterator[Assistant]:
 @asynccontextmanager
 async def over_http(url: str, token: str) -> AsyncIterator[Assistant]:
     """At a service's /mcp."""
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE)
     async with http, Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client:
         yield Assistant(client)
 

@@ -58,9 +58,9 @@ async def told(work: Coroutine[Any, Any, Any]) -> Told:
 
 
 @contextmanager
-def at_desk(office: Office, *, tick: float | None = None) -> Iterator[AtDesk]:
-    """An office's desk for the length of a block, where one likes with a clock of another tick."""
-    desk = open_desk(office, clock=None if tick is None else Clock(tick))
+def at_desk(office: Office, *, clock: Clock | None = None) -> Iterator[AtDesk]:
+    """An office's desk for the length of a block, where one likes with another clock."""
+    desk = open_desk(office, clock=clock)
     with asyncio.Runner() as loop:
         try:
             yield AtDesk(desk, loop)

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from patience import PATIENCE, wait_until
 
 import duotone
 from duotone import open_ledger
@@ -224,7 +225,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path | None = Non
     """Until somebody listens to a port."""
 
     def listened() -> bool:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), PATIENCE):
             return True
         return False
 
@@ -232,11 +233,8 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path | None = Non
 
 
 def _wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], log: Path | None) -> None:
-    last = time.monotonic() + 60
-    while not holds():
-        if time.monotonic() > last or process.poll() is not None:
-            raise RuntimeError(f"the service did not start: {'' if log is None else log.read_text()}")
-        time.sleep(0.05)
+    wait_until(lambda: holds() or process.poll() is not None, "the service")
+    assert process.poll() is None, f"the service did not start: {'' if log is None else log.read_text()}"
 
 
 @dataclass(frozen=True)

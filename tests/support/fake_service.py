@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
+from patience import PATIENCE
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -217,7 +218,7 @@ def served(app: Any) -> Iterator[str]:
 
         thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
         thread.start()
-        started.wait(20)
+        started.wait(PATIENCE)
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:

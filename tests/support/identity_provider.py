@@ -24,6 +24,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from patience import PATIENCE
 
 FOLDER = Path(__file__).parents[1] / "service" / "provider"
 REDIRECT = "https://office.example/login/openid/callback"
@@ -76,7 +77,7 @@ def running() -> Iterator[IdentityProvider]:
 
 def signed_in(url: str, person: str) -> dict[str, str]:
     """What the browser brings back to the office when a person signs in at this address, by the provider's own forms."""
-    with httpx.Client() as browser:
+    with httpx.Client(timeout=PATIENCE, trust_env=False) as browser:
         page = browser.get(url)
         while not (page.is_redirect and page.headers["location"].startswith(REDIRECT)):
             if page.is_redirect:

@@ -12,7 +12,10 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from patience import PATIENCE
 
+from duotone.service import auth
 from duotone.service.app import is_secure, open_desk, service
 from duotone.service.desk import Desk
 from duotone.service.office import Office
@@ -91,6 +94,11 @@ def make_office(folder: Path, *parts: str, head: str = HEAD, people: str = PEOPL
     return read_office(folder / "office.toml")
 
 
+def plain_client(url: str, **options: Any) -> httpx.Client:
+    """A client for plain HTTP on this machine, which may be busy."""
+    return httpx.Client(**{"base_url": url, "timeout": PATIENCE, **PLAIN, **options})
+
+
 @dataclass
 class Served:
     """A service that runs, and how its people reach it."""
@@ -110,7 +118,7 @@ class Served:
     def client(self, person: str | None, *, assistant: bool = False) -> httpx.Client:
         """A client of a person; of a stranger for None."""
         headers = {} if person is None else {"authorization": f"Bearer {self.token(person, assistant=assistant)}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **PLAIN)
+        return plain_client(self.url, headers=headers)
 
     def ask(self, person: str, dataset: str, *, assistant: bool = False, **terms: Any) -> tuple[int, dict[str, Any]]:
         """The status and the document of a question."""
@@ -125,6 +133,11 @@ def serving(office: Office, **options: Any) -> Iterator[Served]:
     desk = open_desk(office)
     with in_thread(office, service(desk, secure=is_secure(office)), **options) as url:
         yield Served(url, desk, Tokens(office.tokens_place), {})
+
+
+def remember_wrong_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For an hour: on a busy machine, the first of twenty might be forgotten before the last."""
+    monkeypatch.setattr(auth, "WINDOW", 3600.0)
 
 
 def lines_of(text: str) -> list[Mapping[str, Any]]:

@@ -23,8 +23,6 @@ POLICY = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 ANA = Caller(Person("ana", "analyst", ("chile",)))
-OLGA = Caller(Person("olga", "owner"))
-AUDREY = Caller(Person("audrey", "auditor"))
 
 
 class Door:

@@ -20,14 +20,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from patience import PATIENCE
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back until the other side closed, and after how many seconds that was."""
+    """What came back until the other side closed."""
 
     data: bytes
-    seconds: float
 
     @property
     def status(self) -> int | None:
@@ -43,11 +43,11 @@ class Reply:
         return self.data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
 
 
-def send(port: int, *pieces: bytes, pause: float = 0.0, patience: float = 10.0, finish: bool = False) -> Reply:
-    """Sends the pieces with pauses between; with `finish` says that no more will come; reads until the other side closes."""
-    began = time.monotonic()
+def send(port: int, *pieces: bytes, pause: float = 0.0, finish: bool = False) -> Reply:
+    """Sends the pieces with pauses between; with `finish` says that no more will come; reads until the other side closes, and
+    fails where it does not."""
     data = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         with contextlib.suppress(OSError):  # it may have enough before we are done
             for piece in pieces:
                 connection.sendall(piece)
@@ -57,7 +57,7 @@ def send(port: int, *pieces: bytes, pause: float = 0.0, patience: float = 10.0, 
         with contextlib.suppress(ConnectionError):
             while more := connection.recv(65536):
                 data += more
-    return Reply(data, time.monotonic() - began)
+    return Reply(data)
 
 
 def request(method: str, path: str, headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), body: bytes = b"") -> bytes:
@@ -106,7 +106,7 @@ def proxied(port: int, headers: Mapping[str, str]) -> Iterator[int]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             kept = {name: value for name, value in self.headers.items() if name.lower() not in {key.lower() for key in headers}}
             claimed = {name: f"{self.headers[name]}, {headers[name]}" for name in ("X-Forwarded-For",) if name in self.headers}
-            upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
             upstream.request(self.command, self.path, body, {**kept, **headers, **claimed})
             answer = upstream.getresponse()
             data = answer.read()

@@ -16,6 +16,7 @@ import postgres_server
 import pyarrow.parquet as pq
 import pytest
 import spark_cluster
+from needed import need
 from scipy.stats import binom
 from thinned import exhaustive_only, thinned
 from vouched import DATA, only_vouched
@@ -28,12 +29,6 @@ from duotone.tables.engines.postgres import of_column
 
 P = ApproxDP(1, "1e-6")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-
-
-def need(what: str | None) -> None:
-    """On a laptop tests are left out with a sentence; CI must have everything."""
-    if what is not None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is not installed, and this test needs it")
 
 
 def command(*arguments: str) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,6 +33,10 @@ class Clock:
 
     tick: float
     now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    """How a thread waits."""
+    sleep_in_loop: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """How a coroutine does."""
 
     def due(self, since: float, seconds: float) -> float:
         """The first tick that is so many seconds after a time."""
@@ -41,7 +45,7 @@ class Clock:
     async def until(self, due: float) -> None:
         """Wait for a time."""
         while (rest := due - self.now()) > 0:
-            await asyncio.sleep(rest)
+            await self.sleep_in_loop(rest)
 
     def departure(self, since: float, seconds: float, late: Callable[[], None]) -> Departure:
         """Of what begins at a time and takes so many seconds at most; `late` is called for each tick that it misses."""
@@ -68,7 +72,7 @@ class Departure:
         """Wait, in a thread, until what has been read may be recorded."""
         self._settle()
         while (rest := self.due - self.clock.now()) > 0:
-            time.sleep(rest)
+            self.clock.sleep(rest)
         self.held = True
 
     async def leave(self) -> None:

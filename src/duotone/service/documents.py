@@ -29,7 +29,7 @@ def preview_document(question: Question, ledger: Ledger, account: str, terms: Te
         document = close_call_document(question, None)
     else:
         document = question_document(question, None)
-    document["notes"] = list(map(for_analysts, document["notes"]))
+    document["notes"] = list(map(without_owners_advice, document["notes"]))
     if terms.people is not None:
         document["in_units"] = question.preview(terms.people).document()
     about = {"question": question.written.strip("“”"), "protected": protected(question), "curve": curve(question)}
@@ -47,7 +47,7 @@ def answer_document(question: Question, reply: Answers | CloseCallAnswers, terms
             raise TypeError("the answer of another question")
         document = question_document(question, reply)
     text = question.written.strip("“”")
-    document["notes"] = list(map(for_analysts, document["notes"]))
+    document["notes"] = list(map(without_owners_advice, document["notes"]))
     quote = reply.quote().replace(f"In {account}, ", f"In {called(account)}, ", 1)  # with which it begins
     more = {"question": text, "quote": quote, "charge": document["ledger"]["charge"], "made_up": False}
     return {**document, **more, "terms": asked_at(question, terms)}
@@ -64,7 +64,7 @@ def asked_at(question: Question, terms: Terms) -> dict[str, Any]:
     return {name: value for name, value in terms.kept.items() if name != "error"} | price
 
 
-def for_analysts(note: str) -> str:
+def without_owners_advice(note: str) -> str:
     """A note without the advice that only the table's owner can follow."""
     return note.partition(INSPECT)[0]
 

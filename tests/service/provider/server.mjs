@@ -17,7 +17,7 @@ server.listen(0, '127.0.0.1', () => {
     findAccount: (_, sub) => ({ accountId: sub, claims: () => about(sub) }),
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
     cookies: { keys: ['for tests'] },
-    ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 60, Interaction: 60, Session: 60 },
+    ttl: { AccessToken: 600, AuthorizationCode: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     extraTokenClaims: (_, token) => (token.accountId ? about(token.accountId) : undefined),
     features: {
       devInteractions: { enabled: true },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.service.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
+from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
-from duotone.service.pages.render import form_of, number_of, partial, quoted, refusal, render, to, who
+from duotone.service.pages.render import download, form_of, number_of, partial, refusal, render, who
 from duotone.service.pages.svg import Axis, Plot, plot
-from duotone.service.prices import smaller, too_much
+from duotone.service.prices import too_much
 from duotone.service.refused import Refused
 
 if TYPE_CHECKING:
@@ -30,12 +30,8 @@ class AskPages:
     desk: Desk
 
     async def choose(self, request: Request) -> Response:
-        """The datasets that one may ask about; the only one at once."""
-        datasets = (await self.desk.datasets(who(request)))["datasets"]
-        if len(datasets) == 1:
-            return to(request, f"/ask/{quoted(datasets[0]['name'])}")
-        shown = [{**one, "can_spend": smaller(one["left"], one["allowance"])} for one in datasets]
-        return render(request, "choose.html", datasets=shown, page="ask", title="Ask")
+        """The datasets that one may ask about."""
+        return await choose_dataset(request, self.desk, "ask")
 
     async def page(self, request: Request) -> Response:
         """The form, filled as the address says."""
@@ -166,9 +162,3 @@ def _said(by_margin: Mapping[str, float], last: float, word: str) -> str:
     others = [(people, chance) for people, chance in by_margin.items() if 1 < int(people) <= last][-4:]
     more = "".join(f", {chance:.3g} where {people} {several}" for people, chance in others)
     return f"{word.capitalize()} with probability {by_margin['1']:.3g} where one person {unit}{more}."
-
-
-def download(document: object, name: str) -> Response:
-    """JSON as a file."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(json.dumps(document, indent=1), media_type="application/json", headers=headers)

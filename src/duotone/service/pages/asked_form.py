@@ -25,18 +25,11 @@ USUAL, DELTAS = ("0.1", "0.2", "0.5", "1"), ("1e-6", "1e-7", "1e-8", "1e-9", "1e
 
 
 @dataclass(frozen=True)
-class AskedForm:
-    """Every field, as text; the menus' fields are `Chosen`'s."""
+class AskedForm(Chosen):
+    """Every field, as text: the menus', and the others."""
 
     mode: str = "menus"
     """Or sql."""
-    what: str = "count"
-    comparison: str = ">"
-    limit: str = ""
-    where: str = ""
-    where_comparison: str = "="
-    where_value: str = ""
-    group: str = ""
     question: str = ""
     way: str = ""
     """How the price is given: epsilon, error or close."""
@@ -65,18 +58,13 @@ class AskedForm:
         return cls(**{**first, **plain})
 
     @property
-    def chosen(self) -> Chosen:
-        """What stands in the menus."""
-        return Chosen(**{field.name: getattr(self, field.name) for field in fields(Chosen)})
-
-    @property
     def begun(self) -> bool:
         """Whether there is something to check: before that, nothing is wrong."""
         return bool(self.question.strip() if self.mode == "sql" else self.limit.strip() or self.what == "groups")
 
     def terms(self, dataset: Mapping[str, Any], *, asked: bool) -> dict[str, Any]:
         """The terms that the form means; a guess of people is for a preview, a purpose for what is asked."""
-        about: dict[str, Any] = {"question": self.question} if self.mode == "sql" else composed(dataset, self.chosen)
+        about: dict[str, Any] = {"question": self.question} if self.mode == "sql" else composed(dataset, self)
         about |= self._price()
         if self.max_groups.strip():
             about["max_groups"] = _whole(self.max_groups, "the groups of one person")

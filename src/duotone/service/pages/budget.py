@@ -10,11 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.privacy.numbers import exact
-from duotone.service.pages.ask import download
 from duotone.service.pages.asked_form import EPSILONS
+from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import identifier
-from duotone.service.pages.render import quoted, render, to, who
-from duotone.service.prices import smaller
+from duotone.service.pages.render import download, render, who
 from duotone.service.refused import Refused
 
 if TYPE_CHECKING:
@@ -28,12 +27,8 @@ class BudgetPages:
     desk: Desk
 
     async def choose(self, request: Request) -> Response:
-        """The datasets; the only one at once."""
-        datasets = (await self.desk.datasets(who(request)))["datasets"]
-        if len(datasets) == 1:
-            return to(request, f"/budget/{quoted(datasets[0]['name'])}")
-        shown = [{**one, "can_spend": smaller(one["left"], one["allowance"])} for one in datasets]
-        return render(request, "choose.html", datasets=shown, page="budget", title="Budget")
+        """The datasets that one may see."""
+        return await choose_dataset(request, self.desk, "budget")
 
     async def page(self, request: Request) -> Response:
         """The gauge, and the history."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -84,6 +85,12 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "path": request.url.path,
     }
     return HTMLResponse(ENVIRONMENT.get_template(template).render(common | values), status)
+
+
+def download(document: object, name: str) -> Response:
+    """JSON as a file."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(json.dumps(document, indent=1), media_type="application/json", headers=headers)
 
 
 def partial(request: Request) -> bool:
