@@ -102,7 +102,10 @@ def test_errors_leave_at_ticks_and_what_is_late_is_counted(
     the owner can see and read."""
     desk, lines = office.desk, list[str]()
     number = office.approved("ana", "stays", question="avg(days) > 9", epsilon="0.5")
-    dear = office.approved("ana", "stays", question="avg(days) > 9", epsilon="3")
+    dear = office.approved("ana", "stays", question="avg(days) > 9", epsilon="1")  # all there is, until a little is spent
+    little = office.approved("ana", "stays", question="avg(days) > 9", epsilon="0.1")
+    spent = desk.ask(office.caller("ana"), "stays", {"request": little})
+    assert office.loop.run(hands.running(told(spent)))[0] == 200
     run, check, handler = source.run_embedded, Answering.question, logging.Handler()
     handler.emit = lambda record: lines.append(f"{record.getMessage()}: {vars(record).get('dataset')}")  # type: ignore[method-assign]
 

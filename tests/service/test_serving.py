@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import socket
@@ -24,6 +25,7 @@ from raw_http import certificate, proxied, send
 
 from duotone.errors import DuotoneError
 from duotone.service import serve as serving_module
+from duotone.service.access import log_to
 from duotone.service.check_office import check_office
 from duotone.service.office import Office
 from duotone.service.records import Records
@@ -263,3 +265,14 @@ def _mine(file: Path, pid: int) -> bool:
     except OSError:
         return False
     return file.parent.name == str(pid) or status.rpartition(")")[2].split()[1] == str(pid)
+
+
+def test_a_log_that_is_no_longer_written_to_is_closed(tmp_path: Path) -> None:
+    log_to(tmp_path / "first")
+    (first,) = logging.getLogger("duotone.service").handlers
+    log_to(tmp_path / "second")
+    assert isinstance(first, logging.FileHandler)
+    assert first.stream is None
+    logging.getLogger("duotone.service").info("open")
+    log_to(None)
+    assert ((tmp_path / "first").read_text(), "open" in (tmp_path / "second").read_text()) == ("", True)

@@ -189,11 +189,15 @@ class Lines(logging.Formatter):
 KEPT = ("person", "route", "method", "status", "seconds", "dataset", "error")
 
 
+LOGGERS = tuple(map(logging.getLogger, ("duotone.service", "duotone.access", "duotone.assistant", "mcp", "uvicorn.error")))
+
+
 def log_to(path: Path | None) -> None:
-    """Write log lines to a file, or to standard error."""
+    """Write log lines to a file, or to standard error; a file that was written to before is closed."""
+    for before in {handler for logger in LOGGERS for handler in logger.handlers if isinstance(handler.formatter, Lines)}:
+        before.close()
     handler = logging.StreamHandler(sys.stderr) if path is None else logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(Lines())
-    for name in ("duotone.service", "duotone.access", "duotone.assistant", "mcp", "uvicorn.error"):
-        logger = logging.getLogger(name)
+    for logger in LOGGERS:
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
