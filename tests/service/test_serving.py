@@ -105,7 +105,12 @@ def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path, monkeypatch: 
                 answer = client.get("/api/me", headers={**wrong, "X-Forwarded-For": f"10.9.9.{i}"})
             assert answer.status_code == 429
         others = {"X-Forwarded-For": "203.0.113.8", "X-Forwarded-Proto": "https", "Host": "office.example"}
-        with proxied(inside, others) as port, plain_client(f"http://127.0.0.1:{port}") as client:
+        files = certificate(tmp_path)
+        trusted = ssl.create_default_context(cafile=str(files[0]))
+        with (
+            proxied(inside, others, files) as port,
+            httpx.Client(base_url=f"https://localhost:{port}", verify=trusted, trust_env=False, timeout=PATIENCE) as client,
+        ):
             assert client.get("/api/me", headers=wrong).status_code == 401
             reply = client.get("/api/me", headers=known)
             assert reply.json()["name"] == "ana"

@@ -7,6 +7,7 @@ import http.client
 import ipaddress
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -95,9 +96,9 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @contextlib.contextmanager
-def proxied(port: int, headers: Mapping[str, str]) -> Iterator[int]:
+def proxied(port: int, headers: Mapping[str, str], files: tuple[Path, Path] | None = None) -> Iterator[int]:
     """The port of a reverse proxy before another port: it passes requests on with these headers in place of the browser's,
-    and adds the addresses in them to what the browser claims."""
+    and adds the addresses in them to what the browser claims. It encrypts if it has the files of a certificate and a key."""
 
     class Proxy(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -125,6 +126,10 @@ def proxied(port: int, headers: Mapping[str, str]) -> Iterator[int]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    if files is not None:
+        encrypted = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        encrypted.load_cert_chain(*files)
+        server.socket = encrypted.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
