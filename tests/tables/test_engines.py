@@ -80,7 +80,7 @@ def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) ->
 def test_levels_are_the_same_on_spark(spark: dict[str, Source]) -> None:
     own = open_source(engine_cases.table())
     there = spark["visits"]
-    assert engine_cases.everything(there, there.name, 8) == engine_cases.everything(own, engine_cases.table(), 8)
+    assert engine_cases.everything(there, there.name, 12) == engine_cases.everything(own, engine_cases.table(), 12)
 
 
 SOME = [engine_cases.COUNTS[0], engine_cases.SUMS[2], *engine_cases.RANKS[:2], engine_cases.VOTES[0], engine_cases.MEDIANS[0]]
