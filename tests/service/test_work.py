@@ -126,6 +126,26 @@ def test_late_answers_are_bounded_for_each_person(tmp_path: Path, monkeypatch: p
         assert office.now(office.desk.overview(office.caller("olga")))[1]["late_by"]["votes"] == {"ana": 2, "ben": 1}
 
 
+@pytest.mark.parametrize("dataset", ["votes", "calls"])
+def test_an_engine_that_fails_late_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str) -> None:
+    """Where only close calls are charged, what is not read costs nothing: it could be tried again and again."""
+    run = source.run_embedded
+
+    def failing(connection: Any, plan: Any) -> Any:
+        if not threading.current_thread().name.startswith("ask"):
+            return run(connection, plan)
+        time.sleep(0.3)
+        raise OSError
+
+    monkeypatch.setattr(source, "run_embedded", failing)
+    everything = PEOPLE.replace('datasets = ["votes"]', 'datasets = ["votes", "stays", "calls"]')
+    with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS, head=FEW, people=everything)) as office:
+        column: str = "vote = 'Y'" if dataset == "votes" else "x = 1"
+        price: dict[str, Any] = {"epsilon": "0.01"} if dataset == "votes" else {}
+        terms = [{"question": f"count(*) filter (where {column}) > {limit}", **price} for limit in (1, 2, 3)]
+        assert [office.ask("ana", dataset, **each)[0] for each in terms] == [503, 503, 403]
+
+
 AGREEING = " = ".join(f"(age > {i})" for i in range(40))
 COUNTS = " * ".join(f"count(*) filter (where age % {i} = 1)" for i in range(2, 32))
 LIKE = " * ".join(f"count(*) filter (where town like '{i}%')" for i in range(2, 32))
