@@ -21,7 +21,7 @@ from pathlib import Path
 import measure
 import uvicorn
 from crowds import make_office, wait_for
-from timings import CONTENTS, NEIGHBOURS, NoClock, Times, observed, power, shift_seen, tables
+from timings import CONTENTS, NEIGHBOURS, NoClock, Times, declared, observed, power, shift_seen, tables
 
 from duotone.service.app import open_desk, service
 from duotone.service.clock import Clock
@@ -74,7 +74,8 @@ def main(each: int, pairs: Sequence[tuple[str, str]]) -> None:
     fewer = max(each // 20, 50)
     print(
         f"if replies about one table were later in {LATER} of pairs, {each} about each would show it at level {LEVEL} with "
-        f"probability {power(each, LATER, LEVEL):.3f}; {fewer} are taken without the clock; tick {TICK}, declared {SECONDS} s",
+        f"probability {power(each, LATER, LEVEL):.3f}; {fewer} are taken without the clock; tick {TICK}, "
+        f"the engine has {SECONDS} s, and what rows can cost is added",
         flush=True,
     )
     every = tables()
@@ -90,8 +91,9 @@ def main(each: int, pairs: Sequence[tuple[str, str]]) -> None:
 
 def compare(office: Office, pair: tuple[str, str], kind: str, many: int) -> None:
     """Ask about two tables, and say whether the times of the replies tell them apart."""
-    token, clock = Tokens(office.tokens_place).add("ana"), (TICK, SECONDS) if kind == "clock" else None
+    token = Tokens(office.tokens_place).add("ana")
     with served(office, kind) as url:
+        clock = (TICK, declared(url, token, pair[0])) if kind == "clock" else None
         observed(url, token, pair, 2 * CONNECTIONS, CONNECTIONS, None)  # opened, and warm
         seen = observed(url, token, pair, many, 1 if clock is None else CONNECTIONS, clock, 0 if clock is None else PAUSE)
     show(f"{' / '.join(pair)}, {kind}", seen, "time" if clock is None else "time after the tick")

@@ -32,6 +32,10 @@ def need(condition, why):
         raise SystemExit(f"NOT PROVED: {why}")
 
 
+def named(n):  # as nothing that could steer the terminal: quoted, in ASCII, and cut
+    return ascii(str(n)[:40])
+
+
 def parsed(text):
     """JSON, read strictly: a name stands once in an object, and numbers are finite and short."""
 
@@ -268,7 +272,7 @@ def check(c):
         return t[n] if colour[n] == answer else one - t[n]
 
     for a, b in joined:
-        need(private(says(a, "blue"), says(b, "blue")), f"not private between {a} and {b}")
+        need(private(says(a, "blue"), says(b, "blue")), f"not private between {named(a)} and {named(b)}")
     fixed = {a for a, b in joined if colour[a] != colour[b] and (boundary == "balanced" or colour[a] == "blue")}
     need(not isinstance(boundary, dict) or set(boundary) == fixed, "boundary values are not those of the blue boundary")
     need(isinstance(boundary, dict) or boundary == "balanced" or 0 <= number(boundary) <= 1, "no such boundary")
@@ -279,9 +283,9 @@ def check(c):
         held = None
         if n in lowered:  # too large beside another boundary value, along this path
             path = listed(lowered[n])
-            need(path[-1] == n and len(path) > 1 and path[0] not in lowered, f"no path that lowers {n}")
+            need(path[-1] == n and len(path) > 1 and path[0] not in lowered, f"no path that lowers {named(n)}")
             steps = set(zip(path, path[1:]))
-            need(steps <= joined and len(set(path)) == len(path), f"a path to {n} that is none, or comes to a dataset twice")
+            need(steps <= joined and len(set(path)) == len(path), f"no path to {named(n)}, or it comes to a dataset twice")
             held = number(asked[path[0]]) * one // 1
             for _ in path[1:]:  # as large as is private beside the one before, rounded down
                 held = min(one, (right * held + room) // left, one + (held + d * one - one) / y // 1)
@@ -291,9 +295,9 @@ def check(c):
         chain = []
         while n not in top and t[n] < one:
             w = nodes[n]["from"]
-            need((n, w) in joined and len(chain) < len(nodes), f"{n} has no chain to a fixed value")
-            need(colour[w] == colour[n] or w in fixed, f"{n} leans on the other colour")
-            need(tight(t[n], says(w, colour[n])), f"{n} could be more truthful")
+            need((n, w) in joined and len(chain) < len(nodes), f"{named(n)} has no chain to a fixed value")
+            need(colour[w] == colour[n] or w in fixed, f"{named(n)} leans on the other colour")
+            need(tight(t[n], says(w, colour[n])), f"{named(n)} could be more truthful")
             chain.append(n)
             n = w
         for n in reversed(chain):

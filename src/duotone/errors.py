@@ -5,8 +5,10 @@ ValueError
     ├── Infeasible      no private mechanism has these boundary values
     ├── NotAMorphism    a map sends two neighbours to datasets that are not
     ├── MissingExtra    an optional library is not installed
+    ├── UnopenedTable   a table that cannot be opened, whatever is asked about it
     ├── UnreadableColumn  a question about a column whose type no rule reads
     ├── UnknownColumn   a name that no column has
+    ├── FailedTrial     a question that failed on made-up tables; `code` and `report` reproduce it
     ├── OfficeError     mistakes in an office file, one sentence each
     ├── LedgerError     a ledger cannot be used; nothing was released
     │   ├── LedgerBusy  other processes kept it for too long
@@ -71,6 +73,10 @@ class MissingExtra(DuotoneError):
         return MissingExtra, (self.what, self.extra)
 
 
+class UnopenedTable(DuotoneError):
+    """A table that cannot be opened, or a further or public one beside it: no question about it can be read."""
+
+
 class UnreadableColumn(DuotoneError):
     """A question about a `column` whose type no rule reads; `how` says what the type is and how to convert it, where known."""
 
@@ -94,6 +100,21 @@ class UnknownColumn(DuotoneError):
 
     def __reduce__(self) -> tuple[type[UnknownColumn], tuple[str, tuple[str, ...], str, str]]:
         return UnknownColumn, (self.column, self.columns, self.hint, self.table)
+
+
+class FailedTrial(DuotoneError):
+    """A question whose own trial on made-up small tables failed: at `what`, under the seed `code`. `report` is JSON with the
+    made-up tables, which belong to nobody."""
+
+    def __init__(self, what: str, code: str, report: str = "") -> None:
+        self.what, self.code, self.report = what, code, report
+        super().__init__(
+            f"this question failed its own trial on made-up tables ({what}, code {code}), so it is not asked and nothing is "
+            "charged: please report it"
+        )
+
+    def __reduce__(self) -> tuple[type[FailedTrial], tuple[str, str, str]]:
+        return FailedTrial, (self.what, self.code, self.report)
 
 
 class OfficeError(DuotoneError):

@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,6 +93,50 @@ def free_memory() -> int:
         return min(free, top - used)
     except (OSError, KeyError, ValueError):  # no such file on this system, or no limit
         return free
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """What an engine inside the process may use: bytes of memory, threads, and bytes on the disk besides."""
+
+    memory: int
+    threads: int
+    spill: int
+
+
+SPILL = 64 * 2**30
+
+
+def machine_limits() -> EngineLimits:
+    """Half of the machine's memory, all of its cores."""
+    return EngineLimits(memory() // 2, cores(), SPILL)
+
+
+_LIMITS: ContextVar[EngineLimits | None] = ContextVar("_LIMITS", default=None)
+
+
+def engine_limits() -> EngineLimits:
+    """Those of the block that one is in, or of the machine."""
+    return _LIMITS.get() or machine_limits()
+
+
+@contextmanager
+def limited(limits: EngineLimits) -> Iterator[None]:
+    """Engines that are opened in the block, and questions that are checked in it, have these limits."""
+    before = _LIMITS.set(limits)
+    try:
+        yield
+    finally:
+        _LIMITS.reset(before)
+
+
+def memory() -> int:
+    """The bytes of memory that the machine has, or its container may use."""
+    every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 * 2**30
+    try:
+        return min(every, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no such file on this system, or no limit
+        return every
 
 
 def must_fit(need: int, what: str) -> None:

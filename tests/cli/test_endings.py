@@ -99,7 +99,7 @@ def test_an_interrupt_is_one_line(folder: Path) -> None:
     assert (code, said) == (130, "duotone: interrupted\n")
 
 
-PLACES = ["text_files.header", "locked_duckdb.literal", "locked_duckdb.quietly"]
+PLACES = ["text_files.read_header", "locked_duckdb.literal", "locked_duckdb.quietly"]
 NOT_AN_INTERRUPT = """
 import os, signal, sys
 from duotone.errors import DuotoneError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from commands import run
-from ledgers import ABOUT, ask, register
+from ledgers import ABOUT, HALF, ask, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger, plotting
 
@@ -62,6 +62,16 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith("duotone: ")
         assert "exp_epsilon" not in err  # the command calls it --ratio
+
+
+def test_answers_do_not_act_on_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An answer is what somebody recorded: any text at all."""
+    with open_ledger(tmp_path / "l") as ledger:
+        register(ledger, ApproxDP(2))
+        for i, key in enumerate(([], ["g\x1b[2J"])):
+            ledger.ask("census", f"q{i}", HALF, lambda key=key: {"answers": [[key, "yes\x1b[2J\u202e"]]}, **ABOUT)  # type: ignore[misc]
+    code, out, _ = run(capsys, "ledger", "show", tmp_path / "l")
+    assert (code, "\x1b" in out, "\u202e" in out, out.count("yes\\x1b")) == (0, False, False, 2)
 
 
 def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:

@@ -304,6 +304,10 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     assert "one value per person: --per-unit avg, sum, min or max (--max-rows does not say" in refused(
         visits, "median(cost) > 1", "--unit", "person"
     )
+    longer = "replace(" * 4 + "town" + f", 'x', '{'y' * 9}')" * 4
+    too_long = f"count(*) filter (where length({longer}) > 5) > 5"
+    assert "let less of a stored text be read (--longest-text)" in refused(visits, too_long)
+    assert run(capsys, "ask", visits, too_long, *PRIVACY, "--longest-text", "1")[0] == 0
     own = "MAX(name) > (unit): column (columns) holds text"
     assert with_flags(own) == own  # brackets of a question stay
 

@@ -221,7 +221,7 @@ def sums(name: str, bounds: Bounds, limits: Sequence[Fraction], means: Sequence[
     for sign in ORDERED:
         for limit in limits:
             yield Question(f"sum({name}) {sign} {number(limit)}",
-                           lambda rows, s=sign, t=limit: bool(SIGNS[s](sum(values(rows), Fraction(0)), t)),
+                           lambda rows, s=sign, t=limit: bool(vs := values(rows)) and bool(SIGNS[s](sum(vs, Fraction(0)), t)),
                            options)  # fmt: skip
         for limit in means:
             yield Question(f"avg({name}) {sign} {number(limit)}", lambda rows, s=sign, t=limit: mean(rows, s, t), options)

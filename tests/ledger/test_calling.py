@@ -232,6 +232,7 @@ def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
         (ApproxDP(1, "1e-6"), "1000000000", None, "not one close call fits"),
         (ApproxDP(1000, "1e-6"), "0.05", None, "epsilon of at most 64"),
         (ApproxDP(1, "1e-6"), "0.0001", None, "too small for this budget"),
+        (ApproxDP("0.01", "1e-6"), "0.0002", None, "needs a table of more than"),
         (ApproxDP(1, "1e-6"), "0.02", ApproxDP(1), "must leave some epsilon"),
         (ApproxDP(2, "1e-6"), "0.02", ApproxDP(1, "1e-6"), "must leave some epsilon and some delta"),
     ],
@@ -239,6 +240,8 @@ def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
 def test_budgets_without_close_calls_are_refused(tmp_path: Any, budget: Any, question: str, definite: Any, why: str) -> None:
     with open_ledger(tmp_path / "l") as ledger, pytest.raises(DuotoneError, match=why):
         ledger.register("s", budget, version="1", close_calls=ThreeWay(ApproxDP(question)), definite=definite, **ABOUT)
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("s", ApproxDP(1), version="1", **ABOUT)  # the name is still there to be given
 
 
 def _caller(place: str, name: str, results: Any) -> None:

@@ -16,6 +16,7 @@ from duotone import ApproxDP, DuotoneError, open_ledger
 from duotone.cli.app import main
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.stores.postgres import PostgresStore
+from duotone.ledger.stores.postgres_schema import FUNCTIONS
 from duotone.ledger.stores.store import MIGRATIONS, SCHEMA
 
 
@@ -34,6 +35,19 @@ def test_a_busy_database_waits_then_says_so(url: str) -> None:
     ledger.close()
 
 
+def test_a_cancelled_statement_is_not_a_server_that_stops(url: str) -> None:
+    import psycopg
+
+    register(open_ledger(url))
+    flips: list[int] = []
+    with open_ledger(f"{url}%20-c%20statement_timeout%3D200") as ledger, psycopg.connect(url) as other:
+        other.execute("LOCK TABLE duotone_entries IN EXCLUSIVE MODE")
+        with pytest.raises(LedgerError, match="the statement was cancelled") as refused:
+            ask(ledger, flips=flips)
+        assert "stopping" not in str(refused.value)
+    assert flips == []
+
+
 def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
     ledger = open_ledger(url)
     register(ledger)
@@ -42,8 +56,8 @@ def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
     ledger.close()
     for index in ("dataset", "kind", "question"):
         execute(url, f"DROP INDEX duotone_by_{index}")
-    execute(url, "DROP FUNCTION duotone_append")
-    execute(url, "DROP FUNCTION duotone_lock")
+    for function in FUNCTIONS:
+        execute(url, f"DROP FUNCTION {function}")
     execute(url, "UPDATE duotone_ledger SET value = '1' WHERE name = 'schema'")
     assert ask(ledger).free
     assert ledger.entries() == before

@@ -17,7 +17,7 @@ from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import row_of
 from duotone.ledger.stores.postgres import PostgresStore
-from duotone.ledger.stores.postgres_schema import APPEND, LOCK
+from duotone.ledger.stores.postgres_schema import FUNCTIONS, LOCK
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
 TENTH = Charge(balanced(ApproxDP("0.1")))
@@ -87,9 +87,11 @@ def test_an_asker_asks_and_does_nothing_else(shared: str) -> None:
         assert ledger.verify().holds
 
 
+ALL_SPENT = {"answers": 2, "epsilon": "1", "exp_epsilon": "1", "delta": "0", "squares": "1/2"}
 CHARGE: dict[str, Any] = {
     "kind": "charge", "dataset": "census", "version": "1", "question": "q", "notion": "epsilon=1/2 delta=0",
-    "boundary": "balanced", "answers": 1, "key": "k", "again": False, "after": {}, "v": 2, "at": "2026-11-15T00:00:00+00:00",
+    "boundary": "balanced", "answers": 1, "key": "k", "again": False, "v": 2, "at": "2026-11-15T00:00:00+00:00",
+    "after": {"version": "1", "charges": 2, "answers": 1, "spent": ALL_SPENT},
 }  # fmt: skip
 
 
@@ -202,8 +204,8 @@ def test_a_stranger_gets_a_sentence(shared: str) -> None:
     execute(shared, "CREATE ROLE stranger LOGIN")
     with open_ledger(by(shared, "stranger")) as ledger, pytest.raises(LedgerError, match="this user may not do it"):
         ledger.entries()
-    functions = f"SELECT bool_or(has_function_privilege('stranger', f, 'EXECUTE')) FROM unnest(ARRAY['{LOCK}', '{APPEND}']) f"
-    assert execute(shared, functions) == [(False,)]
+    allowed = "SELECT bool_or(has_function_privilege('stranger', f, 'EXECUTE')) FROM unnest(%s::text[]) f"
+    assert execute(shared, allowed, list(FUNCTIONS)) == [(False,)]
 
 
 def test_members_of_the_owner_may_register(shared: str) -> None:
@@ -218,11 +220,14 @@ def test_functions_are_pinned_and_the_owners(shared: str) -> None:
     columns = "proname, pg_get_userbyid(proowner), prosecdef, proconfig::text"
     rows = execute(shared, f"SELECT {columns} FROM pg_proc WHERE proname LIKE 'duotone%' ORDER BY 1")
     pinned = '{"search_path=pg_catalog, pg_temp"}'
-    assert rows == [(name, "ledger_owner", True, pinned) for name in ("duotone_append", "duotone_lock")]
+    definers = {"duotone_append", "duotone_lock", "duotone_standbys"}
+    names = sorted(function.partition("(")[0] for function in FUNCTIONS)
+    assert rows == [(name, "ledger_owner", name in definers, pinned) for name in names]
 
 
 def test_an_older_ledger_is_brought_up_to_date_by_its_owner_only(shared: str) -> None:
-    execute(shared, "DROP FUNCTION duotone_append; DROP FUNCTION duotone_lock")
+    for function in FUNCTIONS:
+        execute(shared, f"DROP FUNCTION {function}")
     execute(shared, "UPDATE duotone_ledger SET value = '2' WHERE name = 'schema'")
     with open_ledger(by(shared, "asker")) as asker:
         assert asker.verify().holds  # reading changes nothing and needs nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import key_of, row_of
 from duotone.ledger.ledger import Ledger
+from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.stores import Row
 from duotone.ledger.verify import Verdict, verify
 
@@ -184,6 +185,16 @@ def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
         ask(ledger, "large", Charge(balanced(ApproxDP(50, "1/2"))))
     with open_ledger(tmp_path / "l") as ledger:
         assert ledger.verify().problems == ("entry 4 is for an answer that a budget with the rule plan does not cover",)
+
+
+def test_a_plan_of_more_answers_than_its_budget_admits_is_found(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
+        honest = PlannedComposition.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
+        assert honest.count == 562
+        patch.setattr(PlannedComposition, "most", lambda *_: replace(honest, count=563))
+        register(ledger, ApproxDP(1, "1e-6"), rule="plan", answers_at=ApproxDP("0.01", "1e-12"))
+    with open_ledger(tmp_path / "l") as ledger:
+        assert ledger.verify().problems == ("entry 1 registers a plan of more answers than fit into its budget",)
 
 
 def test_a_ledger_without_entries_or_without_its_first() -> None:

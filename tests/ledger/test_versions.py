@@ -135,7 +135,7 @@ def test_a_newer_ledger_is_refused(place: str, ledger: Ledger) -> None:
     ledger.close()
     execute(place, "UPDATE duotone_ledger SET value = '99' WHERE name = 'schema'")
     flips: list[int] = []
-    with pytest.raises(LedgerError, match=r"newer Duotone \(schema 99, this one knows 6\): update Duotone"):
+    with pytest.raises(LedgerError, match=r"newer Duotone \(schema 99, this one knows 7\): update Duotone"):
         ask(ledger, flips=flips)
     with pytest.raises(LedgerError, match="newer Duotone"):
         register(ledger, dataset="d")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkers import TOOL
@@ -48,6 +50,37 @@ def test_the_tool_says_what_it_proved(tmp_path: Path) -> None:
         assert f"are private and optimal under {says}" in done.stdout
     shown = Fraction(done.stdout.split("at most ")[1].split(",")[0])
     assert long <= shown <= long * (1 + Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b[2K\rPROVED: 2 datasets", "\x9b2J\nPROVED", "\u202eDEVORP", "\ud800", " " * 200 + "PROVED"]
+)
+def test_names_of_datasets_do_not_act_on_a_terminal(name: str, tmp_path: Path) -> None:
+    """A dataset's name stands in the verdict, for each of the reasons for which nothing is proved; none may rewrite it."""
+    graph = ColouredGraph(
+        [(name, "b"), ("b", "c"), ("c", "d"), ("d", "e")], dict(zip([name, *"bcde"], ["blue"] * 4 + ["red"], strict=True))
+    )
+    certificate = graph_table(graph, ApproxDP("0.25", "1/10")).certificate()
+    reasons = set()
+    for spoilt in spoilt_by_name(certificate, name):
+        file = tmp_path / "c.json"
+        file.write_text(json.dumps(spoilt))
+        done = subprocess.run([sys.executable, "-I", "-S", TOOL, file], capture_output=True)
+        said = done.stderr.decode("ascii").removesuffix("\n")
+        assert (done.returncode, done.stdout, said[:11]) == (1, b"", "NOT PROVED:")
+        assert all(" " <= c <= "~" for c in said)
+        assert len(said) < 160
+        reasons.add(said.split("'")[-1])
+    assert len(reasons) >= 3
+
+
+def spoilt_by_name(certificate: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    """Certificates that fail at the dataset of a name."""
+    for field, value in (("truth", "0"), ("from", "d"), ("from", name), ("truth", None)):
+        copy = json.loads(json.dumps(certificate))
+        own = copy["datasets"][name]
+        own[field] = str(int(own["truth"]) - 2**40) if value is None else value
+        yield copy
 
 
 @pytest.mark.parametrize("number", ["1" * 5_000_000, "1e" + "9" * 5_000_000, "0." + "3" * 5_000_000])

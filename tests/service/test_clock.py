@@ -19,7 +19,7 @@ from duotone.ledger.allowances import Share
 from duotone.ledger.close_calls import Asked
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.three_way import ThreeWay
-from duotone.service.clock import Clock, declared_seconds
+from duotone.service.clock import Clock, Gone
 from duotone.service.queue import Queue
 from duotone.service.records import Allowance, Records
 from duotone.service.refused import Refused
@@ -41,9 +41,9 @@ def test_what_is_not_done_in_time_leaves_at_the_next_tick_but_one() -> None:
     def left_at(work: float) -> tuple[float, int]:
         """By a clock that moves on as far as one sleeps."""
         time, late = [0.25], list[int]()
-        clock = Clock(1.0, lambda: time[0], lambda seconds: time.append(time.pop() + seconds))
+        clock = Clock(1.0, lambda: time[0], lambda _, seconds: time.append(time.pop() + seconds))
         leaving = clock.departure(clock.now(), 1.5, lambda: late.append(1))
-        clock.sleep(work)
+        time[0] += work
         leaving.hold()
         return clock.now(), len(late)
 
@@ -53,34 +53,53 @@ def test_what_is_not_done_in_time_leaves_at_the_next_tick_but_one() -> None:
     assert left_at(7.8) == (16.0, 3)
 
 
-def test_what_holds_nothing_leaves_at_its_tick_too() -> None:
-    time, late = [0.25], list[int]()
+def test_what_reads_no_row_leaves_at_the_next_tick() -> None:
+    time = [0.25]
 
     async def sleep(seconds: float) -> None:
         time.append(time.pop() + seconds)
 
     async def left() -> list[float]:
-        clock = Clock(1.0, lambda: time[0], sleep_in_loop=sleep)
-        leaving = clock.departure(clock.now(), 1.5, lambda: late.append(1))
-        await leaving.leave()
-        first = clock.now()
-        await sleep(0.5)
-        leaving.held = True
-        await leaving.leave()  # what was held has waited already
-        second = clock.now()
-        leaving.held = False
-        await leaving.leave()
-        return [first, second, clock.now()]
+        clock, seen = Clock(1.0, lambda: time[0], sleep_in_loop=sleep), list[float]()
+        for seconds in (0, 0.5, 2):
+            await sleep(seconds)
+            await clock.next_tick()
+            seen.append(clock.now())
+        return seen
 
-    assert asyncio.run(left()) == [2.0, 2.5, 4.0]
-    assert late == [1]
+    assert asyncio.run(left()) == [1.0, 2.0, 4.0]
 
 
-def test_times_are_declared_by_public_facts() -> None:
-    assert declared_seconds("DuckDB", 10**6, "count") < declared_seconds("DuckDB", 10**6, "order")
-    assert declared_seconds("DuckDB", 10**6, "count") < declared_seconds("DuckDB", 10**7, "count")
-    assert declared_seconds("DuckDB", 1, "count", 2**20) > 5  # whose table takes two or three seconds
-    assert declared_seconds("Spark", 1, "count") > declared_seconds("an engine that nobody knows", 1, "count")
+@pytest.mark.parametrize("done", [0.5, 2.5])
+def test_what_is_given_up_before_its_tick_is_never_recorded(done: float) -> None:
+    """Whether the engine was done when somebody went away or not."""
+    time, stopped = [0.0], list[str]()
+
+    def wait(event: threading.Event, seconds: float) -> None:
+        time[0] += min(seconds, 0.25)
+        if time[0] >= 2:
+            leaving.give_up()
+        event.wait(0)
+
+    leaving = Clock(1.0, lambda: time[0], wait).departure(0, 3, lambda: None)
+    leaving.interrupted_by(lambda: stopped.append("engine"))
+    time[0] = done
+    if done >= 2:
+        leaving.give_up()
+    with pytest.raises(Gone):
+        leaving.hold()
+    assert (leaving.begun, leaving.held, stopped) == (True, False, ["engine"])
+    leaving.interrupted_by(lambda: stopped.append("at once"))
+    assert stopped == ["engine", "at once"]
+
+
+def test_what_has_left_cannot_be_given_up() -> None:
+    time = [4.0]
+    leaving = Clock(1.0, lambda: time[0]).departure(0, 4, lambda: None)
+    leaving.hold()
+    leaving.give_up()
+    leaving.require_awaited()
+    assert leaving.held
 
 
 def test_a_place_is_kept_until_the_answer_leaves_and_a_full_queue_refuses() -> None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from at_desk import AtDesk, at_desk
-from itsdangerous import TimestampSigner, URLSafeTimedSerializer
 from offices import CALLS, PEOPLE, VOTES, make_office
 from sqlalchemy import text
-from starlette.testclient import TestClient
 
-from duotone.service.app import service
-from duotone.service.auth import SESSION
 from duotone.service.office import Office
 from duotone.service.office_file import read_office
-from duotone.service.tokens import Tokens
 
 DEFINITE = CALLS.replace("budget = { epsilon = 1,", "budget = { epsilon = 1.5,").replace(
     'close_calls = { epsilon = "0.05" }', 'close_calls = { epsilon = "0.05", definite = { epsilon = "0.5" } }'
@@ -79,41 +72,6 @@ def test_close_calls_cost_their_whole_budget_from_the_first_question_on(tmp_path
         loss(renewed)
     assert [(one["epsilon"], one["budgets"]) for one in losses] == [(0, 1), (1, 1), (1.2, 1), (1.2, 2), (2.2, 2)]
     assert losses[1]["delta"] == pytest.approx(1e-6)
-
-
-class Earlier(TimestampSigner):
-    """Signs as if it were some hours ago."""
-
-    hours = 0.0
-
-    def get_timestamp(self) -> int:
-        return int(time.time() - self.hours * 3600)
-
-
-def test_a_session_ends_after_twelve_hours_and_with_its_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever could sign one without a token would not be believed either, where nobody signs in elsewhere."""
-    office = make_office(tmp_path, VOTES, people=PEOPLE.replace(', "stays", "calls"', ""))
-    tokens = Tokens(office.tokens_place)
-    token = tokens.add("ana", days=1)
-    with at_desk(office) as opened:
-        browser = TestClient(service(opened.desk), follow_redirects=False)
-        signer = URLSafeTimedSerializer(opened.desk.records.secret("sessions"), salt="session", signer=Earlier)
-
-        def status(ident: str | None, hours: float = 0, who: str = "ana") -> int:
-            monkeypatch.setattr(Earlier, "hours", hours)
-            session = signer.dumps({"person": who, "token": ident, "csrf": "x"})
-            return browser.get("/api/me", headers={"cookie": f"{SESSION}={session!s}"}).status_code
-
-        ident = token.split("_")[1]
-        assert [status(ident, hours) for hours in (0, 11.9, 12.1, 1000)] == [200, 200, 401, 401]
-        assert [status(None, who=who) for who in ("ana", "olga")] == [401, 401]
-        cookie = browser.post("/login", data={"token": token}).headers["set-cookie"]
-        assert "Max-Age=43200" in cookie
-        browser.cookies.clear()
-        kept = json.loads(office.tokens_place.read_text())
-        kept["tokens"][0]["expires"] = "2026-01-01T00:00:00+00:00"
-        office.tokens_place.write_text(json.dumps(kept))
-        assert status(ident) == 401
 
 
 def test_records_are_durable_and_their_owners_alone(tmp_path: Path) -> None:

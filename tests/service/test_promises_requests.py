@@ -38,7 +38,7 @@ def busy(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     store = office.desk.ledger._store
 
     @contextmanager
-    def writing() -> Iterator[Any]:
+    def writing(**_: Any) -> Iterator[Any]:
         raise LedgerBusy(store.place, 30)
         yield
 
@@ -70,13 +70,13 @@ def test_a_request_that_was_not_charged_for_is_given_back(office: AtDesk, monkey
 
 def test_nobody_is_asked_to_approve_what_does_not_fit(office: AtDesk) -> None:
     """Neither a question nor an assistant's plan."""
-    waiting = office.desk.records.waiting("ana")
+    waiting = [office.desk.records.waiting("ana", assistant=assistant) for assistant in (False, True)]
     terms, ana = {"question": "count(*) > 1", "epsilon": "5", "purpose": "to see"}, office.caller("ana")
     for asked in (office.desk.ask(ana, "votes", terms), office.desk.plan(replace(ana, assistant=True), "votes", terms)):
         status, refused = office.now(asked)
         assert (status, refused["kind"]) == (409, "over budget")
         assert "1 answer at ε 5, δ 0 does not fit into the budget of votes; left: ε " in refused["error"]
-    assert office.desk.records.waiting("ana") == waiting
+    assert [office.desk.records.waiting("ana", assistant=assistant) for assistant in (False, True)] == waiting
 
 
 def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:

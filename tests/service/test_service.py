@@ -113,13 +113,21 @@ def test_an_allowance_lies_under_the_total_and_is_shown(own: Served) -> None:
 
 
 def test_an_engine_that_fails_costs_what_was_asked_and_says_nothing(own: Served, tmp_path: Path) -> None:
+    """Pages that are damaged behind a schema that is not; what is no table at all is refused before a charge."""
     own.ask("ana", "votes", question="count(*) > 5", epsilon="0.1")  # opened
-    (tmp_path / "votes.parquet").write_bytes(b"no parquet at all, and a secret: 4711")
-    status, failed = own.ask("ana", "votes", question="count(*) > 6", epsilon="0.1")
-    assert (status, failed["kind"]) == (503, "unavailable")
-    assert "4711" not in json.dumps(failed)
-    assert "charge stands" in failed["error"]
-    assert own.desk.ledger.statement("votes").state.spent.epsilon == Fraction(1, 5)
+    file = tmp_path / "votes.parquet"
+    data, secret = file.read_bytes(), b"no page at all, and a secret: 4711"
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    for content, says, spent in (
+        (b"PAR1" + (secret * footer)[: footer - 4] + data[footer:], "charge stands", Fraction(1, 5)),
+        (secret, "nothing was charged", Fraction(1, 5)),
+    ):
+        file.write_bytes(content)
+        status, failed = own.ask("ana", "votes", question="count(*) filter (where vote = 'Y') > 6", epsilon="0.1")
+        assert (status, failed["kind"]) == (503, "unavailable")
+        assert "4711" not in json.dumps(failed)
+        assert says in failed["error"]
+        assert own.desk.ledger.statement("votes").state.spent.epsilon == spent
     with own.client("olga") as owner:
         assert owner.get("/api/office").json()["failures"]["votes"] == 1
 

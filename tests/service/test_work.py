@@ -1,22 +1,25 @@
-"""Whoever writes a question cannot make time tell about rows: what takes long on some rows only is refused or declared, and
-what is late all the same is bounded."""
+"""Whoever writes a question cannot make time tell about rows: what takes long on some rows only is refused or declared."""
 
 from __future__ import annotations
 
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from at_desk import AtDesk, at_desk
-from offices import CALLS, HEAD, PEOPLE, STAYS, VOTES, make_office
+from offices import CALLS, PEOPLE, STAYS, VOTES, make_office
 
+from duotone.service import work
 from duotone.service.clock import Clock, Departure
-from duotone.service.work import MOST, pattern_states
-from duotone.tables.engines import source
+from duotone.tables.patterns import UNKNOWN, pattern_states
 
-FEW = HEAD.replace("late = 1_000_000", "late = 2")
+
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is as fast as the one on which constants were measured, however busy this one is."""
+    monkeypatch.setattr(work, "machine", lambda: 1.0)
 
 
 def preview(office: AtDesk, question: str, dataset: str = "votes", **terms: Any) -> tuple[int, Any]:
@@ -42,7 +45,7 @@ def test_a_question_cannot_take_long_on_a_row_of_its_choice(tmp_path: Path, cond
         text = f"count(*) filter (where town = 'John Doe' and {condition}) > 5"
         status, said = preview(office, text, epsilon="0.1")
         assert (status, said["kind"]) == (422, "bad question"), said
-        assert "depend on rows" in said["error"]
+        assert "depend on rows" in said["error"] or "could make a text" in said["error"]
         assert office.ask("ana", "votes", question=text, epsilon="0.1")[0] == 422
 
 
@@ -66,7 +69,7 @@ def test_states_are_counted_as_they_are_repeated() -> None:
     assert pattern_states("((a{10}){10}){10}") == 1000
     assert pattern_states("(?:a|[b-d]{3,}){5}") >= 25
     assert pattern_states("[)(]{7}\\({2}") == 9
-    assert pattern_states("\\Qa\\E") > MOST
+    assert pattern_states("\\Qa\\E") >= UNKNOWN
 
 
 def test_the_declared_time_covers_the_longest_search(tmp_path: Path) -> None:
@@ -80,17 +83,16 @@ def test_the_declared_time_covers_the_longest_search(tmp_path: Path) -> None:
     }
     with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS)) as office:
         plain = preview(office, "count(*) > 5", epsilon=1, delta="1e-6")[1]["seconds"]
-        assert plain == 0.05
+        assert 0.05 <= plain < 5  # the owner's seconds, and what a thousand rows can cost, however slow this machine is
         for question, longest in searched.items():  # as measured on two slow cores
             assert preview(office, question, epsilon=1, delta="1e-6")[1]["seconds"] > plain + longest
         nearer, farther = (
             preview(office, list(searched)[1], epsilon=epsilon, delta="1e-6")[1]["seconds"] for epsilon in ("0.1", "0.01")
         )
-        assert farther > 50 * nearer / 10 > nearer
+        assert farther > nearer
         grouped = "select town, avg(age) filter (where vote = 'Y') > avg(age) filter (where vote = 'N') group by town"
         status, said = preview(office, grouped, epsilon="0.1", delta="1e-6", groups="private", max_groups=1)
-        assert status == 200
-        assert said["seconds"] > 500 * (nearer - 0.05)  # as many groups as there may be rows
+        assert (status, said["kind"]) == (422, "bad question")  # as many groups as there may be rows
 
 
 def test_what_is_late_says_less_and_less_of_when_it_was_done() -> None:
@@ -99,51 +101,6 @@ def test_what_is_late_says_less_and_less_of_when_it_was_done() -> None:
     now[0] = 40.5
     leaving._settle()
     assert (leaving.due, leaving.missed, len(late)) == (1 + 2 + 4 + 8 + 16 + 32, 5, 5)
-
-
-def test_late_answers_are_bounded_for_each_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, slow = source.run_embedded, [True]
-
-    def later(connection: Any, plan: Any) -> Any:
-        time.sleep(0.3 if slow[0] and threading.current_thread().name.startswith("ask") else 0)
-        return run(connection, plan)
-
-    monkeypatch.setattr(source, "run_embedded", later)
-    people = PEOPLE.replace('allowances = { votes = { epsilon = "0.5", delta = "1e-6" } }\n', "")
-    with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS, head=FEW, people=people)) as office:
-
-        def ask(who: str, limit: int, **more: Any) -> tuple[int, Any]:
-            return office.ask(who, "votes", question=f"count(*) > {limit}", epsilon="0.01", **more)
-
-        assert [ask("ana", limit)[0] for limit in (1, 1, 2)] == [200, 200, 200]  # the second is recorded: no engine was late
-        before = office.desk.ledger.verify().entries
-        status, said = ask("ana", 3)
-        assert (status, said["kind"]) == (403, "not allowed")
-        assert "late" in said["error"]
-        assert office.desk.ledger.verify().entries == before
-        assert ask("ana", 3, made_up=True)[0] == 200
-        assert ask("ben", 4)[0] == 200
-        assert office.now(office.desk.overview(office.caller("olga")))[1]["late_by"]["votes"] == {"ana": 2, "ben": 1}
-
-
-@pytest.mark.parametrize("dataset", ["votes", "calls"])
-def test_an_engine_that_fails_late_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str) -> None:
-    """Where only close calls are charged, what is not read costs nothing: it could be tried again and again."""
-    run = source.run_embedded
-
-    def failing(connection: Any, plan: Any) -> Any:
-        if not threading.current_thread().name.startswith("ask"):
-            return run(connection, plan)
-        time.sleep(0.3)
-        raise OSError
-
-    monkeypatch.setattr(source, "run_embedded", failing)
-    everything = PEOPLE.replace('datasets = ["votes"]', 'datasets = ["votes", "stays", "calls"]')
-    with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS, head=FEW, people=everything)) as office:
-        column: str = "vote = 'Y'" if dataset == "votes" else "x = 1"
-        price: dict[str, Any] = {"epsilon": "0.01"} if dataset == "votes" else {}
-        terms = [{"question": f"count(*) filter (where {column}) > {limit}", **price} for limit in (1, 2, 3)]
-        assert [office.ask("ana", dataset, **each)[0] for each in terms] == [503, 503, 403]
 
 
 AGREEING = " = ".join(f"(age > {i})" for i in range(40))
@@ -157,3 +114,42 @@ def test_what_doubles_with_every_condition_is_refused(tmp_path: Path, text: str)
     with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS)) as office:
         status, said = preview(office, text, epsilon="0.5", delta="1e-6")
         assert (status, said["kind"]) == (422, "bad question")
+
+
+PATIENTS = """
+[datasets.notes]
+source = "notes.parquet"
+version = "1"
+rows = 2100
+unit = "patient"
+seconds = 0.05
+budget = { epsilon = 1, delta = "1e-6" }
+close_calls = { epsilon = "0.05" }
+"""
+LONGER = "replace(replace(notes, 'e', 'eeeeeeeeee'), 'a', 'eeeeeeeeee')"
+
+
+def test_nobody_is_named_by_lateness(tmp_path: Path) -> None:
+    """Two thousand patients with ordinary notes, asked with close calls: what takes long where one of them has a diagnosis is
+    refused, in an inner select as without; and what is answered has the same declared time, whoever has it."""
+    people = PEOPLE.replace('"calls"]', '"calls", "notes"]')
+    times = dict[str, set[float]]()
+    for ill in ((3, 700, 1999), (3, 700)):
+        folder = tmp_path / str(len(ill))
+        folder.mkdir()
+        kinds = ["HIV" if i in ill else "flu" for i in range(2000)]
+        notes = pa.table({"patient": range(2000), "notes": ["seen here again"] * 2000, "dx": kinds})
+        pq.write_table(notes, folder / "notes.parquet")
+        with at_desk(make_office(folder, VOTES, STAYS, CALLS, PATIENTS, people=people)) as office:
+            for patient in (3, 1999):
+                chosen = f"dx = 'HIV' and patient = {patient}"
+                inner = f"select patient, max({LONGER}) as t where {chosen} group by patient"
+                text = f"select count(*) > 3 from ({inner}) where regexp_matches(t, 'e[a-z ]{{990}}q')"
+                status, said = office.ask("ana", "notes", question=text)
+                assert (status, said["kind"]) == (422, "bad question"), said
+                for pattern in ("e[a-z]{5}q", "again"):
+                    text = f"select count(*) > 3 from ({inner}) where regexp_matches(t, '{pattern}')"
+                    status, said = preview(office, text, "notes")
+                    times.setdefault(text, set()).add(said.get("seconds", said["error"] if status != 200 else 0.0))
+    assert all(len(seen) == 1 for seen in times.values())
+    assert len(times) == 4

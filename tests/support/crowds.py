@@ -39,10 +39,10 @@ port = {port}
 [clock]
 tick = {tick}
 [limits]
-at_once = 1000
+at_once = {share}
 waiting = 10000
+looking = 3600
 workers = {workers}
-late = 1_000_000
 [people.olga]
 role = "owner"
 [people.ana]
@@ -162,7 +162,7 @@ def make_office(folder: Path, tables: dict[str, pa.Table], *, ledger: str = "bud
                 tick: float = 0.02, seconds: float = 0.02, workers: int = 8) -> Office:  # fmt: skip
     """An office with one analyst, who may ask about all of these tables."""
     names = ", ".join(f'"{name}"' for name in tables)
-    text = OFFICE.format(ledger=ledger, port=free_port(), tick=tick, workers=workers, names=names)
+    text = OFFICE.format(ledger=ledger, port=free_port(), tick=tick, workers=workers, share=workers - 1, names=names)
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet")
         rows = max(table.num_rows, 1000)

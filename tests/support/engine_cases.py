@@ -164,7 +164,8 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
     """The levels of many questions at once, by group: all comparisons in one plan."""
     rows = {"max_rows": 1 if "unit" in options else None, **options, "per_unit": None}  # counts add up a person's rows
     each_with = [(question, rows if question in COUNTS else options) for question in questions]
-    asked = [replace(prepare(source, question, P, bounds=bounds, **own), by=by, most=most) for question, own in each_with]
+    prepared = [prepare(source, question, P, bounds=bounds, **own) for question, own in each_with]
+    asked = [replace(each, source=prepared[0].source, by=by, most=most) for each in prepared]  # each was lent the same table
     keys, people, each = levels_of_all(asked)
     return {key: [float(levels[i]) for levels in each] for i, key in enumerate(keys)} | {"people": sorted(people.tolist())}
 

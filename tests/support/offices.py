@@ -70,7 +70,8 @@ seconds = 0.05
 budget = { epsilon = 1, delta = "1e-6" }
 close_calls = { epsilon = "0.05" }
 """
-HEAD = 'ledger = "budget.ledger"\n[clock]\ntick = 0.02\n[limits]\nwaiting = 200\nat_once = 16\nworkers = 8\nlate = 1_000_000\n'
+LIMITS = "waiting = 200\nlooking = 3600\nat_once = 16\nworkers = 17\n"
+HEAD = f'ledger = "budget.ledger"\n[clock]\ntick = 0.02\n[limits]\n{LIMITS}'
 PLAIN: Any = {"trust_env": False, "verify": False}
 """How a client is made for plain HTTP on this machine: to read all certificates takes longer than a request."""
 SECRET = "a name that no reply may show"

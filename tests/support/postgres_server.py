@@ -17,7 +17,7 @@ def programs() -> Path | None:
     """The folder of initdb and pg_ctl, the newest; None where Postgres is not installed."""
     found = shutil.which("initdb")
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: float(p.parts[-3]))
-    return Path(found).parent if found else installed[-1].parent if installed else None
+    return Path(found).resolve().parent if found else installed[-1].parent if installed else None
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,29 @@ class Server:
     def crash(self) -> None:
         self.stop()
         self.start()
+
+    def promote(self) -> None:
+        """Make a standby a server of its own."""
+        self._control("promote")
+
+    @contextlib.contextmanager
+    def standby(self, name: str, *words: str) -> Iterator[Server]:
+        """A standby that streams from this server under a name, stopped and removed in the end."""
+        folder = Path(tempfile.mkdtemp(prefix="duotone-pg-"))
+        if self.user is not None:
+            shutil.chown(folder, self.user)
+        source = f"host={self.folder} user=duotone dbname=postgres application_name={name}"
+        copy = ("-d", source, "-D", folder / "data", "-R", "-c", "fast", "--no-sync", *words)
+        try:
+            _run(self.user, self.binaries / "pg_basebackup", *copy)
+            standby = Server(self.url.replace(str(self.folder), str(folder)), folder, self.binaries, self.user)
+            standby.start()
+            try:
+                yield standby
+            finally:
+                standby.stop()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _control(self, *words: object) -> None:
         _run(self.user, self.binaries / "pg_ctl", "-D", self.folder / "data", "-w", *words)

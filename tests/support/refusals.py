@@ -223,9 +223,10 @@ NEVER = [
 ]  # fmt: skip
 """Questions that no table answers by yes, for x in [0, 9] and i in [1, 9]."""
 ALWAYS = [
-    "count(*) >= 0", "count(*) > -1", "count(*) <> -1", "count(*) <> 1/2", "sum(x) > -1", "sum(i) >= 0", "not sum(x) < 0",
-    "count(*) filter (where i > 3 and i < 2) <= 0", "count(*) >= 0 or avg(x) > 3", "count(*) >= 0 and sum(x) >= 0",
-    "sum(x) + count(*) >= 0",
+    "count(*) >= 0", "count(*) > -1", "count(*) <> -1", "count(*) <> 1/2", "coalesce(sum(x), 0) > -1",
+    "coalesce(sum(i), 0) >= 0", "not coalesce(sum(x), 0) < 0",
+    "count(*) filter (where i > 3 and i < 2) <= 0", "count(*) >= 0 or avg(x) > 3", "count(*) >= 0 and coalesce(sum(x), 0) >= 0",
+    "coalesce(sum(x), 0) + count(*) >= 0",
 ]  # fmt: skip
 """Questions that every table answers by yes, the empty one included."""
 TO9 = {"x": (0, 9), "i": (1, 9)}

@@ -27,7 +27,7 @@ class Hands:
 
     def clock(self, tick: float) -> Clock:
         """Of which these are the hands."""
-        return Clock(tick, lambda: self.time, self.sleep, self.sleep_in_loop)
+        return Clock(tick, lambda: self.time, self.wait, self.sleep_in_loop)
 
     @property
     def waiting(self) -> int:
@@ -50,6 +50,11 @@ class Hands:
         """Wait, in a thread, until so much has passed."""
         with self._counted(seconds) as until:
             wait_until(lambda: self.time >= until, "a later time")
+
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        """The same, unless something happens before."""
+        with self._counted(seconds) as until:
+            wait_until(lambda: event.is_set() or self.time >= until, "a later time")
 
     async def sleep_in_loop(self, seconds: float) -> None:
         """The same in a loop."""

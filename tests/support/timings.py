@@ -41,10 +41,7 @@ class AtOnce(Departure):
     """Nothing is held."""
 
     def hold(self) -> None:
-        self.held = True
-
-    async def leave(self) -> None:
-        pass
+        self.begun = self.held = True
 
 
 def tables(long: int = 8_000_000, each: int = 2000) -> dict[str, pa.Table]:
@@ -120,6 +117,13 @@ def shift_seen(after: list[float], later: float) -> float:
         share = float(np.searchsorted(ordered, times + middle).mean()) / len(times)
         low, high = (middle, high) if share < later else (low, middle)
     return high
+
+
+def declared(url: str, token: str, name: str) -> float:
+    """After how many seconds answers about a table leave."""
+    body = {"question": QUESTION, "epsilon": "0.1"}
+    (reply,) = crowd(url, token, f"/api/datasets/{name}/preview", [body], 1)
+    return float(reply.document["seconds"])
 
 
 def observed(url: str, token: str, pair: tuple[str, str], each: int, connections: int, clock: tuple[float, float] | None,

@@ -146,11 +146,12 @@ class Watched:
     """A connection that keeps the plans it is given."""
 
     def __init__(self, inner: Any, runs: list[Any]) -> None:
-        self._inner, self._runs, self.con = inner, runs, inner.con
+        self._inner, self._runs, self.con, self.dialect = inner, runs, inner.con, inner.dialect
+        self.compiler = self if inner.compiler is not None else None
 
-    def compile(self, plan: Any) -> Any:
+    def to_sqlglot(self, plan: Any) -> Any:
         self._runs.append(plan)
-        return self._inner.compile(plan)
+        return self._inner.compiler.to_sqlglot(plan)
 
     def to_pyarrow(self, plan: Any) -> Any:
         self._runs.append(plan)

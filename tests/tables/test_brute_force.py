@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -73,6 +74,7 @@ EQUAL = [
     f"2 * {YES} = 4",
     f"not {YES} / {NO} <= 1 and count(*) > 0",
     f"1 < {YES} / {NO}",
+    f"not {YES} / {NO} < 1",
     f"-{YES} / {NO} < -1",
 ]
 
@@ -114,6 +116,24 @@ def test_every_atom_with_units_against_brute_force(
     several = options.get("max_rows", 1) > 1
     bound = is_bound(sql, several) or "> avg(x)" in sql  # who is on both sides counts on both
     check(sql, reference, domain, neighbours, bound=bound, people=2 if len(domain) > 6 else 3, reach=2, unit="u", **options)
+
+
+SEVERAL: list[Person] = [(("A", 3),) * 2, (("A", None),), (("A", -2),), (("A", -2),) * 2, (("B", 1), ("A", -2))]
+SIGNS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sign", "limit"), thinned(itertools.product(SIGNS, (-5, -3, -1, 0, 1, 4)), 5))
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_sums_of_people_with_several_rows(sign: str, limit: int, neighbours: Neighbours) -> None:
+    """Exact, also where everybody with a value must leave."""
+
+    def reference(people: Sequence[Person]) -> bool:
+        rows = [[x for _, x in person if x is not None] for person in people]
+        return any(rows) and SIGNS[sign](sum(map(sum, rows)), limit)
+
+    options: Any = {"unit": "u", "max_rows": 2, "bounds": {"x": (-2, 3)}}
+    check(f"sum(x) {sign} {limit}", reference, SEVERAL, neighbours, bound=False, people=3, reach=2, **options)
 
 
 @pytest.mark.slow

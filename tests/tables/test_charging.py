@@ -335,6 +335,18 @@ def test_one_dataset_in_two_kinds_of_files_is_one_budget_and_two_questions(ledge
     ]
 
 
+def test_a_frame_and_a_file_of_one_registered_name_are_two_tables(ledger: Ledger, tmp_path: Path) -> None:
+    """The file has nobody in it: what was recorded of the frame is no answer about it."""
+    ledger.register("u.csv", ApproxDP(3, "1e-4"), unit="row", neighbours="add-remove", version="1")
+    (tmp_path / "u.csv").write_text("x\n")
+    answers = []
+    for table in (TABLE, tmp_path / "u.csv", TABLE, tmp_path / "u.csv"):
+        with prepare(table, "count(*) > 50", EACH) as asked:
+            answers.append(asked.charge(ledger, "u.csv"))
+    assert [bool(answer) for answer in answers] == [True, False, True, False]
+    assert [answer.receipt is not None and answer.receipt.free for answer in answers] == [False, False, True, True]
+
+
 def test_the_same_question_at_another_budget_is_said(ledger: Ledger) -> None:
     """On a quote and with the answer; not of another version, of a charge without an answer, or where it is asked again."""
     question, turned = "select count(*) > 100 where x > 0 and who >= 0", "count(*) filter (where who >= 0 and x > 0) > 100"

@@ -146,14 +146,14 @@ def test_quotients_are_exact(drawn: list[tuple[int, int, int]]) -> None:
 
 
 def truth(sql: str, numbers: list[int | None], step: Fraction, sign: str, limit: Fraction) -> bool:
-    """The answer from values in steps, in fractions: of nobody, an average is a no."""
+    """The answer from values in steps, in fractions: without any, sums and averages are null, which is a no."""
     there = [n * step for n in numbers if n is not None]
+    if not there:
+        return False
     match sql:
         case "sum(x)":
             total = sum(there, Fraction(0))
         case "avg(x)":
-            if not there:
-                return False
             total = sum(there, Fraction(0)) / len(there)
         case _:
             total = 3 * sum(there, Fraction(0)) - 2 * len(numbers)

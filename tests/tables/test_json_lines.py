@@ -174,7 +174,7 @@ def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path:
     assert run(capsys, "ask", file, question, *flags, "--ledger", ledger)[1].startswith("yes")
     with open_ledger(ledger) as own:
         (entry,) = (body for body in own.entries() if body["kind"] == "charge")
-    assert re.search(r'WITH \{"formats": \{"day": "%d/%m/%Y"\}\}$', entry["question"])
+    assert re.search(r'WITH \{"formats": \{"day": "%d/%m/%Y"\}\} OF visits.jsonl$', entry["question"])
     other = (*flags[:-1], "day=%d/%m/%y")
     assert run(capsys, "ask", file, question, *other, "--ledger", ledger)[1].startswith("no")  # another reading, asked anew
     assert "say which there are" in run(capsys, "ask", file, question, *flags[2:])[2]

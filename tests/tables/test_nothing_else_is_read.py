@@ -131,8 +131,8 @@ def slow(self, plan):
         query = "select 'secret', count(*) from range(9000000) r(i) where i % 7 = 3"
         secret = self.connection.con.execute(query).to_arrow_table()
 
-Source.run = slow
 asked = prepare(rows, "avg(x) > 3", ApproxDP(1, "1e-6"), bounds={"x": (0, 5000)})
+Source.run = slow
 del rows
 try:
     asked.release()
@@ -142,7 +142,7 @@ except KeyboardInterrupt as error:
     while trace is not None:
         frames.append(trace.tb_frame)
         trace = trace.tb_next
-    assert frames[-1].f_code.co_name == "quietly", frames
+    assert frames[-1].f_code.co_filename.endswith("interrupts.py"), frames
     for frame in frames[1:]:
         assert not any("secret" in repr(v) or "4711" in repr(v) or isinstance(v, pa.Table) for v in frame.f_locals.values())
     os._exit(130)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from unread import read_nothing
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.line.table import line_table
 from duotone.tables import prepared as prepared_file
 from duotone.tables.ask import prepare_groups
-from duotone.tables.engines import Source
 
 P = ApproxDP(1, "1e-6")
 VISITS = pa.table({"town": ["Ely"] * 30, "person": range(30), "spent": range(30)})
@@ -22,10 +22,7 @@ TOO_SMALL = [ApproxDP("1e-7", "1e-9"), ApproxDP("1e-5"), ApproxDP(5e-324, "1e-12
 
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: Any) -> Any:
-        pytest.fail("the table was read")
-
-    monkeypatch.setattr(Source, "run", run)
+    read_nothing(monkeypatch)
 
 
 @pytest.mark.slow

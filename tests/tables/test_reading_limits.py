@@ -10,9 +10,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 from reading import ALL, P
+from unread import read_nothing
 
 from duotone import ApproxDP, DuotoneError, prepare, select_groups
-from duotone.tables.engines import Source
 from duotone.tables.engines.query import LONGEST
 from duotone.tables.engines.results import MOST_ENDS
 
@@ -20,7 +20,7 @@ from duotone.tables.engines.results import MOST_ENDS
 def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of 13 instead of 65,536: a table of so many levels takes long to make."""
     monkeypatch.setattr("duotone.tables.engines.results.MOST_ENDS", 13)
-    monkeypatch.setattr(Source, "run", None)
+    read_nothing(monkeypatch)
     rows = pa.table({"name": ["Bob"] * 2, "x": [5, 7]})
     for question in ("sum(x) filter (where name = 'Bob') > 1000000", "avg(x) > 3", "mode(name) = 'Bob'"):
         with pytest.raises(DuotoneError, match="engines keep at most 13: give a larger epsilon or delta"):
@@ -38,7 +38,7 @@ def test_a_hundred_thousand_and_a_million_levels_are_answered_or_refused(delta: 
         for table, level in zip(tables, expected, strict=True):
             with prepare(table, question, privacy) as asked:
                 assert asked._levels()[2].tolist() == [level]
-    monkeypatch.setattr(Source, "run", None)  # nothing may be read
+    read_nothing(monkeypatch)
     for table in tables:
         with pytest.raises(DuotoneError, match="most influential people, and engines keep at most 65536"):
             prepare(table, "sum(x) filter (where name = 'Bob') > 1000000", privacy, bounds={"x": (0, 10)})
@@ -80,13 +80,3 @@ def test_a_long_line_is_read_or_not_by_its_length_alone(tmp_path: Path) -> None:
                 file.write_bytes(b"a,b" + end + before + (line + end) * 9)
                 with prepare(file, "count(*) filter (where a = 'Y') > 4", P) as asked:
                     assert asked._levels()[2].tolist() == [4 if counted else -5], (size, end, len(before))
-
-
-@pytest.mark.slow
-def test_a_byte_1_drops_its_own_line_alone(tmp_path: Path) -> None:
-    file = tmp_path / "t.csv"
-    long = b"y" * (2 * 10**6 - 2)
-    for odd in (b"a\x01b,2", b"\x01", b"a,\x01", b"a,\x01\x01", b"\x01" + long, b"a\x01" + long, b"\x02", b""):
-        file.write_bytes(b"a,b\n" + b"a,1\n" * 3 + odd + b"\n" + b"a,1\n" * 3)
-        with prepare(file, "count(*) > 4", P) as asked:
-            assert asked._levels()[2].tolist() == [1], odd[:9]

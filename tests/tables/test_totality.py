@@ -181,7 +181,7 @@ def test_parquet_by_spark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("writer", ["arrow", "polars", "parquet by pyarrow", "duckdb"])
 def test_three_million_characters(writer: str, tmp_path: Path) -> None:
-    """As a value it is read; as a key or a name it is nobody's, as any of more than 1,024 characters."""
+    """As a value it is cut; as a key or a name it is nobody's, as any of more than 1,024 characters."""
     edge = "e" * 1024
     table = pa.table({"x": pa.array(["a", edge, edge + "e", LONG.decode(), None])})
     written = sources.WRITERS[writer](table, {}, tmp_path)
@@ -190,7 +190,7 @@ def test_three_million_characters(writer: str, tmp_path: Path) -> None:
             ("count(x) > 2", 1),
             ("count(*) filter (where x > 'f') > 0", 0),
             ("max(x) > 'long'", 0),
-            ("count(*) filter (where length(x) >= 3000000) = 1", 0),
+            ("count(*) filter (where length(x) = 10000) = 1", 0),
             ("count(distinct x) >= 2", 0),
         ):
             unit = {"unit": "x"} if "distinct" in text else {}

@@ -196,7 +196,7 @@ def verify(
         print(json.dumps(summary))
     else:
         for problem in verdict.problems:
-            print(problem)
+            print(printable(problem))
         print(f"{'verified' if verdict.holds else 'NOT verified'}: {verdict.entries} entries, head {verdict.head or 'none'}")
     if not verdict.holds:
         raise typer.Exit(1)
@@ -210,6 +210,30 @@ def reset_clock(
     with _open(place) as ledger:
         ledger.reset_clock(by=by)
     print("entries go on from now; the ledger says so", file=sys.stderr)
+
+
+@ledgers.command("keep-head")
+def keep_head(
+    place: Place,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, on another disk or machine than the ledger.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who does this: it stays in the ledger.")],
+) -> None:
+    """Keep the ledger's head in a file too, from now on: a ledger that has lost an entry is then refused."""
+    with _open(place) as ledger:
+        ledger.keep_head(file, by=by)
+    print(f"the head is kept in {printable(str(file))}; the ledger says so", file=sys.stderr)
+
+
+@ledgers.command("accept-standbys")
+def accept_standbys(
+    place: Place,
+    words: Annotated[str, typer.Option(metavar="TEXT", help="Why a failover may forget charges: it stays in the ledger.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who accepts it: it stays in the ledger.")],
+) -> None:
+    """Charge a ledger in Postgres though its server has standbys that commits do not wait for."""
+    with _open(place) as ledger:
+        ledger.accept_standbys(words, by=by)
+    print("accepted; the ledger says so", file=sys.stderr)
 
 
 def written(account: Statement) -> dict[str, Any]:
@@ -269,7 +293,7 @@ def _print_charges(account: Statement) -> None:
     from rich.text import Text
 
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
-    table = Table(*(Column(Text(name)) for name in head), title=Text(account.registered.dataset))
+    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(account.registered.dataset)))
     for c in account.charges:
         each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
@@ -277,7 +301,7 @@ def _print_charges(account: Statement) -> None:
             cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
         answer = _answer(c.answer) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
-        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", c.by or "", printable(asked), cost, answer)
+        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", printable(c.by or ""), printable(asked), cost, answer)
         table.add_row(*map(Text, row))
     if account.charges:
         Console(width=None if sys.stdout.isatty() else 110).print(table)
@@ -292,7 +316,7 @@ def _answer(answer: Any) -> str:
         case {"answers": [[[], bool(yes)]]}:
             return _word(yes) + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
         case {"answers": [[[], str(outcome)]]}:
-            return outcome + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
+            return printable(outcome) + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
         case {"answers": [[[_, *_], bool() | str()], *_] as groups}:
             lines = [f"{printable(', '.join(map(str, key)))}: {_word(yes)}" for key, yes in groups[:MOST_SHOWN]]
             more = len(groups) - MOST_SHOWN
@@ -301,7 +325,7 @@ def _answer(answer: Any) -> str:
 
 
 def _word(answer: bool | str) -> str:
-    return answer if isinstance(answer, str) else "yes" if answer else "no"
+    return printable(answer) if isinstance(answer, str) else "yes" if answer else "no"
 
 
 def _print_account(account: Statement, as_json: bool) -> None:
@@ -309,14 +333,15 @@ def _print_account(account: Statement, as_json: bool) -> None:
     if as_json:
         print(json.dumps({registered.dataset: written(account)}))
         return
-    about = f"unit {registered.unit}, {registered.neighbours}"
+    about = f"unit {printable(registered.unit)}, {registered.neighbours}"
+    named = printable(f"{registered.dataset}, version {account.state.version}")
     if (counted := calls_text(account)) is None:
         rule = registered.privacy_filter.name
-        print(f"{registered.dataset}, version {account.state.version}: {registered.budget}, {about}, rule {rule}")
+        print(f"{named}: {registered.budget}, {about}, rule {rule}")
         charges = "charge" if account.state.charges == 1 else "charges"
         print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
     else:
-        print(f"{registered.dataset}, version {account.state.version}: asked with close calls{_asked(account)}, {about}")
+        print(f"{named}: asked with close calls{_asked(account)}, {about}")
         print(f"{counted}; left: {account.left}")
     if account.state.unanswered:
         print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")

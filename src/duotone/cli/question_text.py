@@ -28,10 +28,10 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
 
 def print_preview(preview: Preview) -> None:
     """What is compared, in its own units."""
-    print(preview.title)
+    print(printable(preview.title))
     print_table(preview.head, preview.table)
     for note in preview.notes:
-        print(note)
+        print(printable(note))
 
 
 def _print_answers(reply: Answers, labels: tuple[str, ...]) -> None:

@@ -77,7 +77,7 @@ def add(
     assistant: Annotated[
         bool, typer.Option("--assistant", help="For a program that asks only what the person approves or allows.")
     ] = False,
-    days: Annotated[int | None, typer.Option(metavar="N", help="After how many days it ends.")] = None,
+    days: Annotated[int, typer.Option(metavar="N", help="After how many days it ends.")] = 90,
 ) -> None:
     """Print a new token, once; only its hash is kept."""
     from duotone.service.office_file import read_office
@@ -98,7 +98,7 @@ def list_tokens(office: OfficeFile = Path("office.toml")) -> None:
 
     every = Tokens(read_office(office).tokens_place).every()
     held = {True: "their assistant", False: "the person"}
-    rows = [(t.id, t.person, held[t.assistant], t.made[:10], (t.expires or "never")[:10]) for t in every]
+    rows = [(t.id, t.person, held[t.assistant], t.made[:10], t.expires[:10]) for t in every]
     print_table(("id", "person", "held by", "made", "ends"), rows)
 
 

@@ -82,6 +82,9 @@ def ask(
     separator: Separator = None,
     columns: Columns = None,
     date_formats: DateFormats = None,
+    longest_text: Annotated[
+        int | None, typer.Option(metavar="N", help="How many characters of a stored text are read; else 10,000.")
+    ] = None,
     public: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
@@ -136,6 +139,7 @@ def ask(
         "groups": groups,
         "name": name,
         **file_options(separator, columns, date_formats),
+        "longest_text": longest_text,
         "vouched": vouched,
         "public": named_values(public or [], "public tables are NAME=FILE, each once"),
         "also": further,

@@ -38,7 +38,7 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 FLAGS = {"name": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
          "columns": "--columns", "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
          "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE",
-         "close_dataset": "duotone ledger close"}  # fmt: skip
+         "close_dataset": "duotone ledger close", "longest_text": "--longest-text"}  # fmt: skip
 """What the command calls an option of the library."""
 ADVICE = (
     "say which (name)",
@@ -66,6 +66,7 @@ ADVICE = (
     "if not so (formats)",
     "tells persons apart (unit)",
     "public list of groups (groups)",
+    "stored text be read (longest_text)",
 )
 """Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""
 

@@ -15,7 +15,7 @@ from duotone.privacy.numbers import Given, show
 OWNERS = frozenset(
     {
         "unit", "bounds", "neighbours", "max_rows", "per_unit", "public", "also", "name", "vouched", "separator", "columns",
-        "formats",
+        "formats", "longest_text",
     }
 )  # fmt: skip
 """What `duotone.ask` takes and a service does not: the owner of a dataset has declared it."""

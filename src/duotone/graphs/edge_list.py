@@ -14,6 +14,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs._csr import compressed
 from duotone.privacy.definition import Array
 from duotone.resources import literal_path
+from duotone.temporary import temporary_folder
 
 CHUNK = 2**22
 """The edges fetched at a time."""
@@ -53,7 +54,7 @@ def _database(file: Path) -> Iterator[Any]:
         raise MissingExtra("an edge list in a file", "tables") from None
     if not file.is_file():
         raise DuotoneError(f"cannot read {file}: No such file or directory")
-    with tempfile.TemporaryDirectory(prefix="duotone-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         place = ":memory:" if file.stat().st_size <= IN_MEMORY else f"{folder}/edges.duckdb"
         with duckdb.connect(place) as database:
             yield database

@@ -18,8 +18,9 @@ from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_tex
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
-from duotone.line.mechanism import Boundary
-from duotone.line.three_way import ThreeWay
+from duotone.line.mechanism import Boundary, on_line
+from duotone.line.table import reach
+from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
@@ -197,10 +198,14 @@ def registration(
         raise DuotoneError("a rule is for definite answers: set a part of the budget aside for these, or leave the rule out")
     if close_calls is not None:
         called = most_close_calls(beside(budget, definite), close_calls)
+        three_way_table(close_calls)  # refuses an epsilon at which nothing could be asked
         budget = definite or ApproxDP(0)
     budget = read_definition(write(budget))
     short("+".join(map(boundary_text, boundaries)), "what a plan fixes at the boundary")
     chosen = choose(budget, rule, answers_at, boundaries)
+    if answers_at is not None:
+        for boundary in boundaries or ("balanced",):
+            reach(on_line(answers_at, boundary))  # the same of a plan's answers
     return Registered(label(dataset, "dataset"), budget, label(unit, "unit"), neighbours, chosen, called)
 
 
@@ -257,11 +262,12 @@ def statement(store: Store, dataset: str) -> Statement:
             answers[body["charge"]] = body
     registered, carried = rows.end()
     must_add_up(dataset, state, carried)
-    charges = (_charge(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
+    charges = (charge_record(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
     return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {}, since)
 
 
-def _charge(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
+def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
+    """One charge of a statement, from its entry, the state after it, and the entry of its answer."""
     return ChargeRecord(
         seq=seq,
         at=at(body),

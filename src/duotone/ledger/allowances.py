@@ -81,6 +81,14 @@ def share_of(entries: Entries, dataset: str, asker: str) -> Share:
     return Share(spent, read_definition(intact(entries, row)["budget"]), number)
 
 
+def allowance_of(entries: Entries, dataset: str, asker: str) -> Share:
+    """The part of an asker, or of `*`: whoever has no allowance of their own."""
+    if asker != EVERYBODY:
+        return share_of(entries, dataset, asker)
+    row = entries.filed(filed_under(dataset, None))
+    return Share() if row is None else Share(budget=read_definition(intact(entries, row)["budget"]))
+
+
 def _number(row: Row, body: Body) -> int:
     """The entry of the asker's own allowance, as one of their entries says."""
     if row.kind == "allowance":

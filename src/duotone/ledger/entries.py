@@ -33,6 +33,8 @@ DEEPEST = 64
 """Lists within lists of an answer, at most: JSON that is nested deeper is written, but not always read."""
 LEDGER = ""
 """The dataset of an entry about the ledger itself: no dataset has this name."""
+OF_LEDGER = ("clock", "standbys", "head")
+"""The kinds of entry about the ledger itself."""
 REMEMBERED = 20_000
 """The characters of an entry up to which what it says is kept in memory for a while."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -51,6 +53,8 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
     "allowance": {"asker": str, "filed": str, "budget": str, "after": dict},
     "close": {"after": dict},
     "clock": {"before": str, "by": str},
+    "standbys": {"words": str, "by": str},
+    "head": {"place": str, "by": str},
 }  # fmt: skip
 _OF_ASKER: Mapping[str, type] = {"by": str, "filed": str, "asker_spent": dict, "allowance": int}
 """What a charge of version 3 has besides."""
@@ -310,7 +314,7 @@ def _checked(body: dict[str, Any] | None) -> Body | None:
         return None
     typed = all(name in body and (form is object or type(body[name]) is form) for name, form in fields.items())
     labels = all(is_label(body[name]) for name in _LABELS if name in body)
-    named = body.get("dataset") == LEDGER if kind == "clock" else is_label(body.get("dataset"))
+    named = body.get("dataset") == LEDGER if kind in OF_LEDGER else is_label(body.get("dataset"))
     charges = typed and (kind != "charge" or (body["answers"] >= 1 and body.get("calls", 1) >= 1))
     return body if charges and labels and named and _dated(body.get("at")) else None
 

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
 from duotone.errors import DuotoneError, LedgerError
+from duotone.ledger import kept_head
 from duotone.ledger.account import (
+    ChargeRecord,
     Quote,
     Receipt,
     Registered,
@@ -27,7 +29,7 @@ from duotone.ledger.account import (
     registration,
     statement,
 )
-from duotone.ledger.allowances import askers_so_far, filed_under, share_of, whom
+from duotone.ledger.allowances import Share, allowance_of, askers_so_far, filed_under, share_of, whom
 from duotone.ledger.answered_before import AnsweredBefore
 from duotone.ledger.backup import backup
 from duotone.ledger.close_calls import Asked, CloseCalls
@@ -46,6 +48,7 @@ from duotone.ledger.entries import (
     row_of,
     signed,
 )
+from duotone.ledger.latest import ClearAnswers, latest_charges
 from duotone.ledger.privacy_filters import Charge, RuleName, write
 from duotone.ledger.question_lock import Turns
 from duotone.ledger.request import Request, Standing, standing
@@ -84,6 +87,7 @@ class Ledger:
 
     def __init__(self, store: Store, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._store, self._clock = store, clock
+        self._clear = ClearAnswers()
         self._identity = os.path.realpath(store.place)  # the same for every ledger of this process at this place
 
     def __repr__(self) -> str:
@@ -171,23 +175,52 @@ class Ledger:
 
     def _charge(self, request: Request) -> Receipt | _Charged:
         """The free answer, or a charge that is on the disk."""
-        with damage_as_error(), self._store.writing() as entries:
+        with self._writing() as entries:
             before = standing(entries, request.dataset, request.about, request.by)
-            key, recorded = request.key(before.state), request.recorded(entries, before.state)
-            if recorded is not None:
-                paid, unanswered = intact(entries, recorded), before.state.unanswered
-                calls = paid.get("calls"), before.registered.calls_left(before.state)
-                about = paid["charge"], before.left, unanswered, before.allowance
-                return Receipt(deepcopy(paid["answer"]), True, *about, None, *calls)
+            free = self._free(entries, request, before)
+            if free is not None:
+                return free
             body, after = before.charged(request)
             after.must_fit(request, before)
-            otherwise = request.answered_otherwise(entries, before.state)
+            key, otherwise = request.key(before.state), request.answered_otherwise(entries, before.state)
             seq = self._append(entries, body, after.state)
         return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0))
 
+    def _free(self, entries: Entries, request: Request, before: Standing) -> Receipt | None:
+        """The recorded answer; None where there is none."""
+        recorded = request.recorded(entries, before.state)
+        if recorded is None:
+            return None
+        paid, unanswered = intact(entries, recorded), before.state.unanswered
+        calls = paid.get("calls"), before.registered.calls_left(before.state)
+        about = paid["charge"], before.left, unanswered, before.allowance
+        return Receipt(deepcopy(paid["answer"]), True, *about, None, *calls)
+
+    def recorded(
+        self,
+        dataset: str,
+        question: str,
+        charge: Charge | Asked,
+        *,
+        unit: str,
+        neighbours: str,
+        again: bool = False,
+        by: str | None = None,
+        earlier: Sequence[str] = (),
+    ) -> Receipt | None:
+        """The recorded answer that `ask` or `call` would give, free; None where they would charge. What would not fit is
+        refused as they refuse it. Nothing is charged."""
+        request = Request.of(dataset, question, charge, unit, neighbours, again, by, earlier)
+        with damage_as_error(), self._store.reading() as entries:
+            before = standing(entries, dataset, request.about, by)
+            free = self._free(entries, request, before)
+            if free is None:
+                before.charged(request)[1].must_fit(request, before)
+            return free
+
     def _record(self, dataset: str, charged: _Charged, text: str, process: int, calls: int | None = None) -> Receipt:
         """The answer, on the disk, if this process made the charge and the charge still waits for it."""
-        with damage_as_error(), self._store.writing() as entries:
+        with self._writing() as entries:
             registered, state = load(entries, dataset)
             row, answered = entries.at(charged.seq), entries.answered(charged.key)
             is_there = row is not None and row.kind == "charge" and decoded(row)["key"] == charged.key
@@ -202,8 +235,35 @@ class Ledger:
         about = charged.seq, left, after.unanswered, charged.allowance, charged.before
         return Receipt(json.loads(text), False, *about, calls, registered.calls_left(after))
 
-    def _append(self, entries: Entries, body: Body, after: State, *, patient: bool = False) -> int:
-        """One more entry, with the dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
+    @contextmanager
+    def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:
+        """The only writer until the block ends; then what it wrote is on the disk, and its head is kept where the owner said.
+
+        Guarantee: a ledger is not written that lacks an entry whose head was kept, or whose entries a failover could forget,
+        unless the owner has accepted that. With `anew`, a head that cannot be read is not waited for: another will be kept.
+        """
+        with damage_as_error():
+            with self._store.writing(create=create) as entries:
+                if entries.doubt is not None and not accepting and entries.last(LEDGER, "standbys") is None:
+                    raise LedgerError(
+                        f"the server of {self.place} has {entries.doubt}, or let the ledger's owner accept in words that a "
+                        "failover may forget charges (accept_standbys); nothing was released"
+                    )
+                place = kept_head.place_of(entries)
+                if place is not None:
+                    with suppress(LedgerError) if anew else nullcontext():
+                        head = kept_head.kept(place)
+                        anew = False
+                    if not anew:
+                        kept_head.must_have(entries, place, head)
+                yield entries
+                place, head = kept_head.place_of(entries), entries.head()
+            if place is not None and (newest := kept_head.advance(place, head)) != head:
+                with self._store.reading() as entries:
+                    kept_head.must_have(entries, place, newest)
+
+    def _append(self, entries: Entries, body: Body, after: State | None, *, patient: bool = False) -> int:
+        """One more entry, with its dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
         now, latest = self._now(), latest_time(entries)
         if latest is not None:
             if not (patient or now > latest - SKEW):
@@ -213,7 +273,8 @@ class Ledger:
                     "ledger's clock; nothing was released"
                 )
             now = max(now, latest)
-        return self._chain(entries, {**body, "at": now.isoformat(), "after": after.written()})
+        carried = {} if after is None else {"after": after.written()}
+        return self._chain(entries, {**body, "at": now.isoformat(), **carried})
 
     def _chain(self, entries: Entries, body: Body) -> int:
         """The entry, by its hash tied to the one before; its number."""
@@ -292,7 +353,7 @@ class Ledger:
         registered = registration(dataset, budget, *about)
         labelled = {"version": label(version, "version"), **signed(by)}
         body = {"kind": "register", "v": registered.entry_version, **registered.written(), **labelled}
-        with damage_as_error(), self._store.writing(create=True) as entries:
+        with self._writing(create=True) as entries:
             if entries.last(dataset) is not None:
                 raise LedgerError(_registered_already(dataset, load(entries, dataset)[1]))
             self._append(entries, body, State().after(body))
@@ -301,7 +362,7 @@ class Ledger:
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
         """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
         label(version, "version")
-        with damage_as_error(), self._store.writing() as entries:
+        with self._writing() as entries:
             state = self._open_state(entries, dataset)
             labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
@@ -319,7 +380,7 @@ class Ledger:
             raise DuotoneError("an allowance is an ApproxDP")
         about = {"v": BY_ASKER, "dataset": label(dataset, "dataset"), **signed(by)}
         allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
-        with damage_as_error(), self._store.writing() as entries:
+        with self._writing() as entries:
             state = self._open_state(entries, dataset)
             if state.calls is not None:
                 raise LedgerError(f"{dataset} is asked with close calls, which are counted for all askers together")
@@ -334,7 +395,7 @@ class Ledger:
 
     def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
         """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
-        with damage_as_error(), self._store.writing() as entries:
+        with self._writing() as entries:
             state = self._open_state(entries, dataset)
             version = max(BY_ASKER, state.entry_version)
             self._filed(entries, {"kind": "close", "v": version, "dataset": dataset, **signed(by)}, state)
@@ -358,12 +419,32 @@ class Ledger:
         For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
         Who did this, when, and from which time the clock was set back stay in the ledger for ever.
         """
-        with damage_as_error(), self._store.writing() as entries:
+        with self._writing() as entries:
             now, latest = self._now(), latest_time(entries)
             if latest is None or now > latest - SKEW:
                 raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
             body = {"kind": "clock", "v": VERSION, "dataset": LEDGER, "before": latest.isoformat(), "by": label(by, "name")}
             self._chain(entries, {**body, "at": now.isoformat()})
+
+    def keep_head(self, place: str | Path, *, by: str) -> None:
+        """From now on keep the ledger's head, how many entries it has and the hash of the last, in a file as well, on another
+        disk or machine than the ledger; whoever charges it must be able to write there.
+
+        A ledger that lacks an entry whose head was kept is refused from then on: a standby that was promoted, or an older copy.
+        A later file replaces an earlier one, where that says nothing else or is gone.
+        """
+        path = Path(place).absolute()
+        body = {"kind": "head", "v": VERSION, "dataset": LEDGER, "place": str(path), "by": label(by, "name")}
+        with self._writing(anew=True) as entries:
+            kept_head.begin(entries, path)
+            self._append(entries, body, None)
+
+    def accept_standbys(self, words: str, *, by: str) -> None:
+        """Accept that a failover may forget charges, on a server with standbys that commits do not wait for. For the owner, who
+        says why, in words that stay in the ledger; makes the ledger where there is none."""
+        body = {"kind": "standbys", "v": VERSION, "dataset": LEDGER, "words": label(words, "reason"), "by": label(by, "name")}
+        with self._writing(create=True, accepting=True) as entries:
+            self._append(entries, body, None)
 
     def close_calls(self, dataset: str) -> CloseCalls | None:
         """The close calls that a dataset was registered with; None for one whose every answer is charged."""
@@ -374,6 +455,23 @@ class Ledger:
         """Every dataset, in the order of registration."""
         with damage_as_error(), self._store.reading() as entries:
             return names(entries)
+
+    def latest(self, dataset: str, many: int) -> list[ChargeRecord]:
+        """The latest charges of a dataset, the last first: in a ledger of any length, no others are read."""
+        with damage_as_error(), self._store.reading() as entries:
+            load(entries, dataset)
+            return latest_charges(entries, dataset, many)
+
+    def clear_answers(self, dataset: str) -> int:
+        """How many answers were clear, and free, where close calls are counted; only those since the last look are read."""
+        with damage_as_error(), self._store.reading() as entries:
+            called = load(entries, dataset)[0].close_calls
+            return 0 if called is None else self._clear.of(entries, dataset)
+
+    def share(self, dataset: str, asker: str) -> Share:
+        """An asker's part of a dataset, as the last entries say; without any allowances, an empty one."""
+        with damage_as_error(), self._store.reading() as entries:
+            return allowance_of(entries, dataset, asker) if load(entries, dataset)[1].allowances else Share()
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
@@ -386,10 +484,13 @@ class Ledger:
             return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Entries.head)]
 
     def verify(self, head: str | None = None) -> Verdict:
-        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, if there is one."""
+        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, and against that of the file which
+        the ledger names for it, if it can be read."""
         with damage_as_error():
-            rows = Scan(self._store, Entries.head)
-            return verify(rows, rows.end, head)
+            rows = Scan(self._store, lambda entries: (entries.head(), kept_head.problem(entries)))
+            verdict = verify(rows, lambda: rows.end()[0], head)
+            lost = rows.end()[1] if verdict.holds else None
+            return verdict if lost is None else replace(verdict, problems=(lost,))
 
     def backup(self, path: str | Path) -> Verdict:
         """Copy every entry, as of one moment, into a new ledger in a file, verified; right while others write.

@@ -76,6 +76,11 @@ class PlannedComposition:
         return replace(plan, count=count)
 
     @property
+    def proved(self) -> bool:
+        """Whether the budget admits so many answers, computed anew."""
+        return self.count <= PlannedComposition.most(self.budget, self.answers_at, self.boundaries).count
+
+    @property
     def pair(self) -> DominatingPair:
         """What each answer is entered by."""
         return _entered(self.answers_at, self.boundaries)

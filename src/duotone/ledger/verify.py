@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.allowances import Askers
 from duotone.ledger.close_calls import TOO_CLOSE, Asked, CloseCalls, proved
-from duotone.ledger.entries import DAMAGE, Body, State, at, decoded, digest, key_of, row_of
-from duotone.ledger.planned_composition import filter_of
+from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
+from duotone.ledger.planned_composition import PlannedComposition, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
 from duotone.ledger.stores import Row
 from duotone.privacy.text import read_definition
@@ -95,7 +95,9 @@ class _Replay:
             body = decoded(row)
             if row_of("", row.seq, body) != replace(row, hash=digest("", row.seq, row.body)):
                 return "is filed under another dataset, kind or question than it says"
-            return self._time(body) or (self._entry(row, body) if body["kind"] != "clock" else None)
+            return self._time(body) or (self._entry(row, body) if body["kind"] not in OF_LEDGER else None)
+        except MissingExtra:
+            raise
         except DAMAGE:
             return "does not make sense where it stands"
 
@@ -117,9 +119,10 @@ class _Replay:
             called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
             if called is not None and not proved(called):
                 return "registers more close calls than fit into their budget"
-            self.accounts[row.dataset] = _Account(
-                filter_of(read_definition(body["budget"]), body), (body["unit"], body["neighbours"]), called
-            )
+            rule = filter_of(read_definition(body["budget"]), body)
+            if isinstance(rule, PlannedComposition) and not rule.proved:
+                return "registers a plan of more answers than fit into its budget"
+            self.accounts[row.dataset] = _Account(rule, (body["unit"], body["neighbours"]), called)
         account = self.accounts[row.dataset]
         if not _belongs(row, body, account):
             return "does not make sense where it stands"

@@ -71,8 +71,6 @@ class Threshold:
         check_neighbours(self.neighbours)
         if not self.lowest <= self.highest:
             raise DuotoneError("a threshold needs lowest ≤ highest")
-        if self.somebody and not self.at_least >= 0:
-            raise DuotoneError("a threshold that needs somebody is at least 0 or more")
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether the sum is large enough."""
@@ -85,7 +83,9 @@ class Threshold:
         """Greedy: the changes that move the sum furthest, until it is on the other side."""
         seen = somebody if self.somebody and self.at_least == 0 else int  # where more is asked for, nobody is a no anyway
         tally = scores(map(seen, self._values(people)))
-        level = levels(tally, seen(self.lowest), seen(self.highest), seen(self.at_least), self.neighbours)[0]
+        many = np.array([len(people)])
+        there = People(many, many, absent=False) if self.somebody and self.at_least < 0 else None
+        level = levels(tally, seen(self.lowest), seen(self.highest), seen(self.at_least), self.neighbours, there)[0]
         return int(level) if math.isfinite(level) else float(level)
 
 
@@ -100,16 +100,39 @@ def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
     return [lowest if not v > lowest else min(int(v), highest) for v in values]
 
 
-def levels(tally: Scores, lowest: int, highest: int, at_least: int, neighbours: Neighbours) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class People:
+    """How many people of each table have a score, and how many there are; `absent` where someone can be there without one."""
+
+    scored: NDArray[Any]
+    every: NDArray[Any]
+    absent: bool
+
+
+def levels(
+    tally: Scores, lowest: int, highest: int, at_least: int, neighbours: Neighbours, there: People | None = None
+) -> NDArray[np.float64]:
     """The level of every table: how many changes lower, or raise, the total to the other side.
+
+    With `there`, a table in which nobody has a score is a no, for `at_least` < 0: a yes is flipped also when all who have one
+    leave; and where a no would be flipped by that, one more must join, at the highest score.
 
     >>> levels(scores([1, 1, 1, 0]), 0, 1, 2, "add-remove").tolist()
     [1.0]
     """
     surplus = tally.total - at_least
     down = fewest(tally.largest, surplus + 1, lowest, neighbours, tally.reach)
-    mirrored = ((-value, n) for value, n in tally.smallest)
-    up = fewest(mirrored, -surplus, -highest, neighbours, tally.reach)
+    smallest = [(-value, n) for value, n in tally.smallest]
+    up = fewest(smallest, -surplus, -highest, neighbours, tally.reach)
+    if there is not None:
+        nobody, all_leave = there.scored == 0, there.scored.astype(float)
+        if neighbours == "add-remove":
+            joined = 1 + fewest(smallest, -surplus - highest, -highest, neighbours, tally.reach)
+            up, down = np.where(up < all_leave, up, joined), np.minimum(down, all_leave)
+        else:
+            up = np.where(nobody, np.where(there.every > 0, 1.0, math.inf), up)
+            down = np.minimum(down, all_leave) if there.absent else down
+        surplus = np.where(nobody, -1, surplus)
     return np.asarray(np.where(np.asarray(surplus >= 0, dtype=bool), down - 1, -up))
 
 

@@ -152,6 +152,30 @@ class TotalUnits:
 
 
 @dataclass(frozen=True)
+class ValuedUnits:
+    """Of a total that is a no where nobody has a value: `people` are those who have one.
+
+    Proof. A yes is one still after k − 1 changes if there are at least k people, and the total allows it. Nobody need be left
+    when a no is flipped by fewer changes than there are people, so that what is true of the total alone is true.
+    """
+
+    total: TotalUnits
+
+    @property
+    def upward(self) -> bool:
+        """As the total."""
+        return self.total.upward
+
+    def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """As the total, if there are so many people."""
+        return self.total.far(margin, people, yes) if margin <= people or not yes else None
+
+    def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
+        """As the total, unless everybody would have to leave."""
+        return self.total.near(margin, people, yes) if margin < people or yes else None
+
+
+@dataclass(frozen=True)
 class NobodyUnits:
     """Of "nobody is on the wrong side, and somebody on the right one": how many are on the wrong side.
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.graphs.table import GraphTable
+from duotone.interrupts import uninterrupted
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LineTable, line_table
 from duotone.privacy.approx_dp import ApproxDP
@@ -114,6 +115,7 @@ class Coin:
         self._top = np.array([t >> (bits - 8) for t in thresholds], dtype=np.uint16)
         self._next = np.array([(t >> (bits - 72)) & (2**64 - 1) for t in thresholds], dtype=np.uint64)
 
+    @uninterrupted
     def answer(self, at: Any) -> Answer:
         """One answer, as an `Answer`: at a level or, from a graph's table, at a dataset by its name."""
         seed = _TEST_STREAM.get()
@@ -132,6 +134,7 @@ class Coin:
         finally:
             at = where = None  # no traceback may show them
 
+    @uninterrupted
     def answers(self, at: Any, *, bar: bool = True) -> Array:
         """Many answers: an array of Booleans for an array of levels or, from a graph's table, of positions in `graph.names`.
 

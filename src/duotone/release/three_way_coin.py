@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.interrupts import uninterrupted
 from duotone.line.three_way import ThreeWayTable
 from duotone.privacy.definition import Array
 from duotone.release.coin import LEVELS, Keystream, as_levels, seeded_stream
@@ -58,6 +59,7 @@ class ThreeWayCoin:
         self._thresholds = [table.thresholds(level) for level in range(-reach, reach)]
         self._words = np.array([[t >> rest for t in both] for both in self._thresholds], dtype=np.uint64)
 
+    @uninterrupted
     def outcomes(self, levels: Any, calls: int | None = None) -> list[Outcome]:
         """One for each level, in turn; with `calls`, none after so many that were too close to call."""
         if not (calls is None or (type(calls) is int and calls >= 1)):

@@ -7,8 +7,10 @@ long that takes at most), `answering` how, `approvals` who must say yes before,
 `tables` what it is asked about (`same_table` sees that none has two budgets), `accounts`,
 `documents` and `prices` what is said of it, `records` what is kept besides the ledger, `refused` why a request is not served.
 `app` puts it together: `api` are the routes for programs, `pages` those for browsers, `assistant` the tools at /mcp; `auth`
-knows who makes a request (`tokens`, `openid`), `access` is what every request goes through, `serve` the socket (`check_office`
-all before it), `punctual` its connections. `made_up` makes rows about nobody, for trying questions; `demo` an office for trying
+knows who makes a request (`tokens`, `openid`, `sessions`; `members` are who the office file names now), `access` is what every
+request goes through, `audit` what the log says of decisions, `ready` whether questions could be answered, `serve` the socket
+(`check_office` all before it), `punctual` its connections, `stopping` its end. `processor_time` is what previews may take,
+`public_files` are read once. `made_up` makes rows about nobody, for trying questions; `demo` an office for trying
 it all.
 """
 

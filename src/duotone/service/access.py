@@ -8,6 +8,7 @@ import logging
 import sys
 import time
 from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duotone.errors import DuotoneError
+from duotone.service import audit
 from duotone.service.auth import STRANGER, Auth
 from duotone.service.office import Office
 from duotone.service.pages import render as pages
@@ -39,7 +41,9 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
 PAGES = ("", "login", "logout", "ask", "budget", "requests", "owner", "studio", "static", "mcp", "api")
-METHODS = ("GET", "HEAD", "POST", "PUT")
+GONE = 499
+"""What is logged as the status of a request whose sender went away before the reply."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -69,7 +73,8 @@ class Access:
         try:
             body = await self._body(request, receive)
             await self._admit(request, body)
-            await self._app(scope, _replayed(body, receive), replied)
+            if not await _while_there(self._app, scope, body, receive, replied):
+                status = GONE
         except Refused as refused:
             await refusal(request, refused)(scope, receive, replied)
         except DuotoneError as error:  # the file of tokens, or the records
@@ -116,7 +121,7 @@ class Access:
         """Note who makes the request; refuse strangers but where they may go, and forms that are not ours."""
         request.state.caller, request.state.csrf = None, ""
         path = request.scope["path"]  # request.url is made of the Host header as well
-        if path.startswith("/static/") or path in ("/healthz", "/metrics"):
+        if path.startswith("/static/") or path in ("/healthz", "/readyz", "/metrics"):
             return
         caller, csrf = await self._auth.identify(request)
         request.state.caller, request.state.csrf = caller, csrf
@@ -149,14 +154,47 @@ def _page(scope: Scope) -> str:
     return f"/{first}" if first in PAGES and "endpoint" in scope else "other"
 
 
-def _replayed(body: bytes, receive: Receive | None) -> Receive:
-    """The body, as if it came once more; after it, whatever comes."""
+async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> bool:
+    """Serve a request as long as there is somebody to reply to: what is being done for it is cancelled when they go away.
+    Whether there was somebody to the end."""
+    gone, whole = asyncio.Event(), False
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    async def sent(message: Message) -> None:
+        nonlocal whole
+        await send(message)
+        whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
+
+    served = asyncio.ensure_future(app(scope, _replayed(body, gone), sent))
+    watching = asyncio.ensure_future(watch())
+    try:
+        await asyncio.wait((served, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not (served.done() or whole):
+            served.cancel()
+        await asyncio.wait((served,))
+        if served.cancelled():
+            return False
+        await served  # which raises what it raised
+        return True
+    finally:
+        watching.cancel()
+        served.cancel()
+
+
+def _replayed(body: bytes, gone: asyncio.Event | None) -> Receive:
+    """The body, as if it came once more; after it, that somebody went away, once they have."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
         if messages:
             return messages.pop()
-        return {"type": "http.disconnect"} if receive is None else await receive()
+        if gone is not None:
+            await gone.wait()
+        return {"type": "http.disconnect"}
 
     return replay
 
@@ -186,17 +224,17 @@ class Lines(logging.Formatter):
         return json.dumps(line)
 
 
-KEPT = ("person", "route", "method", "status", "seconds", "dataset", "error")
-
-
-LOGGERS = tuple(map(logging.getLogger, ("duotone.service", "duotone.access", "duotone.assistant", "mcp", "uvicorn.error")))
+KEPT = ("person", "route", "method", "status", "seconds", "dataset", "error", *audit.ABOUT)
+NAMES = ("duotone.service", "duotone.access", "duotone.audit", "duotone.assistant", "mcp", "uvicorn.error")
+LOGGERS = tuple(map(logging.getLogger, NAMES))
 
 
 def log_to(path: Path | None) -> None:
-    """Write log lines to a file, or to standard error; a file that was written to before is closed."""
+    """Write log lines to a file, or to standard error; a file that was written to before is closed. One that is moved away
+    meanwhile, as log rotation does, is made anew."""
     for before in {handler for logger in LOGGERS for handler in logger.handlers if isinstance(handler.formatter, Lines)}:
         before.close()
-    handler = logging.StreamHandler(sys.stderr) if path is None else logging.FileHandler(path, encoding="utf-8")
+    handler = logging.StreamHandler(sys.stderr) if path is None else WatchedFileHandler(path, encoding="utf-8")
     handler.setFormatter(Lines())
     for logger in LOGGERS:
         logger.handlers, logger.propagate = [handler], False

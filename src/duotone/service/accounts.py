@@ -16,7 +16,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.service.office import COHORT, Dataset, Office
 from duotone.service.people import Caller
 from duotone.service.records import Records
-from duotone.service.same_table import lasting
+from duotone.service.same_table import asked_as, remember
 from duotone.service.tables import OpenTable
 from duotone.tables.accuracy import written_budget
 
@@ -36,9 +36,10 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
     except LedgerError:
         known = set()  # there is none yet: the first registration makes it
     for name, dataset in office.datasets.items():
-        others = {records.note(f"table {key}", name) for key in lasting(tables[name].keys)} - {name}
-        for other in others:
+        keys = tables[name].keys
+        for other in (asked_as(keys, records) or remember(name, keys, records)) - {name}:
             raise DuotoneError(f"the table of {name} was asked about as {other}: one table has one budget, keep its name")
+        remember(name, keys, records)
         account = dataset.account(name)
         if account not in known:
             register(ledger, tables[name])
@@ -99,10 +100,9 @@ def _allow(office: Office, name: str, account: str, ledger: Ledger) -> None:
     wanted |= {who: member.allowances[name] for who, member in office.people.items() if name in member.allowances}
     if not wanted:
         return
-    shares = ledger.statement(account).shares
     for who, allowance in wanted.items():
-        own = shares.get(who)
-        if own is None or own.budget != allowance.definition or (who != EVERYBODY and not own.number):
+        own = ledger.share(account, who)
+        if own.budget != allowance.definition or (who != EVERYBODY and not own.number):
             ledger.allow(account, who, allowance.definition, by="the office")
 
 
@@ -192,14 +192,13 @@ def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Charge
 def history_document(table: OpenTable, ledger: Ledger, records: Records, caller: Caller) -> dict[str, Any]:
     """What was asked, by whom, at what price: the latest charges, the last first. Answers are shown to who asked, and to the
     owner."""
-    account = ledger.statement(table.account())
-    words = records.words(table.account())
-    latest = account.charges[::-1][:LATEST]
+    latest, stands = ledger.latest(table.account(), LATEST), ledger.stands(table.account())
+    words = records.words(table.account(), latest[-1].seq if latest else 0)
     return {
         "charges": [_charge(charge, words.get(charge.seq), caller) for charge in latest],
-        "many": len(account.charges),
-        "left": account.left,
-        "wasted": account.state.unanswered,
+        "many": stands.state.charges,
+        "left": stands.left,
+        "wasted": stands.state.unanswered,
     }
 
 
@@ -240,21 +239,20 @@ def _answer(recorded: Any) -> Any:
 
 def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Charge | Asked | None) -> dict[str, Any]:
     """How the budget stands: what is spent, what a question costs, what remains."""
-    account = ledger.statement(table.account())
+    account = ledger.stands(table.account(), by=caller.name)
     called, calls = account.registered.close_calls, account.state.calls
-    spent = dict(zip(("epsilon", "delta"), account.spent, strict=True))
-    share = account.shares.get(caller.name, account.shares.get(EVERYBODY))
+    spent = dict(zip(("epsilon", "delta"), account.registered.privacy_filter.spent(account.state.spent), strict=True))
     return {
         "spent": None if called is not None and table.dataset.close_calls and not table.dataset.close_calls.definite else spent,
         "budget": _budget(account.registered.budget if called is None else table.dataset.budget.definition),
         "left": account.left,
         "this": None if cost is None else cost.price,
         "how_many_more": None if cost is None else how_many_more(table, ledger, caller, cost),
-        "free_answers": account.clear,
+        "free_answers": ledger.clear_answers(table.account()),
         "wasted": account.state.unanswered,
         "close_calls": None
         if called is None or calls is None
         else {"used": calls.used, "reserved": calls.reserved, "left": called.count - calls.taken, "of": called.count},
-        "allowance": None if share is None else share.left,
+        "allowance": account.allowance,
         "lifetime": lifetime(table.name, ledger),
     }

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from duotone.errors import DuotoneError, LedgerBusy, LedgerError, OverBudget
+from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.service import accounts, made_up
 from duotone.service.approvals import Approvals, Document
@@ -27,8 +27,9 @@ from duotone.service.records import Records
 from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, Question, given_up
 from duotone.service.terms import Terms
-from duotone.service.work import require_little
+from duotone.service.work import require_little, search_seconds
 from duotone.tables.engines.source import ON_FAILURE, UNREADABLE
+from duotone.temporary import temporary_folder
 
 LOG = logging.getLogger("duotone.service")
 NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why; nothing was released"
@@ -37,6 +38,8 @@ NO_ANSWER = "the question could not be answered, and the owner can see why; if i
 NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
 OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\)|groups\))|per_unit (avg|max)")
 """Advice about what an analyst cannot declare."""
+LONGEST_TRIAL = 2.0
+"""Seconds that the search of an answer about made-up rows may take."""
 MADE_UP = {"made_up": True, "quote": "", "charge": None}
 
 
@@ -65,47 +68,56 @@ class Answering:
         with _lent(table) as source:
             try:
                 with table.question(source, terms) as question:
-                    require_little(question, table.dataset.rows)
+                    limits = self.office.limits
+                    require_little(question, table.dataset, table.engine, limits, self.office.engine_limits)
                     return question
+            except FailedTrial as error:
+                LOG.error(
+                    "a question failed its trial", extra={"dataset": table.name, "failed": error.what, "code": error.code}
+                )
+                raise Refused("bad question", str(error)) from None
+            except UnopenedTable as error:  # a file of the owner's, opened with the question
+                raise _closed(table, error) from None
             except DuotoneError as error:
-                if table.named_in(str(error)):  # what is wrong is a file of the owner's, opened with the question
+                if str(error).startswith(UNREADABLE):  # what is wrong is a file of the owner's
                     raise _closed(table, error) from None
                 raise Refused("bad question", for_analysts(str(error))) from None
 
-    def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Question, leaving: Departure) -> Document:
-        """The answer, where nothing more is needed; else the request that waits."""
+    def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Question, Document | None]:
+        """A question, and the reply where no private row is read for it: of made-up rows, a request that now waits, or what is
+        recorded. What does not fit into what is left is refused. None where the table has to be read."""
+        terms, question = self.checked(caller, table, written)
         if terms.made_up:
-            return self._rehearsed(table, terms)
-        number = terms.request
-        if number is None and self.approvals.needed(caller, table):
-            try:
+            return terms, question, self._rehearsed(table, terms, question)
+        try:
+            if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
-            except LedgerError as error:
-                raise refusal(error) from None
-            return {name: request[name] for name in ("request", "state", "needs")}
-        self._require_prompt(caller, table)
+                return terms, question, {name: request[name] for name in ("request", "state", "needs")}
+            reply = question.recorded(self.ledger, table.account(), again=terms.again, by=caller.name)
+            if reply is None:
+                return terms, question, None
+            if terms.request is not None:
+                self.approvals.take(terms.request)
+        except LedgerError as error:
+            raise refusal(error) from None
+        document = answer_document(question, reply, terms, table.account())
+        self._keep_words(table, document, terms)
+        return terms, question, document
+
+    def answered(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
+        """The answer from the table, for a question of which nothing is recorded."""
+        number = terms.request
+        leaving.require_awaited()
         if number is not None:
             self.approvals.take(number)
         try:
             document = self._charged(caller, table, terms, leaving)
         except (LedgerError, Refused) as error:
-            if number is not None and (isinstance(error, OverBudget) or not leaving.held):  # nothing was charged
+            if number is not None and (isinstance(error, OverBudget) or not leaving.begun):  # nothing was charged
                 self.approvals.give_back(number)
             raise error if isinstance(error, Refused) else refusal(error) from None
-        finally:
-            if leaving.held and leaving.missed:
-                self.records.count(late_of(table.name, caller.name))
         self._keep_words(table, document, terms)
         return document
-
-    def _require_prompt(self, caller: Caller, table: OpenTable) -> None:
-        """Refuse whose answers were late too often: how long an engine took is what no budget counts."""
-        if self.records.counted(late_of(table.name, caller.name)) >= self.office.limits.late:
-            raise Refused(
-                "not allowed",
-                f"{self.office.limits.late} of your answers about {table.name} were late, and that can tell what no budget "
-                "counts: its owner decides whether you go on",
-            )
 
     def _charged(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
         """Charge, then read, then draw; then wait for the tick, and record."""
@@ -114,13 +126,16 @@ class Answering:
                 _lent(table) as source,
                 table.question(source, terms) as asked,
                 _heard(partial(self._failed, table.name)),
-                given_up(asked.source, self.office.limits.engine_seconds) as done,
+                given_up(
+                    asked.source, max(self.office.limits.engine_seconds, leaving.due - leaving.clock.now()), leaving
+                ) as done,
             ):
 
                 def hold() -> None:
                     done()
                     leaving.hold()
 
+                leaving.require_awaited()
                 reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
                 return answer_document(asked, reply, terms, table.account())
         except LedgerError:
@@ -138,10 +153,12 @@ class Answering:
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 
-    def _rehearsed(self, table: OpenTable, terms: Terms) -> Document:
+    def _rehearsed(self, table: OpenTable, terms: Terms, question: Question) -> Document:
         """The answer of made-up rows, by a ledger that is thrown away."""
         columns = table.made_up_columns
-        with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
+        if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
+            raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
+        with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
             rows = made_up.made_up(columns, table.dataset.unit, max_rows=table.dataset.max_rows)
             try:
                 with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
@@ -150,17 +167,14 @@ class Answering:
                     return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
             except OverBudget as error:
                 raise over_budget(error) from None
+            except UnopenedTable as error:
+                raise _closed(table, error) from None
             except DuotoneError as error:
                 raise Refused("bad question", str(error)) from None
 
     def _failed(self, name: str, kind: str) -> None:
         LOG.error("the engine could not answer", extra={"dataset": name, "error": kind})
         self.records.count(f"failed {name}")
-
-
-def late_of(dataset: str, person: str) -> str:
-    """Under which name it is counted how many answers of a person about a dataset were late."""
-    return f"slow {dataset}/{person}"  # no name has a /
 
 
 def over_budget(error: OverBudget) -> Refused:

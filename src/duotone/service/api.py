@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Depends, Path, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from duotone.service.auth import Auth
 from duotone.service.desk import Desk
 from duotone.service.people import Caller
 from duotone.service.refused import STATUS
@@ -62,7 +63,13 @@ async def _caller(request: Request) -> Caller:
     return caller
 
 
+async def _auth(request: Request) -> Auth:
+    auth: Auth = request.app.state.auth
+    return auth
+
+
 TheDesk = Annotated[Desk, Depends(_desk)]
+TheAuth = Annotated[Auth, Depends(_auth)]
 Who = Annotated[Caller, Depends(_caller)]
 Name = Annotated[str, Path(max_length=200)]
 Entry = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -175,6 +182,19 @@ async def version(desk: TheDesk, who: Who, name: Name, label: Version) -> Docume
 async def ledger(desk: TheDesk, who: Who, name: Name) -> Document:
     """For owners and auditors: whether any entry was edited, removed or moved."""
     return await desk.verify(who, name)
+
+
+@router.get("/sessions", summary="Sessions of browsers")
+async def sessions(auth: TheAuth, who: Who) -> Document:
+    """For owners: whose they are, when they began, were used last, and end."""
+    return {"sessions": await auth.every_session(who)}
+
+
+@router.delete("/sessions/{session}", summary="End a session")
+async def end_session(auth: TheAuth, who: Who, session: Name) -> Document:
+    """For owners: its browser has to log in again."""
+    await auth.end_session(who, session)
+    return {"session": session, "ended": True}
 
 
 @router.get("/office", summary="For the owner")

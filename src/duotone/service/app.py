@@ -27,11 +27,15 @@ from duotone.service.clock import Clock
 from duotone.service.desk import Desk
 from duotone.service.office import Office
 from duotone.service.office_file import read_office
+from duotone.service.pages.render import form_of
 from duotone.service.pages.routes import routes
+from duotone.service.ready import Readiness
 from duotone.service.records import Records
 from duotone.service.refused import Refused
+from duotone.service.stopping import draining, leave_soon
 from duotone.service.terms import wrong_request
 from duotone.service.tokens import Tokens
+from duotone.temporary import temporary_folder
 
 OFFICE = "DUOTONE_OFFICE"
 """The variable that names the office file to processes that a server starts."""
@@ -41,6 +45,7 @@ WRONG_HERE = "something went wrong here, and the owner can see what; if a questi
 
 def open_desk(office: Office, *, clock: Clock | None = None) -> Desk:
     """An office's desk, ready to be asked."""
+    temporary_folder()  # what a process that was killed left behind goes now
     desk = Desk(office, open_ledger(office.ledger_place), Records(office.records_place), clock=clock)
     desk.start()
     return desk
@@ -48,14 +53,17 @@ def open_desk(office: Office, *, clock: Clock | None = None) -> Desk:
 
 def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
     """The application; `secure` where browsers reach it by TLS."""
-    auth = Auth(desk.office, Tokens(desk.office.tokens_place), desk.records, secure=secure)
-    registry, tools = CollectorRegistry(), assistant_app(desk)
+    auth = Auth(desk.office, Tokens(desk.office.tokens_place, audited=True), desk.records, secure=secure)
+    registry, tools, ready = CollectorRegistry(), assistant_app(desk), Readiness(desk)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with tools.lifespan():
-            yield
-        desk.close()
+            with draining(desk):
+                yield
+            await desk.drain()  # where no signal came
+        if not desk.close():
+            leave_soon()
 
     app = FastAPI(
         title="Duotone",
@@ -75,8 +83,15 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
     app.add_exception_handler(Exception, _broken)
 
     @app.get("/healthz", include_in_schema=False)
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok", "version": __version__}
+    async def healthz() -> Response:
+        return JSONResponse({"status": "stopping" if desk.stopping else "ok", "version": __version__})
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        parts = await ready.now()
+        holds = all(parts.values()) and not desk.stopping
+        status = "stopping" if desk.stopping else "ready" if holds else "not ready"
+        return JSONResponse({"status": status, **parts}, 200 if holds else 503)
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
@@ -91,8 +106,13 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
         return await auth.come_back(request)
 
     @app.post("/logout", include_in_schema=False)
-    async def log_out() -> Response:
-        return auth.log_out()
+    async def log_out(request: Request) -> Response:
+        return await auth.log_out(request)
+
+    @app.post("/login/openid/logout", include_in_schema=False)
+    async def logged_out_elsewhere(request: Request) -> Response:
+        await auth.logged_out_elsewhere((await form_of(request)).get("logout_token", ""))
+        return Response()
 
     app.router.routes.extend(routes(desk))
     return Access(app, desk.office, auth, registry, secure=secure)

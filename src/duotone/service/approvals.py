@@ -9,6 +9,7 @@ from typing import Any
 from duotone.errors import DuotoneError, OverBudget
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
+from duotone.service.audit import audit
 from duotone.service.office import Office
 from duotone.service.people import Caller
 from duotone.service.records import Allowance, Records
@@ -21,7 +22,7 @@ from duotone.tables.price import quote_all
 Document = dict[str, Any]
 MOST_QUESTIONS = 10**6
 MOST_WAITING = 200
-"""The requests of one person that may wait."""
+"""The requests of one person that may wait; and of their assistant, counted apart: it does not keep the person from asking."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class Approvals:
         other = table.dataset.approval
         if other and not (terms.purpose or "").strip():
             raise Refused("bad question", f"{table.name} needs approval: say what the answer is for (purpose)")
-        if self.records.waiting(caller.name) >= MOST_WAITING:
-            raise Refused("too many", f"{MOST_WAITING} of your requests wait: let some be decided first")
+        if self.records.waiting(caller.name, assistant=caller.assistant) >= MOST_WAITING:
+            whose = "your assistant's" if caller.assistant else "your"
+            raise Refused("too many", f"{MOST_WAITING} of {whose} requests wait: let some be decided first")
         self._require_fit(caller, table, terms, question)
         own = caller.assistant and not self.records.spend(caller.name, table.name, question.cost)
         about: dict[str, Any] = {
@@ -113,6 +115,8 @@ class Approvals:
         after = self.records.decide(number, caller.name, approve=approve, own=own)
         if after is None:
             raise Refused("not allowed", f"request {number} was decided already")
+        done = "a request was approved" if approve else "a request was refused"
+        audit(done, by=caller.name, whose=request["asked_by"], request=number, dataset=request["dataset"])
         return self.document(caller, after)
 
     def document(self, caller: Caller, request: Document) -> Document:
@@ -139,6 +143,7 @@ class Approvals:
         if caller.assistant:
             raise Refused("not allowed", "an assistant cannot change its own allowance: its person does")
         self.records.allow(caller.name, table.name, _allowance(written))
+        audit("an assistant's allowance was set", by=caller.name, dataset=table.name)
         return self.allowance(caller, table)
 
     def allowance(self, caller: Caller, table: OpenTable) -> Document:

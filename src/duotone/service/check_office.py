@@ -11,7 +11,7 @@ from duotone.service.accounts import held_against
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
 from duotone.service.records import Records
-from duotone.service.same_table import lasting
+from duotone.service.same_table import asked_as
 from duotone.service.serve import exposed
 from duotone.service.tables import OpenTable, refuse_same
 
@@ -86,6 +86,6 @@ def _check_names(office: Office, tables: Mapping[str, OpenTable], mistakes: Mist
         mistakes.add(("records",), f"is refused: {error}")
         return
     for name, table in tables.items():
-        for other in {records.noted(f"table {key}") for key in lasting(table.keys)} - {None, name}:
+        for other in sorted(asked_as(table.keys, records) - {name}):
             mistakes.add(("datasets", name), f"was asked about as {other}: one table has one budget, keep its name")
     records.close()

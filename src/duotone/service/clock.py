@@ -9,22 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Literal
-
-Shape = Literal["count", "order", "groups"]
-"""What the engine has to do: add up, put in order, or either for many groups."""
-FIRST = {"DuckDB": 0.8, "Postgres": 1.0, "Spark": 10.0}
-"""Seconds that an engine needs for a small table."""
-BY_ROW: dict[Shape, float] = {"count": 2e-7, "order": 1e-6, "groups": 5e-6}
-"""Seconds for each row on two slow cores, where all values are different, with room to spare."""
-BY_LEVEL = 5e-6
-"""Seconds for each level that an answer tells apart: a small ε has many, and its table takes longer than the engine."""
-BY_STEP = 1e-8
-"""Seconds for each step that a question takes on a row besides, of texts of common length."""
-OTHER = 2.0
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -33,8 +21,8 @@ class Clock:
 
     tick: float
     now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    """How a thread waits."""
+    wait: Callable[[threading.Event, float], object] = threading.Event.wait
+    """How a thread waits: so many seconds, or until something happens."""
     sleep_in_loop: Callable[[float], Awaitable[None]] = asyncio.sleep
     """How a coroutine does."""
 
@@ -47,39 +35,73 @@ class Clock:
         while (rest := due - self.now()) > 0:
             await self.sleep_in_loop(rest)
 
+    async def next_tick(self) -> None:
+        """Wait for the next tick, at which a reply leaves for which no row was read."""
+        await self.until(self.due(self.now(), 0))
+
     def departure(self, since: float, seconds: float, late: Callable[[], None]) -> Departure:
         """Of what begins at a time and takes so many seconds at most; `late` is called for each tick that it misses."""
         return Departure(self, self.due(since, seconds), late)
 
 
-@dataclass
+class Gone(Exception):
+    """Nobody waits for an answer any more: nothing of it is recorded."""
+
+
+@dataclass(eq=False)
 class Departure:
     """When one answer leaves, and nothing of it before.
 
     Guarantee: what was read is neither recorded nor sent before `due`, nor between ticks: whoever looks at the ledger meanwhile
-    sees no sooner than whoever asked that the engine is done.
+    sees no sooner than whoever asked that the engine is done. An answer that is given up before `due` is never recorded,
+    whether or not the engine was done by then.
     """
 
     clock: Clock
     due: float
     late: Callable[[], None]
+    begun: bool = False
+    """Whether the table has been read, or that has failed: what is charged is charged."""
     held: bool = False
     """Whether the time has come, and what was read may be recorded and sent."""
     missed: int = 0
     """How many ticks it has missed."""
+    gone: threading.Event = field(default_factory=threading.Event)
+    """Set where nobody waits for it any more."""
+    _interrupts: list[Callable[[], None]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def hold(self) -> None:
-        """Wait, in a thread, until what has been read may be recorded."""
+        """Wait, in a thread, until what has been read may be recorded; raises `Gone` where it may not."""
+        self.begun = True
         self._settle()
-        while (rest := self.due - self.clock.now()) > 0:
-            self.clock.sleep(rest)
-        self.held = True
+        while not self.gone.is_set() and (rest := self.due - self.clock.now()) > 0:
+            self.clock.wait(self.gone, rest)
+        with self._lock:
+            self.require_awaited()
+            self.held = True
 
-    async def leave(self) -> None:
-        """Wait until a reply may leave for which nothing was held: a refusal, or what was recorded before."""
-        if not self.held:
-            self._settle()
-            await self.clock.until(self.due)
+    def require_awaited(self) -> None:
+        """Raise `Gone` where nobody waits."""
+        if self.gone.is_set():
+            raise Gone
+
+    def interrupted_by(self, interrupt: Callable[[], None]) -> None:
+        """What stops the engine where the answer is given up."""
+        with self._lock:
+            self._interrupts.append(interrupt)
+        if self.gone.is_set():
+            interrupt()
+
+    def give_up(self) -> None:
+        """Nobody waits any more: the engine is interrupted, and nothing is recorded, unless the time had come before."""
+        with self._lock:
+            if self.held:
+                return
+            self.gone.set()
+            interrupts = list(self._interrupts)
+        for interrupt in interrupts:
+            interrupt()
 
     def _settle(self) -> None:
         """What is done after its tick has the next but one; then twice as long, and so on: when it leaves says less of when it
@@ -88,12 +110,3 @@ class Departure:
             self.missed += 1
             self.late()
             self.due += 2**self.missed * self.clock.tick
-
-
-def declared_seconds(engine: str, rows: int, shape: Shape, levels: int = 0, steps: float = 0) -> float:
-    """How long a question takes at most, as the office expects it: by public facts alone.
-
-    >>> declared_seconds("DuckDB", 10_000, "count"), declared_seconds("Spark", 10**8, "order")
-    (0.802, 110.0)
-    """
-    return FIRST.get(engine, OTHER) + rows * (BY_ROW[shape] + steps * BY_STEP) + levels * BY_LEVEL

@@ -1,42 +1,63 @@
 """The desk: all that people can do, whichever way they come: by browser, by program, or through an assistant.
 
-`Desk.ask` stands first: a place in the queue, then what `answering` does, and the answer at a tick. What it refuses is a
-`Refused`, whose sentence depends on the request and the ledger alone.
+`Desk.ask` stands first: what needs no private row is answered among whatever else one looks at; the rest takes a place in the
+queue, then `answering` does its work, and the answer leaves at a tick. What it refuses is a `Refused`, whose sentence depends
+on the request and the ledger alone.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import math
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.service import accounts, made_up
-from duotone.service.answering import LOG, NO_LEDGER, Answering, late_of, refusal
+from duotone.service.answering import LOG, NO_LEDGER, Answering, refusal
 from duotone.service.approvals import Approvals, Document
-from duotone.service.clock import Clock, Shape, declared_seconds
+from duotone.service.audit import audit
+from duotone.service.clock import Clock, Departure
 from duotone.service.documents import preview_document
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Office
 from duotone.service.people import Caller
+from duotone.service.processor_time import ProcessorTime
+from duotone.service.public_files import PublicFiles
 from duotone.service.queue import Queue
 from duotone.service.records import Records
 from duotone.service.refused import Refused
-from duotone.service.tables import OpenTable, Question, refuse_same, shape_of
+from duotone.service.same_table import remember
+from duotone.service.tables import OpenTable, Question, refuse_same
 from duotone.service.terms import Terms
-from duotone.service.work import row_steps, search_seconds
+from duotone.service.work import seconds_of
 from duotone.tables.close_calls import CloseCallQuestion
 
 T = TypeVar("T")
 LEVELS = 2**16
 """Of a certificate that is sent, at most, which then has some megabytes: a slow reader keeps it in memory."""
 LOOKS = 4
-"""Threads for whatever is no question: previews, for one."""
+"""Threads for whatever reads no private row: previews, for one; and as many for the checks of questions that are asked."""
+LONG = 10.0
+"""Seconds of declared time beyond which a question is a long one: these have half of the places, at most."""
+CLOSING = 2.0
+"""Seconds that threads have to end, once nobody waits for what they do."""
+STOPPING = "the service is stopping: ask again when it is back; nothing was charged"
+STOPPED = "the service stopped before the answer was due; if the question was charged, the charge stands"
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """A question for which the table is being read: the thread's work, and whether the service stops before it is due."""
+
+    work: asyncio.Future[Document]
+    stopped: asyncio.Event
 
 
 class Desk:
@@ -45,13 +66,21 @@ class Desk:
     def __init__(self, office: Office, ledger: Ledger, records: Records, *, clock: Clock | None = None) -> None:
         self.office, self.ledger, self.records = office, ledger, records
         self.clock = Clock(office.clock.tick) if clock is None else clock
-        self.tables = {name: OpenTable(name, office, dataset) for name, dataset in office.datasets.items()}
-        self.queue = Queue(office.limits.workers, office.limits.at_once, office.limits.waiting)
+        public = PublicFiles()
+        self.tables = {name: OpenTable(name, office, dataset, public=public) for name, dataset in office.datasets.items()}
+        self.queue = Queue(office.limits.workers, office.limits.share, office.limits.waiting)
         self.looks = Queue(LOOKS, LOOKS // 2, office.limits.waiting)
+        self.checks = Queue(LOOKS, 1, office.limits.waiting)
+        self.processor = ProcessorTime(office.limits.looking, self.clock.now)
         self.approvals = Approvals(office, ledger, records)
         self.answering = Answering(office, ledger, records, self.approvals)
-        self._asking = ThreadPoolExecutor(office.limits.workers, thread_name_prefix="ask")
+        threads = office.limits.workers + office.limits.share * len(office.people)  # of those who went away, some still end
+        self._asking = ThreadPoolExecutor(threads, thread_name_prefix="ask")
+        self._under_way: dict[Departure, UnderWay] = {}
+        self.stopping = False
+        """Whether nothing new is taken any more."""
         self._looking = ThreadPoolExecutor(LOOKS, thread_name_prefix="look")
+        self._checking = ThreadPoolExecutor(LOOKS, thread_name_prefix="check")
 
     def start(self) -> None:
         """Open every table once, and hold the ledger against the office."""
@@ -61,16 +90,40 @@ class Desk:
         refuse_same(self.tables, mistakes)
         if mistakes.every:
             raise mistakes.error()
+        for table in self.tables.values():
+            table.read_public()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
 
-    def close(self) -> None:
-        """Wait for what is being answered, and close everything."""
-        self._asking.shutdown()
-        self._looking.shutdown()
+    async def drain(self) -> None:
+        """Take nothing new, and let what is being answered come to its tick, if that is within the office's `stop` seconds;
+        the rest is given up at once, and whoever waits hears so.
+
+        Guarantee: which answers are given up follows from public times alone; what was charged for them is wasted.
+        """
+        last = self.clock.now() + self.office.limits.stop
+        self.stopping = True
+        for queue in (self.queue, self.looks, self.checks):
+            queue.close(Refused("unavailable", STOPPING, retry_after=math.ceil(self.office.limits.stop)))
+        for leaving, one in self._under_way.items():
+            if leaving.due > last:
+                one.stopped.set()
+        over: asyncio.Future[Any] = asyncio.ensure_future(self.clock.until(last))
+        while not over.done() and (works := [one.work for one in self._under_way.values() if not one.stopped.is_set()]):
+            await asyncio.wait((over, *works), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)  # so that what is done is no longer under way
+        over.cancel()
+        for one in self._under_way.values():  # an engine that was not done at its tick
+            one.stopped.set()
+
+    def close(self) -> bool:
+        """Close everything, once nothing is being answered; False where a thread does not end: an engine that cannot be
+        interrupted."""
+        ended = _ended(self._asking, self._looking, self._checking)
         for table in self.tables.values():
             table.reopen()
         self.ledger.close()
         self.records.close()
+        return ended
 
     # Asking
 
@@ -79,27 +132,47 @@ class Desk:
 
         Guarantee: who asks is an analyst of this dataset; the charge is on the disk before the table is read (with close calls,
         before the coin is drawn); nothing of what was read is recorded or sent before a tick, and errors leave at ticks, too.
+        A place in the queue is taken for a question only if the table is read for it, and for a public time.
         """
         table = self._asked(caller, name)
-        async with self.queue.place(caller.name):
-            since, seconds = self.clock.now(), self._seconds(table, None)
-            checked = self._run(self._asking, partial(self.answering.checked, caller, table, written))
-            with suppress(Exception):  # which is raised below, at its tick
-                seconds = self._seconds(table, (await checked)[1])
-            leaving = self.clock.departure(since, seconds, partial(self._late, name))
-            try:
-                terms, question = await checked
-                return await self._run(self._asking, partial(self.answering.answered, caller, table, terms, question, leaving))
-            finally:
-                await leaving.leave()
+        try:
+            made_up = isinstance(written, dict) and bool(written.get("made_up"))
+            check = partial(self.answering.unread, caller, table, written)
+            terms, question, reply = await self._look(caller, check, checks=not made_up)
+            if reply is None:
+                return await self._read(caller, table, terms, self._seconds(table, question))
+        except Refused as refused:
+            if refused.kind != "too many":
+                await self.clock.next_tick()
+            raise
+        if not terms.made_up:
+            await self.clock.next_tick()
+        return reply
 
-    def _seconds(self, table: OpenTable, question: Question | None) -> float:
+    async def _read(self, caller: Caller, table: OpenTable, terms: Terms, seconds: float) -> Document:
+        """The answer from the table, after so many seconds. Whoever goes away before that gives it up."""
+        async with self.queue.place(caller.name, long=seconds > LONG) as place:
+            leaving = self.clock.departure(self.clock.now(), seconds, partial(self._late, table.name))
+            work = self._run(self._asking, partial(self.answering.answered, caller, table, terms, leaving))
+            self._under_way[leaving] = UnderWay(work, stopped := asyncio.Event())
+            ending = asyncio.ensure_future(stopped.wait())
+            try:
+                await asyncio.wait((work, ending), return_when=asyncio.FIRST_COMPLETED)
+                if not work.done():
+                    leaving.give_up()
+                    if not leaving.held:
+                        raise Refused("unavailable", STOPPED)
+                return await asyncio.shield(work)
+            finally:
+                ending.cancel()
+                del self._under_way[leaving]
+                if not work.done():
+                    leaving.give_up()
+                    place.until = work if leaving.held else self.clock.until(leaving.due)
+
+    def _seconds(self, table: OpenTable, question: Question) -> float:
         """After which an answer leaves, by public facts."""
-        dataset, search, about = table.dataset, 0.0, tuple[Shape, int, float](("count", 0, 0.0))
-        if question is not None:
-            about = shape_of(question), question.reach, row_steps(question)
-            search = search_seconds(question, dataset.rows)
-        return (dataset.seconds or declared_seconds(table.engine, dataset.rows, *about)) + search
+        return seconds_of(question, table.dataset, table.engine, self.office.limits)
 
     def _late(self, name: str) -> None:
         LOG.warning("an answer was not there at its tick", extra={"dataset": name})
@@ -233,8 +306,11 @@ class Desk:
                 raise refusal(error) from None
             except DuotoneError as error:
                 raise Refused("bad question", str(error)) from None
+            audit("data was relabelled", by=caller.name, dataset=name, label=version)
             table.reopen()
             table.learn()
+            table.read_public()
+            remember(name, table.keys, self.records)
             return self._dataset(caller, table)
 
         return await self._look(caller, relabelled)
@@ -258,9 +334,7 @@ class Desk:
         of = {kind: {name: counts.get(f"{kind} {name}", 0) for name in self.tables} for kind in ("late", "failed")}
         members = self.office.people.items()
         people = [{"name": who, "role": member.role, "datasets": list(member.datasets)} for who, member in members]
-        slow = {name: {who: counts.get(late_of(name, who), 0) for who in self.office.people} for name in self.tables}
-        whose = {name: {who: many for who, many in each.items() if many} for name, each in slow.items()}
-        return {"late": of["late"], "late_by": whose, "failures": of["failed"], "people": people}
+        return {"late": of["late"], "failures": of["failed"], "people": people}
 
     # Common to all
 
@@ -279,12 +353,27 @@ class Desk:
         if caller.person.role not in roles:
             raise Refused("not allowed", f"this is for the {' and the '.join(roles)} of a dataset")
 
-    async def _look(self, caller: Caller, work: Callable[[], T]) -> T:
-        """Some work that is not a question: a person has half of the threads for it at most, so that others get theirs."""
-        async with self.looks.place(caller.name):
-            return await self._run(self._looking, work)
+    async def _look(self, caller: Caller, work: Callable[[], T], *, checks: bool = False) -> T:
+        """Some work that reads no private row: a person has half of the threads for it at most, and so much processor time, so
+        that others get theirs. An owner has as much as they like. Checks of questions that are asked have threads of their own,
+        of which a person has one: previews and made-up questions do not keep them waiting."""
 
-    def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> Awaitable[T]:
+        def measured() -> T:
+            with self.processor.measured(caller.name):
+                return work()
+
+        queue, pool = (self.checks, self._checking) if checks else (self.looks, self._looking)
+        async with queue.place(caller.name) as place:
+            if caller.person.role != "owner":
+                self.processor.require(caller.name)
+            done = self._run(pool, measured)
+            try:
+                return await asyncio.shield(done)
+            finally:
+                if not done.done():  # who asked went away, but the thread is at work
+                    place.until, place.shared = done, True
+
+    def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> asyncio.Future[T]:
         """Some work in a thread; what the ledger refuses there is said without its place."""
 
         def done() -> T:
@@ -295,4 +384,17 @@ class Desk:
             except DuotoneError as error:
                 raise Refused("bad question", str(error)) from None
 
-        return asyncio.shield(asyncio.get_running_loop().run_in_executor(pool, copy_context().run, done))
+        future = asyncio.get_running_loop().run_in_executor(pool, copy_context().run, done)
+        future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # where nobody waits for it, no matter
+        return future
+
+
+def _ended(*pools: ThreadPoolExecutor) -> bool:
+    """Whether the threads of these pools end in time; what has not begun is not done any more."""
+    last = time.monotonic() + CLOSING
+    for pool in pools:
+        pool.shutdown(wait=False, cancel_futures=True)
+    threads = [thread for pool in pools for thread in pool._threads]
+    for thread in threads:
+        thread.join(max(0.0, last - time.monotonic()))
+    return not any(thread.is_alive() for thread in threads)

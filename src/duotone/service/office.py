@@ -21,10 +21,12 @@ from duotone.ledger.privacy_filters import RuleName
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
+from duotone.resources import SPILL, EngineLimits, machine_limits
 from duotone.service.openid import OpenId
 from duotone.service.people import Person, Role
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.engines.source import MOST_CHARACTERS
 from duotone.tables.sql.scoring import Bounds
 
 COHORT = "@"
@@ -134,8 +136,10 @@ class Dataset(_Written):
     """Who may approve besides owners."""
     rows: Count
     """The public size of the table: that it has no more rows. Times of answers are computed from it."""
+    longest_text: Annotated[int, Field(strict=True, ge=1, le=MOST_CHARACTERS)] = 1000
+    """Characters of a stored text that are read: a longer one is cut."""
     seconds: Positive | None = None
-    """After which an answer leaves, where that is not computed."""
+    """That an engine needs for an empty table, where not as many as by default: what rows can cost is added."""
 
     @property
     def bounds_of(self) -> dict[str, Bounds]:
@@ -197,18 +201,37 @@ class Limits(_Written):
 
     body: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 2**18
     question: Annotated[int, Field(strict=True, ge=100, le=100_000)] = 4000
-    at_once: Annotated[int, Field(strict=True, ge=1, le=1000)] = 4
-    """Questions of one person that are being answered."""
+    at_once: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
+    """Questions of one person that are being answered: fewer than `workers`, unless there is only one; by default half."""
     waiting: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 16
     """Questions of one person that wait for that."""
     workers: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
     """Questions of all that are being answered."""
     seconds: Positive = 20.0
     """In which a request must have arrived whole."""
+    longest: Annotated[Seconds, Field(gt=0, le=86400)] = 120.0
+    """After which an answer leaves, at most: what could take longer is refused."""
     engine_seconds: Annotated[Seconds, Field(gt=0, le=86400)] = 600.0
-    """After which an engine is interrupted."""
-    late: Annotated[int, Field(strict=True, ge=1, le=10**9)] = 20
-    """Answers about one dataset that one person may get after their tick, in all."""
+    """After which an engine is interrupted; never before the question's answer would leave."""
+    looking: Positive = 20.0
+    """Seconds of processor time that one person's previews, made-up questions and the like may take in a minute."""
+    stop: Positive = 10.0
+    """In which answers may still leave once the service is to stop."""
+
+    @property
+    def share(self) -> int:
+        """How many places one person has, at most."""
+        return max(1, self.workers // 2) if self.at_once is None else self.at_once
+
+
+class Engine(_Written):
+    """What DuckDB may use for one question, where the tables are in files."""
+
+    memory: Annotated[int, Field(strict=True, ge=2**28, le=2**50)] | None = None
+    """Bytes; if it is not given, half of the machine's memory, divided by the questions that are answered at a time."""
+    threads: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None
+    spill: Annotated[int, Field(strict=True, ge=0, le=2**50)] = SPILL
+    """Bytes on the disk, where memory does not suffice for groups and orders."""
 
 
 class Ticks(_Written):
@@ -241,6 +264,7 @@ class Office(_Written):
     server: Server = Server()
     clock: Ticks = Ticks()
     limits: Limits = Limits()
+    engine: Engine = Engine()
     openid: SignIn | None = None
     people: Annotated[Mapping[Name, Member], Field(min_length=1)]
     datasets: Annotated[Mapping[Name, Dataset], Field(min_length=1)]
@@ -249,6 +273,13 @@ class Office(_Written):
         """A place, from the folder of the office on; one with a scheme as it is."""
         place = from_environment(text)
         return place if "://" in place else str(self.file.parent / place)
+
+    @property
+    def engine_limits(self) -> EngineLimits:
+        """What an engine may use for one question."""
+        own, machine = self.engine, machine_limits()
+        memory = max(2**28, machine.memory // self.limits.workers) if own.memory is None else own.memory
+        return EngineLimits(memory, own.threads or machine.threads, own.spill)
 
     @property
     def ledger_place(self) -> str:

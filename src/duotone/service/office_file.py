@@ -109,6 +109,8 @@ def _check(office: Office, mistakes: Mistakes) -> None:
         mistakes.add(("people",), "has no owner: give one person the role owner")
     with mistakes.at("ledger"):
         office.path(office.ledger)
+    if not office.limits.share < max(2, office.limits.workers):
+        mistakes.add(("limits", "at_once"), "must be less than workers, so that one person never has all places")
     if (office.server.certificate is None) != (office.server.key is None):
         mistakes.add(("server",), "needs both certificate and key, or neither")
     for name in ("certificate", "key"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -35,6 +36,11 @@ ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """That may sign a token: never `none`, nor a secret that the provider shares."""
 TYPES = ("jwt", "at+jwt", "application/at+jwt")
 """Of tokens that say who somebody is: a logout token, or a proof of possession, does not."""
+LOGOUT_TYPES = ("jwt", "logout+jwt", "application/logout+jwt")
+LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
+"""The event of which a logout token tells."""
+LOGOUT_AGE = 300
+"""Seconds for which one is believed."""
 LEEWAY = 60
 """Seconds by which the provider's clock may differ from ours."""
 HOUR = 3600.0
@@ -152,6 +158,30 @@ class Provider:
         self.person(claims)
         return claims
 
+    async def signed_out(self, token: str) -> tuple[str | None, str | None]:
+        """Who has signed out, or which session of theirs has ended, by a logout token: its `sub` and `sid`.
+
+        OpenID Connect Back-Channel Logout 1.0, section 2.6. A token that comes twice ends sessions twice, and no more.
+        """
+        signed = await self._signed(token)
+        claims, kind, now = signed.claims, str(signed.header.get("typ", "JWT")).lower(), time.time()
+        audience, events = claims.get("aud"), claims.get("events")
+        made, ends = (moment if isinstance(moment := claims.get(claim), int | float) else math.nan for claim in ("iat", "exp"))
+        named = [name if isinstance(name := claims.get(claim), str) and name else None for claim in ("sub", "sid")]
+        if not (
+            kind in LOGOUT_TYPES
+            and claims.get("iss") == self.openid.issuer
+            and self.openid.client_id in (audience if isinstance(audience, list) else [audience])
+            and isinstance(events, dict)
+            and isinstance(events.get(LOGOUT), dict)
+            and "nonce" not in claims
+            and now - LOGOUT_AGE <= made <= now + LEEWAY
+            and now <= ends + LEEWAY
+            and any(named)
+        ):
+            raise _bad()
+        return named[0], named[1]
+
     def person(self, claims: Mapping[str, Any]) -> str:
         """Whom the claims name, as the office file has to name them."""
         name = claims.get(self.openid.claim)
@@ -162,8 +192,6 @@ class Provider:
 
     async def _checked(self, token: object, audience: str, facts: dict[str, Any]) -> dict[str, Any]:
         """The claims of a token with a good signature, which Authlib holds against the facts that we know."""
-        if not isinstance(token, str) or token.count(".") != 2 or not token.isascii():
-            raise _bad()
         signed = await self._signed(token)
         options = {
             "iss": {"essential": True, "value": self.openid.issuer},
@@ -178,7 +206,9 @@ class Provider:
             raise _bad()
         return signed.claims
 
-    async def _signed(self, token: str) -> jwt.Token:
+    async def _signed(self, token: object) -> jwt.Token:
+        if not isinstance(token, str) or token.count(".") != 2 or not token.isascii():
+            raise _bad()
         fetched = await self._current()
         try:
             return _verified(token, fetched.keys)

@@ -25,6 +25,7 @@ from duotone.ledger.sums import Spent
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import definition_text, read_definition
 
+UNOPENED = "the office's records cannot be opened: they are a file, or a Postgres URL"
 State = Literal["waiting", "approved", "refused", "used"]
 META = MetaData()
 LATEST = 200
@@ -98,15 +99,38 @@ class Records:
     def __init__(self, place: str) -> None:
         try:
             self._engine = _engine(place)
-            META.create_all(self._engine)
-        except IntegrityError:  # another process was a moment faster
-            META.create_all(self._engine)
         except (SQLAlchemyError, OSError):
-            raise DuotoneError("the office's records cannot be opened: they are a file, or a Postgres URL") from None
+            raise DuotoneError(UNOPENED) from None
+        self.make_tables()
+
+    @property
+    def engine(self) -> Engine:
+        """The connections."""
+        return self._engine
+
+    def make_tables(self) -> None:
+        """Make the tables that are not there yet."""
+        for again in (True, False):
+            try:
+                META.create_all(self._engine)
+            except SQLAlchemyError:
+                if not again:  # else another process may have been a moment faster
+                    raise DuotoneError(UNOPENED) from None
 
     def close(self) -> None:
         """Close the file or the connections."""
         self._engine.dispose()
+
+    def reachable(self) -> bool:
+        """Whether they can be read now; a file that is gone cannot, also while it is open."""
+        if self._engine.dialect.name == "sqlite" and not os.path.exists(str(self._engine.url.database)):
+            return False
+        try:
+            with self._engine.connect() as connection:
+                connection.execute(select(NOTES.c.name).limit(1)).all()
+        except SQLAlchemyError:
+            return False
+        return True
 
     # Requests
 
@@ -149,10 +173,11 @@ class Records:
         with self._engine.connect() as connection:
             return _one_or_none(connection, number)
 
-    def waiting(self, person: str) -> int:
-        """How many requests of a person wait, or are approved and not asked yet."""
+    def waiting(self, person: str, *, assistant: bool) -> int:
+        """How many requests of a person, or of their assistant, wait, or are approved and not asked yet."""
         with self._engine.connect() as connection:
-            here = (REQUESTS.c.asked_by == person) & REQUESTS.c.state.in_(("waiting", "approved"))
+            theirs = (REQUESTS.c.asked_by == person) & (REQUESTS.c.assistant == int(assistant))
+            here = theirs & REQUESTS.c.state.in_(("waiting", "approved"))
             return int(connection.execute(select(count()).select_from(REQUESTS).where(here)).scalar_one())
 
     def requests(self, person: str) -> list[dict[str, Any]]:
@@ -216,10 +241,11 @@ class Records:
         with suppress(IntegrityError), self._engine.begin() as connection:
             connection.execute(insert(WORDS).values(account=account, charge=charge, terms=text))
 
-    def words(self, account: str) -> dict[int, dict[str, Any]]:
-        """The words of every charge of an account."""
+    def words(self, account: str, since: int = 0) -> dict[int, dict[str, Any]]:
+        """The words of every charge of an account, from one on."""
+        here = (WORDS.c.account == account) & (WORDS.c.charge >= since)
         with self._engine.connect() as connection:
-            rows = connection.execute(select(WORDS.c.charge, WORDS.c.terms).where(WORDS.c.account == account))
+            rows = connection.execute(select(WORDS.c.charge, WORDS.c.terms).where(here))
             return {row.charge: json.loads(row.terms) for row in rows}
 
     def words_of(self, account: str, charge: int) -> dict[str, Any] | None:
@@ -246,6 +272,12 @@ class Records:
         with self._engine.connect() as connection:
             row = connection.execute(select(NOTES.c.value).where(NOTES.c.name == name)).one_or_none()
         return None if row is None else str(row.value)
+
+    def notes(self, beginning: str) -> dict[str, str]:
+        """All that is noted under names that begin so."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(NOTES).where(NOTES.c.name.startswith(beginning, autoescape=True)))
+            return {row.name: row.value for row in rows}
 
     def secret(self, name: str) -> str:
         """A secret of this office, made at its first use, the same in every process."""

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from duotone.errors import DuotoneError
 from duotone.service.mistakes import Mistakes
+from duotone.service.records import Records
 from duotone.tables.engines.files import files_of
 from duotone.tables.engines.source import Source
+
+NOTED = "table "
+"""With which a note about a table begins."""
+BLOCKS, BLOCK = 64, 2**20
+"""Of a file that is larger than all of these together, its content is known by as many, evenly spread."""
 
 
 def tables_held(place: str, table: str | None, source: Source) -> frozenset[str]:
     """What tells the tables of a place apart, without secrets: a database's own name of a table; of files, where each really
-    is, and which file of the disk it is, so that a second name of it is no second table."""
+    is, which file of the disk it is, and what all of them hold, so that a second name or a copy is no second table."""
     if source.sibling is None and "://" not in place:
         return frozenset(_files(place))
     name = (table or source.name).rpartition(".")[2].lower()
@@ -24,10 +32,28 @@ def tables_held(place: str, table: str | None, source: Source) -> frozenset[str]
 
 
 def _files(place: str) -> Iterator[str]:
-    for file in files_of(place):
+    files = files_of(place)
+    for file in files:
         yield os.path.realpath(file)
-        status = file.stat()
-        yield f"file {status.st_dev} {status.st_ino}"
+        yield _on_disk(file)
+    if files:
+        yield f"content {hashlib.sha256(''.join(sorted(map(_content, files))).encode()).hexdigest()}"
+
+
+def _on_disk(file: str | Path) -> str:
+    status = os.stat(file)
+    return f"file {status.st_dev} {status.st_ino}"
+
+
+def _content(file: Path) -> str:
+    """What a file holds: its size and a digest of it, or of parts where it is large."""
+    size, digest = file.stat().st_size, hashlib.sha256()
+    with file.open("rb") as opened:
+        for i in range(BLOCKS):
+            if size > BLOCKS * BLOCK:
+                opened.seek((size - BLOCK) * i // (BLOCKS - 1))
+            digest.update(opened.read(BLOCK))
+    return f"{size} {digest.hexdigest()}"
 
 
 def _in_database(identity: str | None) -> str | None:
@@ -39,8 +65,28 @@ def _in_database(identity: str | None) -> str | None:
 
 
 def lasting(keys: frozenset[str]) -> list[str]:
-    """Those that hold for longer than the files of today: a disk gives the number of a file that is gone to another."""
+    """Those that are noted: a disk gives the number of a file that is gone to another."""
     return sorted(key for key in keys if not key.startswith("file "))
+
+
+def asked_as(keys: frozenset[str], records: Records) -> set[str]:
+    """The names under which this table was asked about before, at whatever start: by its place, by what it holds, and by being
+    the same file of the disk as one that is still where it was."""
+    before = {name.removeprefix(NOTED): value for name, value in records.notes(NOTED).items()}
+    return {name for key, name in before.items() if key in keys or not keys.isdisjoint(_still_there(key))}
+
+
+def remember(name: str, keys: frozenset[str], records: Records) -> set[str]:
+    """Note that a table is asked about under this name; the names that are noted then, as others may have been faster."""
+    return {records.note(f"{NOTED}{key}", name) for key in lasting(keys)}
+
+
+def _still_there(key: str) -> Iterator[str]:
+    """Which file of the disk is at a place that was noted: a file, or a file and the name of a table in it."""
+    place, _, table = key.rpartition(" ")
+    for file, end in ((key, ""), (place, f" {table}")):
+        if os.path.isabs(file) and os.path.isfile(file):
+            yield f"{_on_disk(file)}{end}"
 
 
 def refuse_public(

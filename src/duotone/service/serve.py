@@ -24,6 +24,8 @@ from duotone.service.office import Office
 from duotone.service.punctual import Punctual
 
 CONNECTIONS = 512
+LAST_REPLIES = 3
+"""Seconds in which replies must be read once the service has stopped."""
 HEAD = 2**15
 """Bytes of a request's head, at most."""
 
@@ -112,7 +114,7 @@ def settings(office: Office) -> dict[str, Any]:
         "proxy_headers": bool(server.proxies),
         "forwarded_allow_ips": list(server.proxies) or None,
         "timeout_keep_alive": 15,
-        "timeout_graceful_shutdown": 30,
+        "timeout_graceful_shutdown": LAST_REPLIES,
         "limit_concurrency": CONNECTIONS,
         "h11_max_incomplete_event_size": HEAD,
         "ws": "none",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,23 +14,27 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.line.wanted import least_epsilon
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.service.clock import Shape
+from duotone.resources import limited
+from duotone.service.clock import Departure
 from duotone.service.made_up import Column
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
+from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_close_call, prepare_groups, with_used
 from duotone.tables.close_calls import CloseCallQuestion
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines import open_source
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.source import Source, closed_on_error
 from duotone.tables.prepared import Prepared
-from duotone.tables.sql.comparison import BoolOp, CountsComparison, DistinctThreshold, LinearThreshold, ModeIs, Negation, Tree
+from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
 
 Question = Prepared | CloseCallQuestion
+Layout = tuple[tuple[tuple[str, Kind], ...], ...]
 TRIAL = ApproxDP(1, "1e-6")
 """At which a question is read to see among how many answers its price is divided."""
 AGAIN = 0.5
@@ -49,13 +53,18 @@ class OpenTable:
     kinds: dict[str, Kind] = field(default_factory=dict)
     """What each column holds, by the first opening."""
     engine: str = "DuckDB"
+    public: PublicFiles = field(default_factory=PublicFiles)
     keys: frozenset[str] = frozenset()
     """What tells its tables apart from those of other datasets."""
+    layout: Layout | None = None
+    """The columns of its tables, in their order, when they were last looked at: questions about others are refused."""
 
     @contextmanager
     def lent(self) -> Iterator[Any]:
         """The table, for one question at a time; with further tables, its place, where all are opened together."""
         if self.dataset.also:
+            with self._opened() as alone:
+                self._require_layout(alone)
             yield self.office.path(self.dataset.source)
             return
         with self.lock:
@@ -74,6 +83,7 @@ class OpenTable:
         """A connection of its own, with those columns alone that may be used."""
         source, dataset = self._opened(), self.dataset
         with closed_on_error(source.close):
+            self._require_layout(source)
             if dataset.columns is not None:
                 source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
             return replace(source, name=self.name, named=True)
@@ -81,17 +91,36 @@ class OpenTable:
     def _opened(self) -> Source:
         dataset = self.dataset
         layout = FileLayout(dataset.separator, dataset.json_columns, dataset.formats)
-        return open_conforming(self.office.path(dataset.source), dataset.table, prepare, dataset.vouched, layout)
+        with limited(self.office.engine_limits):
+            return open_conforming(self.office.path(dataset.source), dataset.table, prepare, dataset.vouched, layout)
+
+    def _require_layout(self, source: Source) -> None:
+        """Refuse other columns than those that the owner has seen, or another order of them."""
+        if self.layout is not None and self._layout(source) != self.layout:
+            raise DuotoneError(f"the columns of {self.name} have changed: say that the data has changed (a new version)")
+
+    def _layout(self, source: Source) -> Layout:
+        """The columns of the table, and of further ones in files of their own."""
+        files = [] if source.sibling is not None else [self.office.path(place) for place in self.dataset.also.values()]
+        with ExitStack() as opened_now:
+            others = [opened_now.enter_context(open_source(file)) for file in files]
+            return tuple(tuple(one.columns.items()) for one in (source, *others))
 
     def learn(self) -> None:
         """Open the table once, and see what its columns are."""
         dataset, place = self.dataset, self.office.path(self.dataset.source)
         with self._opened() as source:
+            self.layout = self._layout(source)
             further = (self.office.path(other) if source.sibling is None else other for other in dataset.also.values())
             beside = (sibling_keys(place, source, other) for other in further)
             self.keys = tables_held(place, dataset.table, source).union(*beside)
         with self.open() as source:
             self.kinds, self.engine = {name: kind for name, kind in source.columns.items() if kind != "other"}, source.engine
+
+    def read_public(self) -> None:
+        """Read the public files, before anybody asks."""
+        for place in self.dataset.public.values():
+            self.public.table(Path(self.office.path(place)))
 
     def reopen(self) -> None:
         """Close what is idle: the next question opens the table anew."""
@@ -105,26 +134,24 @@ class OpenTable:
         """What the owner declared, for every question."""
         dataset = self.dataset
         groups = GroupLists({tuple(by.split(",")): listed for by, listed in dataset.groups.items()})
-        files = {name: Path(self.office.path(place)) for name, place in dataset.public.items()}
+        files = {name: self.public.table(Path(self.office.path(place))) for name, place in dataset.public.items()}
         about = {"unit": dataset.unit, "neighbours": dataset.neighbours, "max_rows": dataset.max_rows}
         declared = {**about, "per_unit": dataset.per_unit, "bounds": dataset.bounds_of, "groups": groups}
         return {**declared, "public": files} if files else declared
-
-    def named_in(self, text: str) -> bool:
-        """Whether a text says where something of the owner's is: a file, a folder or a database."""
-        dataset = self.dataset
-        places = map(self.office.path, (dataset.source, *dataset.public.values(), *dataset.also.values()))
-        return any(place.rpartition("@")[2] in text for place in (*places, str(self.office.file.parent)))
 
     @property
     def opening(self) -> dict[str, Any]:
         """How the table is opened, where that is done with the question: together with further ones."""
         dataset = self.dataset
         file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
-        return {"name": dataset.table, "vouched": dataset.vouched, **file}
+        return {"name": dataset.table, "vouched": dataset.vouched, "longest_text": dataset.longest_text, **file}
 
     def question(self, table: Any, terms: Terms) -> Question:
         """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
+        with limited(self.office.engine_limits):
+            return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
+
+    def _question(self, table: Any, terms: Terms) -> Question:
         text, opening = terms.question, self.opening if isinstance(table, str) else {}
         if (text is None) == (terms.by is None):
             raise DuotoneError("ask a question, or which groups there are (by): one of the two")
@@ -231,39 +258,43 @@ def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
 
 
 def _answers(source: Source) -> bool:
-    """Whether an engine elsewhere is still there, before anything is charged; no row is read."""
-    if source.embedded:
-        return True
+    """Whether an engine elsewhere is still there, and files are those that were opened, before anything is charged; no row is
+    read."""
     import ibis
 
     try:
-        source.run(ibis.literal(1).name("one").as_table())
+        source.checked()
+        if not source.embedded:
+            source.run(ibis.literal(1).name("one").as_table())
     except DuotoneError:
         return False
     return True
 
 
 @contextmanager
-def given_up(source: Any, seconds: float) -> Iterator[Callable[[], None]]:
-    """Interrupts an engine that works for longer than this; what it yields is called when it is done.
+def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
+    """Interrupts an engine that works for longer than this, and than its answer takes to leave, or whose answer nobody waits
+    for; what it yields is called when it is done.
 
     Once is not enough: an engine that is between two queries, or waits for its charge, does not notice.
     """
-    done, lock = threading.Event(), threading.Lock()
+    done, wake, lock = threading.Event(), threading.Event(), threading.Lock()
 
     def interrupt() -> None:
-        wait = seconds
-        while not done.wait(wait):
+        wake.wait(max(seconds, leaving.due - leaving.clock.now()))
+        while not done.is_set():
             with lock:  # never what the same connection does for the next question
                 if not done.is_set():
                     _interrupt(source)
-            wait = AGAIN
+            done.wait(AGAIN)
 
     def finish() -> None:
         with lock:
             done.set()
+        wake.set()
 
     threading.Thread(target=interrupt, name="given up", daemon=True).start()
+    leaving.interrupted_by(wake.set)
     try:
         yield finish
     finally:
@@ -283,16 +314,6 @@ def _interrupt(source: Any) -> None:
 def quoted(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def shape_of(question: Question) -> Shape:
-    """What the engine has to do for a question, by its text alone."""
-    compared = [] if question.asked is None else list(atoms(question.asked.tree))
-    distinct = any(isinstance(atom, DistinctThreshold | ModeIs) for atom in compared)
-    if question.by or distinct or (question.asked is not None and question.asked.beside):
-        return "groups"
-    added_up = all(isinstance(atom, LinearThreshold | CountsComparison) for atom in compared)
-    return "count" if added_up and question.declared.person is None else "order"
 
 
 def atoms(tree: Tree) -> Iterator[Tree]:

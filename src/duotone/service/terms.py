@@ -14,6 +14,7 @@ from duotone.privacy.numbers import exact
 from duotone.service.plain_words import model_at, sentence, unknown
 from duotone.service.refused import Refused
 from duotone.tables.preview import written
+from duotone.tables.sql.syntax import without_comments
 
 Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
 """A number, or a text with one, as 1/10; a float means the decimal that it is written as."""
@@ -79,8 +80,9 @@ class Terms(BaseModel):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What names the question and its price, as it is kept and sent."""
-        return self.model_dump(exclude_none=True, include=KEPT)
+        """What names the question and its price, as it is kept, and sent also to others: without comments."""
+        kept = self.model_dump(exclude_none=True, include=KEPT)
+        return kept if self.question is None else {**kept, "question": without_comments(self.question)}
 
     @property
     def priced(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 import os
@@ -9,7 +10,7 @@ import re
 import secrets
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,10 +20,13 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from duotone.errors import DuotoneError
+from duotone.service.audit import audit
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 """Argon2id, with the parameters that OWASP's cheat sheet on password storage names first."""
 SHAPE = re.compile(r"duo_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
+DAYS, MOST_DAYS = 90, 3650
+"""After which a token ends, where nobody says otherwise; and at most."""
 REMEMBERED = 1024
 """The tokens whose hash need not be computed again, at most."""
 
@@ -34,34 +38,38 @@ class Token:
     id: str
     person: str
     hash: str
+    check: str
+    """A few digits of another hash, by which a wrong secret is refused without the work of the first."""
     made: str
+    expires: str
     assistant: bool = False
     """Whether an assistant holds it, which asks only what its person approved or allowed."""
-    expires: str | None = None
 
-    def expired(self, now: datetime) -> bool:
-        """Whether its time is over."""
-        return self.expires is not None and now >= datetime.fromisoformat(self.expires)
+    def holds(self, now: datetime) -> bool:
+        """Whether its time is not over."""
+        return now < datetime.fromisoformat(self.expires)
 
 
 class Tokens:
-    """The tokens of an office, in a file that only its owner can read. A change of the file counts from the next request on."""
+    """The tokens of an office, in a file that only its owner can read. A change of the file counts from the next request on;
+    where it is `audited`, the log says what has changed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, audited: bool = False) -> None:
+        self._audited = audited
         self._path, self._key, self._lock = path, secrets.token_bytes(32), threading.Lock()
         self._stamp: tuple[int, int, int] | None = None
         self._tokens: dict[str, Token] = {}
         self._known: dict[bytes, str] = {}
 
-    def add(self, person: str, *, assistant: bool = False, days: int | None = None) -> str:
+    def add(self, person: str, *, assistant: bool = False, days: int = DAYS) -> str:
         """A new token for a person: the only time that it is seen."""
-        if days is not None and not 1 <= days <= 3650:
-            raise DuotoneError(f"a token is for 1 to 3650 days, got {days}")
+        if not 1 <= days <= MOST_DAYS:
+            raise DuotoneError(f"a token is for 1 to {MOST_DAYS} days, got {days}")
         now = datetime.now(UTC)
         ident, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-        expires = None if days is None else (now + timedelta(days=days)).isoformat()
+        made, expires = now.isoformat(), (now + timedelta(days=days)).isoformat()
         with self._changed() as tokens:
-            tokens[ident] = Token(ident, person, HASHER.hash(secret), now.isoformat(), assistant, expires)
+            tokens[ident] = Token(ident, person, HASHER.hash(secret), _check(secret), made, expires, assistant)
         return f"duo_{ident}_{secret}"
 
     def revoke(self, person: str, ident: str | None = None) -> int:
@@ -79,19 +87,14 @@ class Tokens:
     def known(self, ident: str) -> Token | None:
         """A token by its public part, if it still holds."""
         token = self._read().get(ident)
-        return None if token is None or token.expired(datetime.now(UTC)) else token
-
-    def remembered(self, text: str) -> Token | None:
-        """The token that this is, if it was verified before; that takes no time."""
-        parts = SHAPE.fullmatch(text)
-        token = None if parts is None else self.known(parts[1])
-        return token if token is not None and self._mark(token, text) in self._known else None
+        return token if token is not None and token.holds(datetime.now(UTC)) else None
 
     def verified(self, text: str) -> Token | None:
-        """The token that this is; None for anything else. It takes a while the first time: do it in a thread."""
+        """The token that this is; None for anything else, which takes no time. A token takes a while the first time: do it in
+        a thread."""
         parts = SHAPE.fullmatch(text)
         token = None if parts is None else self.known(parts[1])
-        if parts is None or token is None:
+        if parts is None or token is None or not hmac.compare_digest(_check(parts[2]), token.check):
             return None
         seen = self._mark(token, text)
         if seen in self._known:
@@ -119,11 +122,24 @@ class Tokens:
         if stamp != self._stamp:
             try:
                 written = json.loads(self._path.read_text(encoding="utf-8"))
-                self._tokens = {one["id"]: Token(**one) for one in written["tokens"]}
+                tokens = {one["id"]: Token(**one) for one in written["tokens"]}
             except (OSError, ValueError, TypeError, KeyError):
                 raise DuotoneError(f"{self._path} is no file of tokens: move it away, and make new tokens") from None
-            self._stamp = stamp
+            self._note(tokens)
+            self._tokens, self._stamp = tokens, stamp
         return self._tokens
+
+    def _note(self, tokens: Mapping[str, Token]) -> None:
+        """Audit lines about a file that has changed, whoever changed it: the command does so in a process of its own."""
+        if not self._audited:
+            return
+        if self._stamp is None:
+            audit("tokens at the start", token=sorted(tokens))
+            return
+        for ident in sorted(tokens.keys() - self._tokens.keys()):
+            audit("a token was added", whose=tokens[ident].person, token=ident)
+        for ident in sorted(self._tokens.keys() - tokens.keys()):
+            audit("a token was revoked", whose=self._tokens[ident].person, token=ident)
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, Token]]:
@@ -141,3 +157,8 @@ class Tokens:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(name, self._path)
+
+
+def _check(secret: str) -> str:
+    """32 bits of a secret that has 256: whoever has no token almost never makes the memory-hard hash be computed."""
+    return hashlib.sha256(secret.encode()).hexdigest()[:8]

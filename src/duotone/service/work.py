@@ -1,112 +1,93 @@
-"""How much work a question is, by its text and what is declared alone: on one row, and in the search of its level.
+"""When an answer leaves: how long a question takes at most, by its text and what is declared alone.
 
 Whoever may write a question may write one that takes long on some rows only, or whose level is found soon only where it is
-near; then an answer that is late says which. So declared times cover the longest search, and what a question does with the
-text of one row is bounded. `late` bounds what is left: see docs/service.md.
+near. So the declared time covers the most that rows can cost, by construction: what the engine does for as many rows as there
+may be, with texts as long as they may be (`tables.work`), and the longest search. What could take longer is refused. See
+docs/service.md.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any
+import time
+from functools import cache
 
+from duotone.resources import EngineLimits, cores
+from duotone.service.office import Dataset, Limits
 from duotone.service.refused import Refused
 from duotone.service.tables import Question, atoms
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.arithmetic import Aggregate, Arithmetic
 from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
-from duotone.tables.sql.condition import Formula, Like, Operand, parts_of
+from duotone.tables.sql.condition import parts_of
+from duotone.tables.work import require_room
 
+FIRST = {"DuckDB": 0.8, "Postgres": 1.0, "Spark": 10.0}
+"""Seconds that an engine needs for an empty table."""
+OTHER = 2.0
+SLOWER = {"DuckDB": 1.0, "Postgres": 5.0, "Spark": 5.0}
+"""How many times as long an engine may take for a row as DuckDB does; any other may take ten times as long."""
+BY_GROUP, BY_LEVEL = 2e-5, 5e-6
+"""Seconds for each group that comes back; and for each level that an answer tells apart: a small ε has many, and its table
+takes longer than the engine."""
 BY_PAIR = {False: 1e-5, True: 5e-5}
 """Seconds for each two levels of a difference or a variance; where people change, the second. Twice what was measured."""
 BY_TABLE = {False: 4e-8, True: 8e-8}
 """Seconds for each step of an arithmetic of counts, of each table that its search looks at."""
-LONGEST = 3600.0
-"""Seconds that a search may take."""
-MOST = 5000
-"""Steps for each character that is stored in a row, at most."""
-WIDE, WIDEST = 10, 1000
-"""States of a character of many kinds, and of one by its class in Unicode."""
-TOKEN = re.compile(
-    r"(?P<unicode>\\[pP](?:\{[^}]*\}|.))|(?P<wide>\\[DWS]|\[\^\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\.)"
-    r"|(?P<one>\\.|\[\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])|(?P<open>\((?:\?[^):]*:?)?)|(?P<close>\))"
-    r"|\{(?P<least>\d+)(?P<more>,(?P<most>\d*))?\}|(?P<other>.)",
-    re.DOTALL,
-)
+REFERENCE = 0.008
+"""Seconds that `machine` takes on the machine on which the nanoseconds of `tables.work` were measured, two slow cores."""
 
 
-def require_little(question: Question, rows: int) -> None:
-    """Refuse a question that could take very long on a single row, or to search."""
-    if row_steps(question) > MOST:
-        raise Refused(
-            "bad question",
-            "what this question does with the text of each row could take very long, and how long would depend on rows: "
-            "shorten its patterns and their repetitions, and the texts that it puts together",
-        )
-    if search_seconds(question, rows) > LONGEST:
-        raise Refused(
-            "bad question",
-            "to search how near the answer is could take more than an hour: list the groups, raise epsilon, or ask about "
-            "fewer counts",
-        )
+def seconds_of(question: Question | None, dataset: Dataset, engine: str, limits: Limits) -> float:
+    """After which an answer leaves, by public facts. What the owner declares (`seconds`) is the engine's own part, which no
+    row changes; what rows can cost is added to it always.
 
-
-def row_steps(question: Question) -> float:
-    """About how many steps an engine takes for each character that is stored in a row."""
-    steps = 0.0
-    for part in parts_of(question.asked) if question.asked is not None else ():
-        match part:
-            case Like():
-                states = pattern_states(part.pattern) if part.how == "matches" else len(part.pattern)
-                steps += growth(part.operand) * max(1, states)
-            case Operand() if part.made is not None:
-                steps += growth(part)
-            case Operand() | Formula():
-                steps += 1
-    return steps
-
-
-def growth(part: Any) -> float:
-    """How many times as long as what is stored a text can become, at most; a constant's hundred characters count as a text."""
-    if isinstance(part, str):
-        return len(part) / 100
-    if not isinstance(part, Operand) or part.made is None:
-        return 1
-    made, inner = part.made, [growth(each) for each in part.made.parts]
-    match made.function:
-        case "replace":
-            old, new = str(made.parts[1]), str(made.parts[2])
-            return max(1, inner[0]) * max(1, len(new) / len(old))
-        case "join" | "concat" | "separated" | "pieces":
-            return sum(inner)
-    return max(inner, default=1)
-
-
-def pattern_states(pattern: str) -> int:
-    """How many states a regular expression has at most, as RE2 has it: what is repeated so often has so many.
-
-    >>> pattern_states("a{10}b"), pattern_states("(ab|c{3}){2}"), pattern_states("[a-z]+@.{2}")
-    (11, 12, 23)
+    Guarantee: it depends on the question, the office and the machine, and covers the work of every table that has no more rows
+    than the office says.
     """
-    if "\\Q" in pattern:  # a way to write brackets that are none
-        return MOST + 1
-    groups: list[list[int]] = [[]]
-    for token in TOKEN.finditer(pattern):
-        match token.lastgroup:
-            case "open":
-                groups.append([])
-            case "close" if len(groups) > 1:
-                inside = sum(groups.pop())
-                groups[-1].append(max(1, inside))
-            case "unicode":
-                groups[-1].append(WIDEST)
-            case "wide":
-                groups[-1].append(WIDE)
-            case "least" | "more" | "most" if groups[-1]:
-                groups[-1][-1] *= max(1, int(token["least"]) + 1 * (token["more"] == ","), int(token["most"] or 0))
-            case _:
-                groups[-1].append(1)
-    return sum(map(sum, groups))
+    start = FIRST.get(engine, OTHER) if dataset.seconds is None else dataset.seconds
+    if question is None:
+        return start
+    worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
+    levels = question.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
+    return start + machine() * _shared(limits) * (worked + levels + search_seconds(question, dataset.rows))
+
+
+def _shared(limits: Limits) -> float:
+    """How many questions a core may have to answer at a time."""
+    return max(1.0, limits.workers / cores())
+
+
+@cache
+def machine() -> float:
+    """How many times as long this machine takes as the one on which constants were measured, and never less than once: by
+    made-up rows, when the first question is asked."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("set threads = 1")
+        taken = []
+        for _ in range(3):
+            since = time.perf_counter()
+            connection.execute(MADE_UP).fetchall()
+            taken.append(time.perf_counter() - since)
+    return max(1.0, min(taken) / REFERENCE)
+
+
+MADE_UP = """select count(*) from range(1000) r(i) where regexp_matches(repeat('e', 100) || i, 'e[a-z ]{990}q')
+    or contains(replace(repeat('ab', 500) || i, 'a', 'ccc'), 'q')"""
+
+
+def require_little(question: Question, dataset: Dataset, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
+    """Refuse a question that could take longer than any may here, or more memory than an engine has."""
+    require_room(question.work(dataset.rows), engine_limits)
+    seconds = seconds_of(question, dataset, engine, limits)
+    if not seconds <= limits.longest:
+        raise Refused(
+            "bad question",
+            f"this question could take {seconds:,.0f} s, which would depend on rows, and here an answer leaves after "
+            f"{limits.longest:g} s at most: shorten its patterns and their repetitions, make fewer and shorter texts, list its "
+            "groups, raise epsilon, or ask about fewer counts",
+        )
 
 
 def search_seconds(question: Question, rows: int) -> float:

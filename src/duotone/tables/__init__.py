@@ -6,8 +6,10 @@ and released after; `close_calls` is the same where an answer may be too close t
 which ledger that is; `preview` says beforehand how sure an answer will be, `answers` are what comes out, with their `accuracy`
 and `group_notes`, and `documents` all of it as JSON; `taking` gives functions the same parameters). `declared` checks what is
 declared with a question, `sql` reads it into comparisons, `compile_question` (`person_averages` for grids) and `comparisons`
-say what each asks of an engine and which level follows, `engines` ask it; `engine_conformance` opens a table, and tries an
-unknown engine on made-up rows before it is trusted. `inspection`, with `text_columns`, is for a table's owner, and not private.
+say what each asks of an engine and which level follows, `engines` ask it (`shape` is the table that a question makes of
+others; `work`, with `patterns`, what it costs at most); every question is on `trial` with made-up tables first;
+`engine_conformance` opens a table, and tries an unknown engine on made-up rows before it is trusted.
+`inspection`, with `text_columns`, is for a table's owner, and not private.
 """
 
 from importlib.util import find_spec

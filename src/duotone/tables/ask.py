@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
@@ -29,11 +29,9 @@ from duotone.tables.declared import (
     public_groups,
 )
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines.computed_keys import with_keys
 from duotone.tables.engines.file_layout import FileLayout
-from duotone.tables.engines.people_table import joined_people, per_person
 from duotone.tables.engines.person_columns import Reduction
-from duotone.tables.engines.public_tables import join_public, opened_public
+from duotone.tables.engines.public_tables import opened_public
 from duotone.tables.engines.source import Source, closed_on_error, explained
 from duotone.tables.engines.together import (
     Others,
@@ -45,12 +43,15 @@ from duotone.tables.engines.together import (
     require_same_people,
 )
 from duotone.tables.prepared import Prepared, prepared_question, prepared_selection
+from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.question_tables import PRESENT, PeopleJoin
+from duotone.tables.sql.condition import Columns
+from duotone.tables.sql.question_tables import PRESENT
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.taking import taking
+from duotone.tables.trial import Asked, require_trial
 
 Q = TypeVar("Q")
 
@@ -77,6 +78,7 @@ def prepare(
     separator: str | None = None,
     columns: Sequence[str] | None = None,
     formats: Mapping[str, str] | None = None,
+    longest_text: int | None = None,
 ) -> Prepared:
     """Check a question without reading any row: everything that can be wrong with it is reported now.
 
@@ -95,19 +97,23 @@ def prepare(
     `name` is the table of a database. `vouched` says, of a view or another query, that each of its rows belongs to one person
     and depends on nobody else's. `separator` is what stands between the fields of a CSV file whose first line has several
     candidates, `columns` are the keys of JSON lines that are columns, `formats` how dates are written in such files:
-    {column: "%d/%m/%Y"}.
+    {column: "%d/%m/%Y"}. `longest_text` is how many characters of a stored text are read, if not 10,000.
     """
     share = budget_of(privacy, epsilon, delta)
     declared = Declared(unit, {}, max_rows, per_unit, neighbours)
     layout = FileLayout(separator, columns, formats)
-    source, asked, declared, listed = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout)
+    given = bounds, groups, public, also, name, vouched, layout, longest_text
+    checked = _checked(table, question, declared, *given)
+    source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
         if asked.by and listed is None and not share.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
         if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
             raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
         most = groups_each(asked.by, declared, max_groups, listed)
-        return prepared_question(source, asked, declared, share, most, listed, costs)
+        prepared = prepared_question(source, asked, declared, share, most, listed, costs)
+        require_trial(checked.on_trial(most))
+        return prepared
 
 
 def prepare_close_call(
@@ -128,6 +134,7 @@ def prepare_close_call(
     separator: str | None = None,
     columns: Sequence[str] | None = None,
     formats: Mapping[str, str] | None = None,
+    longest_text: int | None = None,
 ) -> CloseCallQuestion:
     """As `prepare`, of a question that may be too close to call, for a dataset that is asked so (`Ledger.close_calls`): its
     `charge` answers it. With group by, the groups must be listed; a person may be in any number of them."""
@@ -135,9 +142,13 @@ def prepare_close_call(
         raise DuotoneError("say how the dataset is asked, by a ThreeWay: ledger.close_calls(dataset).question has it")
     declared = Declared(unit, {}, max_rows, per_unit, neighbours)
     layout = FileLayout(separator, columns, formats)
-    source, asked, declared, listed = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout)
+    given = bounds, groups, public, also, name, vouched, layout, longest_text
+    checked = _checked(table, question, declared, *given)
+    source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
-        return close_call_question(source, asked, declared, three_way, listed)
+        prepared = close_call_question(source, asked, declared, three_way, listed)
+        require_trial(checked.on_trial(prepared.most))
+        return prepared
 
 
 def ask_close_call(table: Any, question: str, ledger: Ledger | str | Path, dataset: str, **options: Any) -> CloseCallAnswers:
@@ -161,6 +172,26 @@ def ask_close_call(table: Any, question: str, ledger: Ledger | str | Path, datas
             return prepared.charge(opened, dataset)
 
 
+@dataclass(frozen=True)
+class _Checked:
+    """A question that fits its tables: the one that it makes of them, what is declared of that, and the list of groups."""
+
+    source: Source
+    asked: ParsedQuestion
+    declared: Declared
+    listed: tuple[Key, ...] | None
+    read: ParsedQuestion
+    """The question as it was read, before public rows were joined."""
+    private: Mapping[str, Columns]
+    public: Mapping[str, Columns]
+    unit: str | None
+
+    def on_trial(self, most: int) -> Asked:
+        """What the question's trial needs."""
+        declared = replace(self.declared, unit=self.unit, made_by=None)
+        return Asked(self.read, self.private, self.public, declared, most, self.listed)
+
+
 def _checked(
     table: Any,
     question: str,
@@ -172,22 +203,31 @@ def _checked(
     name: str | None,
     vouched: bool,
     layout: FileLayout,
-) -> tuple[Source, ParsedQuestion, Declared, tuple[Key, ...] | None]:
+    longest_text: int | None,
+) -> _Checked:
     """The table, the question, what is declared and the list of groups, each as it fits the others."""
     further = {} if also is None else named_tables(also, public)
     source, others = _opened(table, name, vouched, layout, further)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
+        source = source.reading_up_to(longest_text)
+        others = {called: other.reading_up_to(longest_text) for called, other in others.items()}
         declared = declared.of(source)
         if others:
             require_same_people(source, others, declared.unit)
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
-        source, asked, beside = _joined(source, others, question, declared.unit, public)
+        unit, private = declared.unit, {source.name: source.columns, **{called: one.columns for called, one in others.items()}}
+        with ExitStack() as opened:
+            with _opening():
+                tables = {} if public is None else opened.enter_context(opened_public(public))
+            public_sources = {called: one.source for called, one in tables.items()}
+            columns, own = ({called: one.columns for called, one in each.items()} for each in (public_sources, others))
+            with explained([source, *public_sources.values(), *others.values()]):
+                called = source.name if source.named else None
+                read = read_question(question, source.columns, declared.unit, called, columns, own)
+            source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
         if asked.people is not None:
-            people, everybody = asked.people, declared.replaced
-            source = joined_people(source, people, beside) if beside else per_person(source, people, everybody=everybody)
             declared = declared.one_row_each()
-        source = with_keys(source, asked.keys) if asked.keys else source
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
         declared = replace(declared, bounds=column_bounds(bounds or {}, made, asked.about))
         if isinstance(groups, Path):
@@ -198,40 +238,31 @@ def _checked(
         listed = public_groups(source, asked.by, declared.unit, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        return source, asked, declared, listed
+        return _Checked(source, asked, declared, listed, read, private, columns, unit)
 
 
 def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, also: Mapping[str, Any]) -> tuple[Source, Others]:
     """The table, and further private ones beside it on one connection, which are closed when it is."""
-    if also and in_files(table):
-        return open_together(table, name, also, layout)
-    source = open_conforming(table, name, prepare, vouched, layout)
-    if not also:
-        return source, {}
-    with closed_on_error(source.close):
-        others = open_beside(source, also)
-        return closing(source, others.values()), others
+    with _opening():
+        if also and in_files(table):
+            return open_together(table, name, also, layout)
+        source = open_conforming(table, name, prepare, vouched, layout)
+        if not also:
+            return source, {}
+        with closed_on_error(source.close):
+            others = open_beside(source, also)
+            return closing(source, others.values()), others
 
 
-def _joined(
-    source: Source, others: Others, question: str, unit: str | None, public: Mapping[str, Any] | None
-) -> tuple[Source, ParsedQuestion, list[tuple[Source, PeopleJoin]]]:
-    """The question, and the tables that it is about, each with the public ones that the question joins to it."""
-    with ExitStack() as opened:
-        tables = {} if public is None else opened.enter_context(opened_public(public))
-        columns, further = ({called: one.columns for called, one in each.items()} for each in (tables, others))
-        with explained([source, *tables.values(), *others.values()]):
-            asked = read_question(question, source.columns, unit, source.name if source.named else None, columns, further)
-        if asked.joins:
-            source, digest = join_public(source, asked, tables)
-            asked = asked.followed_by(f" JOIN {digest}")
-        beside = [(others[joined.table], joined) for joined in asked.beside]
-        for i, (other, joined) in enumerate(beside):
-            if joined.people.joins:
-                other, digest = join_public(other, replace(asked, joins=joined.people.joins), tables)
-                source, beside[i] = closing(source, [other]), (other, joined)
-                asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
-    return source, asked, beside
+@contextmanager
+def _opening() -> Iterator[None]:
+    """What is refused inside is no fault of the question, and its sentence may say where a file is."""
+    try:
+        yield
+    except DuotoneError as error:
+        if type(error) is not DuotoneError:  # which says by itself what it is about
+            raise
+        raise UnopenedTable(str(error)) from None
 
 
 @taking(prepare)
@@ -341,6 +372,7 @@ def prepare_groups(
     separator: str | None = None,
     columns: Sequence[str] | None = None,
     formats: Mapping[str, str] | None = None,
+    longest_text: int | None = None,
 ) -> Prepared:
     """Prepare the question which groups there are."""
     budget = budget_of(privacy, epsilon, delta)
@@ -349,6 +381,7 @@ def prepare_groups(
         raise DuotoneError("name at least one column to group by, each once")
     source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
     with closed_on_error(source.close):
+        source = source.reading_up_to(longest_text)
         keys = tuple(map(source.named_column, keys))
         if len(set(keys)) != len(keys):
             raise DuotoneError("name at least one column to group by, each once")

@@ -47,8 +47,7 @@ def billed(
     if dataset is None and not source.named:
         raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
     about: About = {"unit": declared.person or "row", "neighbours": declared.neighbours}
-    named = dataset is None or dataset == source.name or not source.named
-    own = source.identity or (None if named else source.name)
+    own = source.identity or (source.name if source.named else None)  # a data frame has none, so that no file is taken for it
     tables = [*([] if own is None else [own]), *source.beside]
     end = f" OF {' AND '.join(tables)}" if tables else ""
     return source.name if dataset is None else dataset, tuple(f"{form}{end}" for form in forms), about

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.ledger.ledger import Ledger
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import show
 from duotone.release.coin import Basis
+from duotone.resources import engine_limits
 from duotone.tables.accuracy import clipping
 from duotone.tables.billing import About, billed, normal_form
 from duotone.tables.comparisons import CompiledComparison
@@ -22,11 +24,16 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.formulas.texts import TEXTS
 from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.vouching import vouched_for
-from duotone.tables.levels import Groups, Population, levels_of
+from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Condition
+from duotone.tables.sql.condition import Condition, Formula, parts_of
+from duotone.tables.work import Work, require_room, work_of
+
+FEW = 10
+"""Formulas whose statement is never long."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,9 +172,11 @@ class CheckedQuestion:
         return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
 
     def billed(self, ledger: Ledger, dataset: str | None) -> tuple[str, tuple[str, ...], About]:
-        """The dataset, the question, also as earlier versions wrote it, and whom it is about, as a ledger knows them."""
+        """The dataset, the question, also as earlier versions wrote it, and whom it is about, as a ledger knows them.
+        Files whose columns have changed since the question was checked are refused here, before anything is charged."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
+        self.source.checked()
         dataset = self.dataset_in(ledger, dataset)
         return billed(self._forms, self.declared, self.source, dataset, together=self._together)
 
@@ -185,6 +194,23 @@ class CheckedQuestion:
     def population(self) -> Population:
         """Whom the question looks at."""
         return Population(self.source, self.rows, self.declared.unit, self.by, self.most, self.listed)
+
+    @cached_property
+    def _plan(self) -> Any:
+        """What the engine will be given, for whoever asks what it costs; nothing is run."""
+        return plan_for(self.population, [(self.asked, self.compiled)])
+
+    def work(self, rows: float) -> Work:
+        """What the engine does at most, where each table has at most so many rows."""
+        return work_of(self._plan, rows)
+
+    def checked(self) -> Self:
+        """The same question, if what it makes of a row's texts fits in memory, and its statement is no longer than may be. Of
+        those that make no texts, and have few formulas, nothing can grow."""
+        formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
+        if len(formulas) > FEW or any(made.function in TEXTS for made in formulas):
+            require_room(self.work(0), engine_limits())
+        return self
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no

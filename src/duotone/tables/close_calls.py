@@ -12,6 +12,7 @@ from typing import Any
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.html import cell, table
+from duotone.interrupts import uninterrupted
 from duotone.ledger.account import Receipt
 from duotone.ledger.close_calls import Asked, CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
@@ -135,14 +136,14 @@ class CloseCallQuestion(CheckedQuestion):
         read: list[Any] = []
 
         def draw(calls: int) -> tuple[Any, int]:
-            return self._drawn(read.pop() if read else self._read("what was reserved is wasted", hold), calls)
+            if not read:
+                read.append(self._read("what was reserved is wasted", hold))
+            return self._drawn(read, calls)
 
         try:
             with opened_ledger(ledger) as opened:
                 known, (question, *earlier), about = self.billed(opened, dataset)
-                called = opened.close_calls(known)
-                if called is None:
-                    raise DuotoneError(f"{known} was not registered with close calls: ask with an epsilon")
+                called = _close_calls(opened, known)
                 texts: Any = {"again": again, "by": by, **about}
                 (quote,) = opened.quote(known, [(question, self.cost)], earlier=[earlier], **texts)
                 if quote.fits and not quote.free:
@@ -150,11 +151,23 @@ class CloseCallQuestion(CheckedQuestion):
                 receipt = opened.call(known, question, self.cost, draw, earlier=earlier, **texts)
         finally:
             read.clear()  # no traceback may show it
+        return self._told(receipt, known, called)
+
+    def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, by: str | None = None) -> CloseCallAnswers | None:
+        """What `charge` would answer from the record, free; None where it would read the table. What does not fit is refused as
+        there. Nothing is reserved, and no row is read."""
+        known, (question, *earlier), about = self.billed(ledger, dataset)
+        called = _close_calls(ledger, known)
+        receipt = ledger.recorded(known, question, self.cost, again=again, by=by, earlier=earlier, **about)
+        return None if receipt is None else self._told(receipt, known, called)
+
+    def _told(self, receipt: Receipt, dataset: str, called: CloseCalls) -> CloseCallAnswers:
         answers = {tuple(key): Outcome(answer) for key, answer in receipt.answer["answers"]}
         asked = ((),) if self.listed is None else self.listed
         unanswered = tuple(key for key in asked if key not in answers)
-        return CloseCallAnswers(answers, unanswered, called, receipt, known, bool(receipt.answer["private"]), self)
+        return CloseCallAnswers(answers, unanswered, called, receipt, dataset, bool(receipt.answer["private"]), self)
 
+    @uninterrupted
     def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
         """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure costs."""
         try:
@@ -165,17 +178,26 @@ class CloseCallQuestion(CheckedQuestion):
             hold()
         return keys, levels
 
-    def _drawn(self, read: Any, calls: int) -> tuple[Any, int]:
-        """What will be public, and how many of it were close calls: one group after the other, up to the last call."""
+    @uninterrupted
+    def _drawn(self, read: list[Any], calls: int) -> tuple[Any, int]:
+        """What will be public, and how many of it were close calls: one group after the other, up to the last call. What was
+        read is taken out of its list."""
         levels: Any = None
         try:
-            (keys, levels), read = read, None
+            keys, levels = read.pop()
             coin = ThreeWayCoin(self.table)
             outcomes = coin.outcomes(levels, calls)
             answers = [[list(key), str(outcome)] for key, outcome in zip(keys, outcomes, strict=False)]
             return {"answers": answers, "private": coin.private}, outcomes.count(Outcome.TOO_CLOSE)
         finally:
             levels = None
+
+
+def _close_calls(ledger: Ledger, dataset: str) -> CloseCalls:
+    called = ledger.close_calls(dataset)
+    if called is None:
+        raise DuotoneError(f"{dataset} was not registered with close calls: ask with an epsilon")
+    return called
 
 
 HEAD = "people from flipping", "Pr[right]", "Pr[wrong]", "Pr[too close to call]"
@@ -308,4 +330,4 @@ def close_call_question(
     last = three_way_table(three_way).reach
     compiled = compile_question(asked, declared, last, source)
     most = 1 if listed is None or declared.unit is None else len(listed)
-    return CloseCallQuestion(source, asked, asked.by, declared, most, listed, last, compiled, three_way)
+    return CloseCallQuestion(source, asked, asked.by, declared, most, listed, last, compiled, three_way).checked()

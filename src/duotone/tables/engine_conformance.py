@@ -12,6 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source
+from duotone.tables.engines.duckdb_views import lent
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.open import opened
 from duotone.tables.engines.source import closed_on_error
@@ -79,7 +80,8 @@ def open_conforming(table: Any, name: str | None, prepare: Prepare, vouched: boo
     if isinstance(table, Source):  # whoever opened it closes it
         if name is not None or vouched or layout != FileLayout():
             raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
-        source = replace(table, release=lambda: None)
+        table.checked()
+        source = lent(table)
     else:
         source = opened(table, name, vouched, layout)
     with closed_on_error(source.close):

@@ -13,7 +13,7 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.keys import Keys
-from duotone.tables.engines.query import People, gather
+from duotone.tables.engines.query import People, gather, plan_of
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 
@@ -33,6 +33,8 @@ class Population:
     by: tuple[str, ...]
     most: int
     listed: tuple[Key, ...] | None
+    trial: bool = False
+    """Whether the first of `by` numbers the made-up tables of a trial, in which groups are listed without that number."""
 
     @property
     def seen(self) -> tuple[Any, ...]:
@@ -49,8 +51,14 @@ class Population:
         named = self.by if self.unit is None else (*self.by, self.unit)
         source = self.source.asked_about(asked, named)
         if self.listed and (len(self.listed) <= LISTED or self.unit is not None):
-            source = source.within(self.by, self.listed)
-        return People(source, self.rows, self.unit, self.by, self.most)
+            source = source.within(self.by[1:] if self.trial else self.by, self.listed)
+        return People(source, self.rows, self.unit, self.by, self.most, self.trial)
+
+
+def plan_for(population: Population, questions: Sequence[tuple[ParsedQuestion | None, Compiled | None]]) -> Any:
+    """What the engine is given for questions about the same people: nothing is run."""
+    comparisons = [c for _, compiled in questions if compiled is not None for c in compiled.comparisons]
+    return plan_of(population.people(asked for asked, _ in questions), [(c.columns, c.requests) for c in comparisons])
 
 
 def levels_of(
@@ -66,7 +74,7 @@ def levels_of(
     for compiled, compared in zip(every, comparisons, strict=True):
         own = [next(results) for _ in compared]
         levels.append(people - 1 if compiled is None else compiled.levels(own, people))
-    if population.listed is None:
+    if population.listed is None or population.trial:
         return keys if population.by else ((),), people, levels
     place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
     order = [place.get(tuple(map(str, key)), -1) for key in population.listed]

@@ -12,6 +12,7 @@ import numpy as np
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
+from duotone.interrupts import uninterrupted
 from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.ledger.privacy_filters import Charge
@@ -140,6 +141,7 @@ removal;
         blue, red = self.mechanism.certain
         return preview(self.compiled.tree, self.comparisons, self.errors, (blue + 1, red + 1), people)
 
+    @uninterrupted
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
         keys: Any = None
@@ -207,8 +209,18 @@ removal;
         with opened_ledger(ledger) as opened:
             known, (question, *earlier), about = self.billed(opened, dataset)
             receipt = opened.ask(known, question, self.cost, flip, again=again, by=by, earlier=earlier, **about)
+        return self._told(receipt, known)
+
+    def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, by: str | None = None) -> Answers | None:
+        """What `charge` would answer from the record, free; None where it would charge. What does not fit is refused as there.
+        Nothing is charged, and no row is read."""
+        known, (question, *earlier), about = self.billed(ledger, dataset)
+        receipt = ledger.recorded(known, question, self.cost, again=again, by=by, earlier=earlier, **about)
+        return None if receipt is None else self._told(receipt, known)
+
+    def _told(self, receipt: Receipt, dataset: str) -> Answers:
         answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
-        return self._reply(answers, receipt.answer["private"], receipt, known)
+        return self._reply(answers, receipt.answer["private"], receipt, dataset)
 
 
 def prepared_question(
@@ -227,7 +239,8 @@ def prepared_question(
     if asked.by and listed is None:
         reach(partition_selection(share))  # refuses a budget for which no group could be drawn
     compiled = compile_question(asked, declared, last, source)
-    return Prepared(source, asked, asked.by, declared, most, listed, last, compiled, privacy, share, boundary)
+    question = Prepared(source, asked, asked.by, declared, most, listed, last, compiled, privacy, share, boundary)
+    return question.checked()
 
 
 def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
-from duotone.ledger.stores.postgres_schema import APPEND, LOCK, VERSION, appending, durable, functions, only, text
+from duotone.ledger.stores.postgres_schema import FUNCTIONS, LOCK, VERSION, appending, durable, functions, only, text
 from duotone.ledger.stores.process_bound import Pinned
 from duotone.ledger.stores.store import SCHEMA, Entries, Row, Store, must_be_known, number_of
 
@@ -18,7 +18,7 @@ CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
 LOCK_NOT_AVAILABLE = "55P03"
 """The code with which Postgres ends a wait for a lock."""
-WITH_FUNCTIONS = 5
+WITH_FUNCTIONS = 7
 """The version of the schema from which on entries are appended by these functions; that before had others."""
 
 
@@ -29,6 +29,7 @@ class PostgresStore(Store):
         self._url = url
         self._pinned: Pinned | None = None
         self._schema = ""
+        self._notices: list[Any] = []
         super().__init__(wait)
 
     @property
@@ -58,8 +59,8 @@ class PostgresStore(Store):
         with self._transaction(pinned, begin) as (settings, execute):
             *others, version = settings[0]
             self._known(number_of(version), create=False)
-            self._must_be_durable(others)
-            yield PostgresEntries(execute, schema)
+            doubt = _DOUBTS.get(self._must_be_durable(others))
+            yield PostgresEntries(execute, schema, doubt=doubt)
 
     @contextmanager
     def _reading(self) -> Iterator[Entries]:
@@ -75,6 +76,7 @@ class PostgresStore(Store):
         if self._pinned is None:
             seconds = max(2, int(self._wait))
             self._pinned = Pinned(_psycopg().connect(self._url, autocommit=True, connect_timeout=seconds))
+            self._pinned.connection.add_notice_handler(self._notices.append)
             _execute(self._pinned)(f"SET lock_timeout = {int(self._wait * 1000)}", ())
         return self._pinned
 
@@ -84,7 +86,10 @@ class PostgresStore(Store):
         execute = _execute(pinned)
         try:
             yield execute(begin, ()), execute
+            self._notices.clear()
             execute("COMMIT", ())
+            if self._notices:  # a wait for a synchronous standby that was cancelled
+                raise self._refusal("was extended on the server, but maybe not on its standbys")
         except BaseException:
             if pinned.ours:
                 self._undo(pinned)
@@ -104,10 +109,10 @@ class PostgresStore(Store):
         with self._transaction(pinned, f"BEGIN; SELECT pg_advisory_xact_lock({CREATION})") as (_, execute):
             schema, version = _ledger(execute)  # somebody else may have done it meanwhile
             if self._known(version, create) < SCHEMA:
-                self._must_be_durable(execute(durable(schema), ())[0])
                 self._must_be_owner(execute, schema, version)
                 execute(only(schema), ())
                 PostgresEntries(execute, schema).migrate(version)
+                self._must_be_durable(execute(durable(schema), ())[0])
         return schema
 
     def _known(self, version: int, create: bool) -> int:
@@ -125,8 +130,9 @@ class PostgresStore(Store):
                 "registering a dataset or a version"
             )
 
-    def _must_be_durable(self, settings: Sequence[Any]) -> None:
-        commit, fsync, full_page_writes, permanent, plain = settings
+    def _must_be_durable(self, settings: Sequence[Any]) -> str:
+        """Refuse a server on which a crash could hide spending; what it says of its standbys."""
+        commit, fsync, full_page_writes, permanent, plain, standbys = settings
         for ok, problem in (
             (commit in ("on", "remote_apply"), "runs with synchronous_commit off"),
             (fsync == "on", "runs with fsync off"),
@@ -140,6 +146,7 @@ class PostgresStore(Store):
                 "has parts that Duotone did not make (triggers, rules, row security or inherited tables, which could hide "
                 "charges): let its owner remove them"
             )
+        return str(standbys)
 
     def _failure(self) -> type[Exception]:
         failure: type[Exception] = _psycopg().Error
@@ -167,9 +174,17 @@ _SENTENCES = {
     "42": "cannot be used: it may not be written by this user, or is an incomplete ledger",
     "42501": "cannot be used like this: this user may not do it, and its owner may",
     "53": "cannot be written: the server is out of disk, memory or connections",
-    "57": "cannot be reached: the server is stopping",
+    "57": "cannot be reached: the server is stopping, or has ended the connection",
+    "57014": "was not extended: the statement was cancelled, or took longer than the server allows",
     "58": "cannot be read or written: the server's disk failed",
     "DU": "was not extended: the entry does not follow from the last one; run verify",
+}
+
+_DOUBTS = {
+    "asynchronous": "a standby, or a replication slot for one, that commits do not wait for. Make every standby synchronous "
+    "(synchronous_standby_names = 'FIRST n (…)' with all of them)",
+    "hidden": "standbys, and its owner may not see whether commits wait for them. Let an administrator GRANT pg_read_all_stats "
+    "to the ledger's owner",
 }
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]
@@ -195,7 +210,7 @@ class PostgresEntries(Entries):
         owner = "quote_ident(pg_get_userbyid(relowner)), pg_get_userbyid(relowner) = current_user"
         table = text(f"{self.schema}.duotone_entries")
         for name, same in self.execute(f"SELECT {owner} FROM pg_catalog.pg_class WHERE oid = {table}::regclass", ()):
-            for function in () if same else (LOCK, APPEND):
+            for function in () if same else FUNCTIONS:
                 self.execute(f"ALTER FUNCTION {self.schema}.{function} OWNER TO {name}", ())
 
 

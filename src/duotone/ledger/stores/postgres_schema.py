@@ -6,20 +6,16 @@ tables of one schema that stands in them by name, and nobody may call them unles
 
 from __future__ import annotations
 
+from duotone.ledger.stores.postgres_sums import NAMES, comparisons
 from duotone.ledger.stores.store import Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
+STANDBYS = "duotone_standbys()"
+FUNCTIONS = (LOCK, APPEND, STANDBYS, *NAMES)
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
 VERSIONS_OF_ENTRIES = "'2'", "'3'", "'4'"
 """Of most datasets, of those that have allowances or are closed, and of those that are asked with close calls, as they stand in
 an entry."""
-_BACKSLASHES = r"replace(entry_body, E'\\\\', E'\\u005c')"
-"""Each written as one escape, so that every backslash begins one."""
-_NO_TEXT = (
-    r"E'\\\\u0000|\\\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])"
-    r"|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2})\\\\u[dD][c-fC-F][0-9a-fA-F]{2}'"
-)
-"""The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates."""
 _TYPES = {
     "charge": {
         "string": ("version", "question", "notion", "boundary", "key", "at"),
@@ -31,12 +27,26 @@ _TYPES = {
 }
 _OF_ASKER = {"string": ("by", "filed"), "object": ("asker_spent",)}
 """What a charge has besides where there are allowances."""
-_RIGHTS = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
+_STANDBYS = """
+            WITH slots AS (SELECT slot_type, active_pid FROM pg_replication_slots WHERE NOT temporary),
+            senders AS (
+                SELECT pid, sync_state FROM pg_stat_replication WHERE application_name IS DISTINCT FROM 'pg_basebackup'
+                AND pid NOT IN (SELECT active_pid FROM slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL))
+            SELECT CASE
+                WHEN EXISTS (SELECT FROM senders WHERE sync_state IS NULL) THEN 'hidden'
+                WHEN EXISTS (SELECT FROM senders WHERE sync_state <> 'sync') OR EXISTS (
+                    SELECT FROM slots WHERE slot_type = 'physical'
+                    AND NOT EXISTS (SELECT FROM senders WHERE pid = active_pid AND sync_state = 'sync')) THEN 'asynchronous'
+                ELSE 'none' END"""
+"""Whether a standby is attached, or has a slot, that commits do not wait for: none; one; or hidden from the ledger's owner."""
+_SEARCHED = "SET search_path = pg_catalog, pg_temp"
+_RIGHTS = f"SECURITY DEFINER {_SEARCHED}"
 
 
 def functions(schema: str) -> tuple[str, ...]:
     """The statements that make them in a schema (quoted as the server quotes it)."""
     return (
+        *comparisons(schema, _SEARCHED),
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_lock() RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
         BEGIN
@@ -49,13 +59,8 @@ def functions(schema: str) -> tuple[str, ...]:
         ) RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
         DECLARE
             head text;
-            said json := entry_body::json;
+            said json := {schema}.duotone_json(entry_body);
         BEGIN
-            BEGIN
-                PERFORM said ->> 'kind';
-            EXCEPTION WHEN data_exception OR untranslatable_character OR invalid_text_representation THEN
-                said := regexp_replace({_BACKSLASHES}, {_NO_TEXT}, '?', 'g')::json;  -- only to look at
-            END;
             PERFORM {schema}.duotone_lock();
             IF entry_kind NOT IN ('charge', 'answer') AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
                 RAISE EXCEPTION 'only the owner of the ledger may do this' USING ERRCODE = 'insufficient_privilege';
@@ -67,7 +72,9 @@ def functions(schema: str) -> tuple[str, ...]:
                 AND entry_dataset = said ->> 'dataset'
                 AND entry_kind = said ->> 'kind'
                 AND entry_question = coalesce(said ->> 'filed', said ->> 'key', '')
-                AND {_well_formed(schema)}) IS NOT TRUE
+                AND {_well_formed(schema)}
+                AND CASE WHEN entry_kind IN ('charge', 'answer')
+                    THEN {schema}.duotone_follows(entry_dataset, entry_kind, said) ELSE true END) IS NOT TRUE
             THEN
                 RAISE EXCEPTION 'this entry does not follow from the last one' USING ERRCODE = 'DU001';
             END IF;
@@ -75,7 +82,11 @@ def functions(schema: str) -> tuple[str, ...]:
                 VALUES (entry_seq, entry_dataset, entry_kind, entry_question, entry_body, entry_hash);
             UPDATE {schema}.duotone_ledger SET value = entry_seq || ' ' || entry_hash WHERE name = 'head';
         END $duotone$""",
-        f"REVOKE ALL ON FUNCTION {schema}.{LOCK}, {schema}.{APPEND} FROM PUBLIC",
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_standbys() RETURNS text LANGUAGE sql {_RIGHTS} AS $duotone$
+            {_STANDBYS}
+        $duotone$""",
+        f"REVOKE ALL ON FUNCTION {schema}.{LOCK}, {schema}.{APPEND}, {schema}.{STANDBYS} FROM PUBLIC",
     )
 
 
@@ -137,7 +148,7 @@ def durable(schema: str) -> str:
     )
     return (
         f"SELECT set_config('synchronous_commit', {stronger}, true), current_setting('fsync'), "
-        f"current_setting('full_page_writes'), {permanent}, {plain}"
+        f"current_setting('full_page_writes'), {permanent}, {plain}, {schema}.{STANDBYS}"
     )
 
 

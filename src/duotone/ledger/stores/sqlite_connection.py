@@ -17,6 +17,7 @@ from duotone.ledger.stores.filelock import FileLock, log_unused
 from duotone.ledger.stores.journal import beside, check_journal, is_interrupted, is_mount_point, snapshot
 from duotone.ledger.stores.process_bound import Pinned
 from duotone.ledger.stores.store import MIGRATIONS, SCHEMA, Entries, number_of
+from duotone.temporary import temporary_folder
 
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
 _INSIDE = threading.RLock()
@@ -119,7 +120,7 @@ def copied(path: Path) -> Iterator[Pinned]:
     """A connection to a copy, in which a log or an interrupted commit is put in order without touching the original."""
     if is_interrupted(path):
         check_journal(path, copied=True)
-    with tempfile.TemporaryDirectory(prefix="duotone-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         pinned = _connect(snapshot(path, Path(folder)), "rw", "locking_mode = EXCLUSIVE")
         try:
             yield pinned

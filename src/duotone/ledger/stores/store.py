@@ -30,12 +30,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (),
     (),
     (),
+    (),
 )
 """The steps from no ledger to this version's schema. A step may add; it never touches an entry.
 
-The third adds functions on Postgres (`postgres_schema`), which later ones replace. In a file the third, the fourth and the
-sixth are there to keep away versions that would put charges beside the file, versions that know neither allowances nor closed
-datasets, and versions that know no close calls.
+The third adds functions on Postgres (`postgres_schema`), which later ones replace. In a file the third, the fourth, the sixth
+and the seventh are there to keep away versions that would put charges beside the file, and versions that do not know allowances
+and closed datasets, close calls, or a kept head.
 """
 SCHEMA = len(MIGRATIONS)
 CHUNK = 1000
@@ -63,11 +64,12 @@ class Entries:
     """The entries of a ledger as one transaction sees them.
 
     `execute(sql, values)` is the database's, with ? for values; `copied` says that they are read from a copy, which it would
-    take long to make again.
+    take long to make again; `doubt` says why a failover could forget what is written, where it could.
     """
 
     execute: Callable[[str, Sequence[Any]], list[Any]]
     copied: bool = field(default=False, kw_only=True)
+    doubt: str | None = field(default=None, kw_only=True)
 
     def head(self) -> tuple[int, str]:
         """How many entries there are, and the hash of the last; −1 where that is damaged, which matches no ledger."""
@@ -115,6 +117,14 @@ class Entries:
     def of_kind(self, dataset: str, kind: str) -> list[Row]:
         """Every entry of one kind of a dataset: for kinds that only its owner writes."""
         return self._select("WHERE dataset = ? AND kind = ? ORDER BY seq", (dataset, kind))
+
+    def latest(self, dataset: str, kind: str, many: int) -> list[Row]:
+        """The latest entries of one kind of a dataset, the last first."""
+        return self._select(f"WHERE dataset = ? AND kind = ? ORDER BY seq DESC LIMIT {int(many)}", (dataset, kind))
+
+    def after(self, dataset: str, kind: str, seq: int) -> list[Row]:
+        """The entries of one kind of a dataset after a number, in order, a thousand at most."""
+        return self._select(f"WHERE dataset = ? AND kind = ? AND seq > ? ORDER BY seq LIMIT {CHUNK}", (dataset, kind, seq))
 
     def _one(self, where: str, values: Sequence[Any]) -> Row | None:
         rows = self._select(f"{where}ORDER BY seq DESC LIMIT 1", values)

@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError
 from duotone.graphs.edge_list import HEADS
 from duotone.graphs.files import read_graph
 from duotone.graphs.graph import ColouredGraph
+from duotone.temporary import temporary_folder
 
 MOST_DATASETS, MOST_EDGES, MOST_TEXT = 200, 2_000, 100_000
 FAR = 1e5
@@ -91,7 +92,7 @@ def from_file(name: str, content: bytes) -> ColouredGraph:
         raise DuotoneError("the file must end in .json (node-link), .graphml, or .csv (an edge list)")
     if b"<!" in content:
         raise DuotoneError("a GraphML file must not declare a document type or hold comments")
-    with tempfile.TemporaryDirectory(prefix="duotone-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         place = Path(folder) / f"graph{ending}"
         place.write_bytes(content)
         try:

@@ -7,11 +7,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from duotone.service.auth import HOURS, SESSION
+from duotone.service.auth import SESSION
 from duotone.service.pages.render import caller, form_of, render, to
 from duotone.service.refused import Refused
 
-ENDED = f"Your session has ended: after {HOURS} hours, or because its token was revoked or has expired."
+ENDED = "Your session has ended: its time was over, its token was revoked or has expired, or it was ended by an owner."
 
 
 async def login_page(request: Request) -> Response:

@@ -30,7 +30,13 @@ class OwnerPages:
         datasets = (await self.desk.datasets(who(request)))["datasets"]
         changed = next((one for one in datasets if one["name"] == request.query_params.get("relabelled")), None)
         about: dict[str, Any] = {"overview": overview, "datasets": datasets, "problem": problem, "changed": changed}
-        return render(request, "owner.html", status, **about)
+        sessions = [] if who(request).assistant else await request.app.state.auth.every_session(who(request))
+        return render(request, "owner.html", status, sessions=sessions, **about)
+
+    async def end_session(self, request: Request) -> Response:
+        """End a session; one's own, too."""
+        await request.app.state.auth.end_session(who(request), request.path_params["session"])
+        return to(request, "/owner")
 
     async def relabel(self, request: Request) -> Response:
         """Say that the data has changed; with a label that it had before, the page and what is wrong."""

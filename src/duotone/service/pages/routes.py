@@ -43,6 +43,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         _post("/requests/assistant/{dataset}", requests.allow),
         _get("/owner", owner.page),
         _post("/owner/{dataset}/version", owner.relabel),
+        _post("/owner/sessions/{session}/end", owner.end_session),
         _get("/api", interface_page),
         _get("/studio", studio.page),
         _post("/studio", studio.page),

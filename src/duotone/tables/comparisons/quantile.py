@@ -33,7 +33,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
     ends, at_least = (min(scores.values()), max(scores.values())), int(atom.strict)
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
-    threshold = score_levels(scores.__getitem__, ends, at_least, declared, absent=True, crowded=not atom.strict)
+    threshold = score_levels(scores.__getitem__, ends, at_least, declared, absent=True, peopled=True)
     settled, units = _settled(atom, grids.get(atom.value.column)), _units(atom, ends, scale, declared)
     return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
 

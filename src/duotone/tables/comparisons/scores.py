@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.questions.threshold import Scores, levels, somebody, who_matters
+from duotone.questions.threshold import People, Scores, levels, somebody, who_matters
 from duotone.tables.comparisons.shared import Array, Levels, Results
 from duotone.tables.declared import Declared
 from duotone.tables.engines.places import Places
@@ -37,14 +37,15 @@ def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: D
 
 
 def score_levels(
-    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Declared, *, absent: bool, crowded: bool
+    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Declared, *, absent: bool, peopled: bool
 ) -> Levels:
     """Levels of a sum of scores, each from one of the `ends` to the other and linear in what is read, or tallied. `absent`
-    tells whether someone can be there with no score at all, and `crowded`, that of nobody it is a no (see `somebody`)."""
+    tells whether someone can be there with no score at all, and `peopled`, that of nobody it is a no (see `somebody`)."""
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         result = results["s"]
         missing = people - result.people if declared.replaced else np.zeros_like(people)
+        crowded = peopled and at_least == 0
         crowd = _crowd(people, max(map(abs, ends)), at_least, result.reach)
 
         def final(score: int) -> int:
@@ -56,7 +57,9 @@ def score_levels(
         low, high = score_bounds(final(ends[0]), final(ends[1]), declared, absent)
         scored = _tallied if result.counts else _ended
         beside = abs(final(at_least)) + high - low
-        return levels(scored(result, missing, seen, beside), low, high, final(at_least), declared.neighbours)
+        tally = scored(result, missing, seen, beside)
+        there = People(result.people, people, absent) if peopled and at_least < 0 else None
+        return levels(tally, low, high, final(at_least), declared.neighbours, there)
 
     return levels_of
 

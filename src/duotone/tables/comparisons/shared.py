@@ -51,10 +51,11 @@ def possible(*conditions: Condition) -> bool:
 
 def independent(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
     """Whether what is counted can have any value, and does not also stand in a condition, which might then rule out the far
-    ends of its values."""
+    ends of its values. The unit cannot: no two people have the same."""
     looked_at = set().union(*(columns_of(condition) for condition in conditions))
-    aimed_at = {v.column for v in values if isinstance(v, Operand)} | ({declared.unit} if declared.unit else set())
-    return not looked_at & aimed_at and all(any_value(v) for v in values if isinstance(v, Operand))
+    aimed_at = {v.column for v in values if isinstance(v, Operand)}
+    free = declared.unit is None or declared.unit not in looked_at | aimed_at
+    return free and not looked_at & aimed_at and all(any_value(v) for v in values if isinstance(v, Operand))
 
 
 def require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:

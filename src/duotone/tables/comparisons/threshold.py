@@ -9,7 +9,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD, somebody
-from duotone.questions.units import NobodyUnits, TotalUnits, Units
+from duotone.questions.units import NobodyUnits, TotalUnits, Units, ValuedUnits
 from duotone.tables.comparisons.scores import score_bounds, score_ends, score_levels
 from duotone.tables.comparisons.shared import CompiledComparison, independent, require_short
 from duotone.tables.declared import Declared
@@ -42,14 +42,14 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     grids = {value.column: grid_of(value, declared.bounds, "sum or average") for value in values}
     scoring = score(atom, grids)
     one = _contribution(atom, scoring, grids, declared, rows)
-    final = _final(atom)
+    final = _final(atom, scoring)
     bounds = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
 
     def scored(read: int) -> int:
         return one.scale * read + one.shift
 
     levels = score_levels(
-        scored, (one.low, one.high), scoring.at_least, declared, absent=_absent(atom, scoring), crowded=final is somebody
+        scored, (one.low, one.high), scoring.at_least, declared, absent=_absent(atom, scoring), peopled=atom.present is not None
     )
     exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
@@ -58,9 +58,9 @@ def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows
     return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
 
 
-def _final(atom: LinearThreshold) -> Callable[[int], int]:
+def _final(atom: LinearThreshold, scoring: Score) -> Callable[[int], int]:
     """An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0."""
-    return somebody if atom.present is not None and not atom.strict else int
+    return somebody if atom.present is not None and scoring.at_least == 0 else int
 
 
 def _absent(atom: LinearThreshold, scoring: Score) -> bool:
@@ -80,7 +80,7 @@ def _units(
     (scaled, first), *rest = scoring.terms
     grid = grids[first.value.column] if first.value is not None else None
     scale = scaled / (first.weight * (grid.step if grid is not None else 1))
-    final = _final(atom)
+    final = _final(atom, scoring)
     low, high = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
     common: dict[str, Any] = {"replaced": declared.replaced, "somebody": final is somebody, "least": _least(scoring, declared)}
     ends = low, high, final(scoring.at_least)
@@ -90,14 +90,15 @@ def _units(
         rows = declared.max_rows if declared.max_rows is not None and declared.per_unit is None else 1
         per = scale * first.weight
         return TotalUnits(*ends, per=per, zero=limit, averaged=True, rows=rows, low=within[0], high=within[1], **common)
-    if len(weights) > 1:
-        return TotalUnits(*ends, per=scale, zero=-atom.limit, **common)
-    return TotalUnits(*ends, per=scale * first.weight, **common)
+    total = TotalUnits(*ends, per=scale, zero=-atom.limit, **common)
+    if len(weights) == 1:
+        total = TotalUnits(*ends, per=scale * first.weight, **common)
+    return ValuedUnits(total) if atom.present is not None else total
 
 
 def is_average(atom: LinearThreshold) -> bool:
     """Whether it is one average, or one share, against a limit."""
-    return atom.present is not None and all(term.where == atom.present for term in atom.terms[1:])
+    return atom.averaged and all(term.where == atom.present for term in atom.terms[1:])
 
 
 def _least(scoring: Score, declared: Declared) -> tuple[int, int]:
@@ -110,7 +111,7 @@ def _least(scoring: Score, declared: Declared) -> tuple[int, int]:
 
 def one_value_each(atom: LinearThreshold) -> bool:
     """Whether it is an average of values, of which a person may have one."""
-    return atom.present is not None and any(term.value for term in atom.terms)
+    return atom.averaged and any(term.value for term in atom.terms)
 
 
 def _contribution(
@@ -162,6 +163,8 @@ def _one_column(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid]
         tally = Tally((1,), everyone=term.where == rows) if counted_by else None
         return Contribution(flagged(term.where), scoring.lowest, scoring.highest, tally, scale=weight)
     there = both(term.where, Not(IsNull(term.value)))
+    if atom.present not in (None, there):  # somebody without a value counts all the same
+        return None
     if [t.where for _, t in rest] not in ([], [there]) or any(t.value for _, t in rest):
         return None
     where = ALWAYS if term.where == rows else term.where

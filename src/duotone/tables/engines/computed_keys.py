@@ -30,4 +30,4 @@ def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
         return rows.mutate(**{key.column: read(key, rows) for key in asked})
 
     fixed = None if source.table is None else table(list(made))
-    return replace(source, table=fixed, reading=Columns(kinds, table))
+    return replace(source, table=fixed, reading=Columns(kinds, table, stored=False))

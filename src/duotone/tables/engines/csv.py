@@ -2,8 +2,7 @@
 
 A line ends with a line feed, a carriage return or both. Its fields are between commas, or the separator that the first line
 has; one that is wholly in double quotes may have separators in it, and a double quote twice. An empty field, and one that is
-not there, is null. Fields too many are passed over, and so is a line that is not UTF-8 or longer than 1,000,000 bytes, or
-that has a byte 1 in it or is a byte 2.
+not there, is null. Fields too many are passed over, and so is a line that is not UTF-8 or longer than 1,000,000 bytes.
 """
 
 from __future__ import annotations
@@ -14,28 +13,37 @@ import gzip
 import re
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.stored_values import literal
-from duotone.tables.engines.text_lines import DAMAGED, whole_lines
+from duotone.tables.engines.text_lines import DAMAGED, header_of
 
-LONGEST_HEADER = 2**20
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 """What a first line may have between its names without being asked."""
 
 
-def fields_of(path: Path, names: Sequence[str], columns: Sequence[str], separator: str) -> tuple[str, list[str]]:
-    """The query of the lines of a file whose first line names its columns, and the expression that is each of some columns:
-    no other field is looked at."""
-    place = {name: i for i, name in enumerate(names, start=1)}
+@dataclass(frozen=True)
+class Header:
+    """The first line of a file, the column names that stand in it, and the separator between them."""
+
+    line: bytes
+    names: list[str]
+    separator: str
+
+
+def fields_of(lines: str, header: Header, columns: Sequence[str]) -> tuple[str, list[str]]:
+    """The query of the rows of a file whose lines after the header are those of a query, and the expression that is each of
+    some columns: no other field is looked at."""
+    place, separator = {name: i for i, name in enumerate(header.names, start=1)}, header.separator
     mark = f"\\x{{{ord(separator):x}}}"
     field = f'("(?:[^"]|"")*"|[^{mark}]*)(?:{mark}|$)'
     fields = (
         f"case when contains(line, '\"') then regexp_extract_all(line, {literal(field)}, 1) "
         f"else string_split(line, {literal(separator)}) end"
     )
-    rows = f"(select {fields} as fields from ({whole_lines(path, header=True)}))"
+    rows = f"(select {fields} as fields from ({lines}))"
     return rows, [_unquoted(f"fields[{place[name]}]") for name in columns]
 
 
@@ -45,31 +53,31 @@ def _unquoted(field: str) -> str:
     return f"nullif(case when {quotes} then {inner} else {field} end, '')"
 
 
-def header(path: Path, separator: str | None = None) -> tuple[list[str], str]:
-    """The column names and the separator: the first line, and nothing else of the file, is read for them."""
-    first = _first_line(path)
+def read_header(path: Path, separator: str | None = None) -> Header:
+    """The column names and the separator: the first line, and nothing else of the file, is looked at for them."""
+    line, first = _first_line(path)
     separator = _separator(path, first) if separator is None else _one_character(separator)
     names: list[str] = []
     with contextlib.suppress(csv.Error):  # a name of more than 131,072 characters
         names = next(csv.reader([first], delimiter=separator), [])
     if not names or not all(names) or len(set(names)) != len(names):
         raise DuotoneError(f"the first line of {path} must name every column, each differently")
-    return names, separator
+    return Header(line, names, separator)
 
 
-def _first_line(path: Path) -> str:
-    failure, first = f"the first line of {path} cannot be read as column names in UTF-8", None
+def _first_line(path: Path) -> tuple[bytes, str]:
+    """As it is, and as text."""
+    failure, line, first = f"the first line of {path} cannot be read as column names in UTF-8", None, None
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            line = re.split(b"[\r\n]", file.readline(LONGEST_HEADER), maxsplit=1)[0]  # where a return ends it, rows follow
-        first = line.decode("utf-8-sig") if len(line) < LONGEST_HEADER else None
+        line = header_of(path)
+        first = None if line is None else line.decode("utf-8-sig")
     except (gzip.BadGzipFile, EOFError, zlib.error):
         failure = DAMAGED.format(path=path)
     except (OSError, UnicodeDecodeError):
         pass
-    if first is None:  # out here, so that nothing of the file is remembered as the context
+    if line is None or first is None:  # out here, so that nothing of the file is remembered as the context
         raise DuotoneError(failure)
-    return first
+    return line, first
 
 
 def _separator(path: Path, first: str) -> str:
@@ -88,6 +96,6 @@ def _separator(path: Path, first: str) -> str:
 
 
 def _one_character(separator: str) -> str:
-    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0\1\2' or not separator.isascii():
+    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii():
         raise DuotoneError(f"a separator is one ASCII character that is no double quote or line end, got {separator!r}")
     return separator

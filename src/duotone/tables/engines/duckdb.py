@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError
 from duotone.resources import keep_in_child
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb_views import forget, selected
+from duotone.tables.engines.file_changes import same_file
 from duotone.tables.engines.locked_duckdb import UNPREPARED, Connect, attached_name, connected
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, of_type, quoted, text
@@ -60,10 +61,11 @@ def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     """A table of a DuckDB file."""
     if name is None:
         raise DuotoneError(UNNAMED)
+    checked = same_file(path)
     connection, close = connected(database=path)
     with closed_on_error(close):
         source = of_duckdb(connection, name, str(path), database=attached_name(path), vouched=vouched)
-        return replace(source, release=close)
+        return replace(source, release=close, checked=checked)
 
 
 def of_native(connection: Any, name: str | None, vouched: bool = False) -> Source:

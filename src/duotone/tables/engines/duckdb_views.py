@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Reading, fresh, quoted
 
 
@@ -28,11 +30,31 @@ def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
     return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
 
 
-def forget(connection: Any, view: str, rows: str) -> None:
-    """Give the rows of a frame back once nothing asks about them any more."""
+def forget(connection: Any, view: str, rows: str | None = None) -> None:
+    """Drop a view, and give the rows of a frame back, once nothing asks about them any more."""
     with contextlib.suppress(Exception):  # it is closed
         connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
-        connection.con.unregister(rows)
+        if rows is not None:
+            connection.con.unregister(rows)
+
+
+def lent(source: Source) -> Source:
+    """An open table, for one question: whoever closes this closes nothing, but drops the views that were made for it."""
+    reading = source.reading
+    if source.engine != "DuckDB" or reading is None:
+        return replace(source, release=lambda: None)
+    made: list[str] = []
+
+    def table(columns: Sequence[str]) -> Any:
+        rows = reading.table(columns)
+        made.extend(filter(None, [getattr(rows.op(), "name", None)]))
+        return rows
+
+    def release() -> None:
+        while made:
+            forget(source.connection, made.pop())
+
+    return replace(source, reading=replace(reading, table=table), release=release)
 
 
 def table_of(connection: Any, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:

@@ -15,6 +15,7 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import of_database, of_frame
+from duotone.tables.engines.file_changes import same_file
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.parquet import of_parquet
@@ -156,6 +157,7 @@ def _identity(paths: Sequence[Path]) -> str:
 
 def _of_arrow_file(path: Path, connect: Connect) -> Source:
     """An Arrow or Feather file. Its schema is read now, and the columns that are asked about when they are."""
+    checked = same_file(path)
     schema = quietly(lambda: _arrow_reader(path).schema, f"{path} is not an Arrow file")
     readings, _ = columns_of(schema.empty_table())
 
@@ -163,7 +165,7 @@ def _of_arrow_file(path: Path, connect: Connect) -> Source:
         places = [schema.names.index(column) for column in columns] or [0]
         return columns_of(_arrow_reader(path, places).read_all())[1](columns)
 
-    return of_frame(readings, some, path.name, named=True, connect=connect)
+    return replace(of_frame(readings, some, path.name, named=True, connect=connect), checked=checked)
 
 
 def _arrow_reader(path: Path, places: Sequence[int] = ()) -> Any:

@@ -6,26 +6,25 @@ Boolean, a list or an object is the text that DuckDB writes for it. Of a key tha
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.stored_values import literal
-from duotone.tables.engines.text_lines import DAMAGED, whole_lines
+from duotone.tables.engines.text_lines import DAMAGED, opened
 
 UNDECLARED = "which columns {path} has depends on its rows: say which there are (columns)"
 
 
-def objects_of(path: Path, columns: Sequence[str]) -> tuple[str, list[str]]:
-    """The query of a file's objects, and the expression that is each of these columns: no other key is looked at."""
+def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
+    """The query of the objects in the lines that a query gives, and the expression that is each of these columns: no other key
+    is looked at."""
     pointers = ", ".join(map(literal, map(_pointer, columns)))
     values = f"json_extract_string(line, [{pointers}]::varchar[])"
     # a case decides row by row what is looked at: without it, what is no JSON is an error
     fields = f"case when json_valid(line) then case when json_type(line) = 'OBJECT' then {values} end end"
-    lines = f"select ltrim(line, chr(65279)) as line from ({whole_lines(path, header=False)})"
-    rows = f"(select {fields} as fields from ({lines})) where fields is not null"
+    rows = f"(select {fields} as fields from (select ltrim(line, chr(65279)) as line from ({lines}))) where fields is not null"
     return rows, [f"fields[{i}]" for i in range(1, len(columns) + 1)]
 
 
@@ -44,9 +43,9 @@ def declared_columns(path: Path, columns: object) -> list[str]:
 
 def _require_gzip(path: Path) -> None:
     """Refuse what is no gzip file now, and not after a charge."""
-    with gzip.open(path) as file:
+    with opened(path) as text:
         try:
-            file.read(1)
+            text.read(1)
             return
         except (OSError, EOFError, zlib.error):
             pass

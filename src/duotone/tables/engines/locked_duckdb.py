@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from duotone.resources import keep_in_child, literal_path
+from duotone.resources import engine_limits, keep_in_child, literal_path
 from duotone.tables.engines.source import closed_on_error, quietly
 from duotone.tables.engines.stored_values import literal, quoted
+from duotone.temporary import temporary_folder
 
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
 BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
@@ -41,14 +42,18 @@ def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable
 
     connection = quietly(ibis.duckdb.connect, UNPREPARED)
     keep_in_child(connection)
-    folder = tempfile.mkdtemp(prefix="duotone-")
+    folder = tempfile.mkdtemp(dir=temporary_folder())
 
     def close() -> None:
         connection.disconnect()
         shutil.rmtree(folder, ignore_errors=True)
 
     allowed = [form for file in files for form in (str(file.resolve()), literal_path(file.resolve()))]
+    limits = engine_limits()
     settings = LOCKED | {
+        "memory_limit": literal(f"{limits.memory // 2**20}MiB"),
+        "threads": str(limits.threads),
+        "max_temp_directory_size": literal(f"{limits.spill // 2**20}MiB"),
         "temp_directory": literal(folder),
         "allowed_paths": f"[{', '.join(map(literal, allowed))}]",
         "enable_external_access": "false",

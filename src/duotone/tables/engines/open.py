@@ -12,6 +12,7 @@ from duotone.tables.engines import duckdb, postgres, spark
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.files import open_local
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.engines.stored_values import Columns
 from duotone.tables.engines.vouching import require_vouched
 
 
@@ -116,7 +117,18 @@ def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
         raise DuotoneError("a database may hold many tables: say which (name)")
     what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
-    return Source(table, backend, name, embedded=False, engine="this engine", proven=False, vouched=what)
+    return replace(_unproven(table, backend), name=name, named=True, vouched=what)
+
+
+def _unproven(table: Any, backend: Any) -> Source:
+    """A table of an engine that is tried before it answers."""
+    kinds = Source(table, backend, "the query").columns
+
+    def some(columns: Sequence[str]) -> Any:
+        return table.select(*columns) if columns else table.select(one=True)
+
+    reading = Columns(kinds, some)
+    return Source(None, backend, "the query", named=False, embedded=False, engine="this engine", proven=False, reading=reading)
 
 
 def _of_ibis_query(query: Any, what: str) -> Source:
@@ -137,7 +149,7 @@ def _of_ibis_query(query: Any, what: str) -> Source:
             frame = quietly(lambda: backend._session.sql(_sql(backend, query)), UNREADABLE)
             source = spark.of_frame(frame, vouched=True)
         case _:
-            source = Source(query, backend, "the query", named=False, embedded=False, engine="this engine", proven=False)
+            source = _unproven(query, backend)
     return replace(source, vouched=what)
 
 

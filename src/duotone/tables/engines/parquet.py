@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
 from duotone.tables.engines.duckdb import refuse_twins
-from duotone.tables.engines.duckdb_views import selected
+from duotone.tables.engines.duckdb_views import forget, selected
+from duotone.tables.engines.file_changes import same_columns
 from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted
@@ -27,10 +29,11 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
     """
     connection, close = connect(*paths)
     with closed_on_error(close):
-        schema, types = _schemas(connection, paths[0])
+        schemas, checked = same_columns(paths, lambda: [_schemas(connection, path) for path in paths])
+        schema, types = schemas[0]
         refuse_twins(schema.names)
-        for path in paths[1:]:
-            if _schemas(connection, path) != (schema, types):
+        for path, other in zip(paths, schemas, strict=True):
+            if other != (schema, types):
                 raise DuotoneError(
                     f"{path} has other columns than {paths[0]}, or other types, or another order: "
                     "write all files with the same ones, or ask about each alone"
@@ -46,10 +49,12 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
             return selected(connection, {column: native[column] for column in columns}, _rows(paths))
         rows = fresh()
         connection.con.register(rows, _as_arrow(paths, schema, columns))
-        return selected(connection, {column: plain[column] for column in columns}, rows)
+        made = selected(connection, {column: plain[column] for column in columns}, rows)
+        weakref.finalize(made.op(), forget, connection, made.op().name, rows)
+        return made
 
     kinds = {column: how.kind for column, how in native.items()}
-    return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close)
+    return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close, checked=checked)
 
 
 def _alike(one: Reading, other: Reading) -> bool:

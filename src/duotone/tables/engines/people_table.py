@@ -50,7 +50,7 @@ def _made(source: Source, kinds: Mapping[str, Kind], rows: Callable[[], Any]) ->
         own = [name for name in columns if name in kinds]  # a question names its inner select's columns, too
         return rows().select(*own) if own else rows().select(one=ibis.literal(True))
 
-    return replace(source, table=None, reading=Columns(kinds, table), untyped=False)
+    return replace(source, table=None, reading=Columns(kinds, table, stored=False), untyped=False)
 
 
 def _together(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Any:
@@ -68,7 +68,7 @@ def _together(source: Source, people: PeopleTable, beside: Sequence[tuple[Source
 def _people(source: Source, people: PeopleTable, *, everybody: bool, named: bool = False) -> Any:
     """One row per person; `named` has the unit too, which no other column can be called."""
     rows = source.asked_about([people.where, people.aggregates], [people.unit]).table
-    rows = rows.filter(nameable(rows[people.unit]))
+    rows = rows.filter(nameable(rows[people.unit], source.longest))
     if not everybody and people.where != ALWAYS:
         rows = rows.filter(holds(people.where, rows))
     needed = {f"{i}{name}": e for i, a in enumerate(people.aggregates) for name, e in _of_row(a, rows).items()}

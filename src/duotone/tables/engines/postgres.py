@@ -11,6 +11,7 @@ from typing import Any
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
 from duotone.resources import keep_in_child
+from duotone.tables.engines.brackets import sqlglot_of
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
 from duotone.tables.engines.vouching import require_vouched
@@ -97,7 +98,7 @@ class Postgres:
         """Common parts are folded into their places: the server would write them out and read them back."""
         import sqlglot.expressions as sge
 
-        tree = self._backend.compiler.to_sqlglot(plan)
+        tree = sqlglot_of(self._backend, plan)
         for part in tree.find_all(sge.CTE):
             part.set("materialized", False)
         return str(tree.sql(self._backend.dialect))

@@ -6,7 +6,6 @@ Guarantee: what is checked here depends on the public rows alone; so errors may 
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,14 +19,15 @@ import pyarrow as pa
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb_views import table_of
 from duotone.tables.engines.open import open_source
+from duotone.tables.engines.public_rows import MOST, Keyed, PublicTable, in_order
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.question_tables import PublicJoin
 
-MOST, MOST_BEYOND = 10**6, 10**4
-"""Rows of a public table, at most: inside the process, and where they travel with every query."""
+MOST_BEYOND = 10**4
+"""Rows of a public table, at most, where they travel with every query."""
 ARROW: Mapping[Kind, pa.DataType] = {
     "integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "untyped": pa.string(), "boolean": pa.bool_(),
     "date": pa.date32(), "time": pa.timestamp("us"),
@@ -35,15 +35,20 @@ ARROW: Mapping[Kind, pa.DataType] = {
 
 
 @contextmanager
-def opened_public(tables: object) -> Iterator[Mapping[str, Source]]:
-    """Public tables by name, as they are declared; closed where the block ends, unless they were open before."""
+def opened_public(tables: object) -> Iterator[Mapping[str, PublicTable]]:
+    """Public tables by name, as they are declared; closed where the block ends, unless they were open, or kept, before."""
     if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
         raise DuotoneError('public tables are given by name, as {"zones": "zones.csv"}')
     if len({name.lower() for name in tables}) != len(tables):
         raise DuotoneError("two public tables have the same name but for upper and lower case: rename one")
     with ExitStack() as opened:
-        yield {name: table if isinstance(table, Source) else opened.enter_context(open_source(table, vouched=True))
-               for name, table in tables.items()}  # fmt: skip
+        yield {name: _public(table, opened) for name, table in tables.items()}
+
+
+def _public(table: Any, opened: ExitStack) -> PublicTable:
+    if isinstance(table, PublicTable):
+        return table
+    return PublicTable(table if isinstance(table, Source) else opened.enter_context(open_source(table, vouched=True)))
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class _Joined:
     digest: list[Any]
 
 
-def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Source]) -> tuple[Source, str]:
+def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, PublicTable]) -> tuple[Source, str]:
     """The table with the columns of the public tables that the question joins, and what a ledger tells those joins by: with
     other public rows, it is another question.
 
@@ -71,7 +76,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Sour
     parts = [_joined(source, join, public[join.table], used) for join in asked.joins]
     kinds = dict(source.columns)
     for part in parts:
-        own = public[part.join.table].columns
+        own = public[part.join.table].source.columns
         kinds |= {name: own[column] for name, column in part.join.columns} | {part.join.matched: "boolean"}
     tables: list[tuple[Any, Callable[[], None]]] = []
 
@@ -93,12 +98,13 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Sour
         keys = [own for part in parts for own, _ in part.join.keys]
         rows = source.only([*(name for name in columns if name in source.columns), *keys]).table
         for part, (other, _) in zip(parts, tables, strict=True):
+            other = source.shortened(other, 1)  # one more, so that a key which is cut is equal to none of the table
             pairs = zip(part.join.keys, part.keys, strict=True)
             rows = rows.left_join(other, [rows[own] == other[key] for (own, _), key in pairs])
         return rows.select(*columns) if columns else rows.select(one=ibis.literal(True))
 
     digest = json.dumps(sorted((part.digest for part in parts), key=json.dumps))
-    return replace(source, table=None, reading=Columns(kinds, table), release=release), digest
+    return replace(source, table=None, reading=Columns(kinds, table, stored=False), release=release), digest
 
 
 def _stored(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
@@ -108,57 +114,76 @@ def _stored(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
     return made
 
 
-def _joined(source: Source, join: PublicJoin, public: Source, used: set[str]) -> _Joined:
+def _joined(source: Source, join: PublicJoin, table: PublicTable, used: set[str]) -> _Joined:
+    public = table.source
     for own, key in join.keys:
         source.require_key(own, "joined by")
         public.require_key(key, "joined by")
     chosen = [(name, column) for name, column in join.columns if name in used]
     names = list(dict.fromkeys([*(key for _, key in join.keys), *(column for _, column in chosen)]))
     most = MOST if source.engine == "DuckDB" else MOST_BEYOND
-    only = public.only(names)
-    rows = only.run(only.table.select(*names).limit(most + 1))
+    rows = table.rows(names)
     if rows.num_rows > most:
         where = "" if source.engine == "DuckDB" else f" on {source.engine}"
         raise DuotoneError(f"the public table {join.table} has more than {most:,} rows, the most that are joined{where}")
-    keys = [_keys(source.columns[own], public.columns[key], rows[key].to_pylist(), join, key) for own, key in join.keys]
-    _require_unique(list(zip(*keys, strict=True)), join)
-    places = tuple(fresh() for _ in join.keys)
+    keyed = _keyed(source, join, table, rows)
     columns: dict[str, Any] = {}
     types: dict[str, str] = {}
-    for place, values, (own, _) in zip(places, keys, join.keys, strict=True):
-        kind = source.columns[own]
-        columns[place], types[place] = pa.array(values, ARROW[kind]), TYPES[kind]
+    places = tuple(fresh() for _ in join.keys)
+    for place, values, (own, _) in zip(places, keyed.keys, join.keys, strict=True):
+        columns[place], types[place] = values, TYPES[source.columns[own]]
+    held = {column: rows[column].cast(ARROW.get(public.columns[column], rows[column].type)) for _, column in chosen}
     for name, column in chosen:
-        kind = public.columns[column]
-        held = ARROW.get(kind, rows[column].type)
-        columns[name] = rows[column].cast(held)
-        types[name] = f"decimal({held.precision}, {held.scale})" if kind == "decimal" else TYPES[kind]
-    columns[join.matched], types[join.matched] = pa.array([True] * rows.num_rows, pa.bool_()), "boolean"
-    kinds = [(name, public.columns[column], rows[column].to_pylist()) for name, column in sorted(chosen)]
-    return _Joined(join, places, pa.table(columns), types, _digest(join, keys, kinds))
+        kind, values = public.columns[column], held[column]
+        columns[name] = values
+        types[name] = f"decimal({values.type.precision}, {values.type.scale})" if kind == "decimal" else TYPES[kind]
+    columns[join.matched], types[join.matched] = pa.repeat(pa.scalar(True), rows.num_rows), "boolean"
+    named = [[name, public.columns[column]] for name, column in sorted(chosen)]
+    content = table.digest(keyed, {column: held[column] for _, column in sorted(chosen)})
+    digest = [join.label, [own for own, _ in join.keys], named, "left" if join.left else "inner", content]
+    return _Joined(join, places, pa.table(columns), types, digest)
 
 
-def _keys(wanted: Kind, held: Kind, values: Sequence[Any], join: PublicJoin, column: str) -> list[Any]:
+def _keyed(source: Source, join: PublicJoin, table: PublicTable, rows: pa.Table) -> Keyed:
+    """The rows in the order of their keys, each of which is there once; looked for once where the table is kept."""
+    choice = tuple((key, source.columns[own]) for own, key in join.keys)
+    with table.lock:
+        keyed = table.keyed(choice)
+        if keyed is not None:
+            return keyed
+        keys = [_keys(source.columns[own], table.source.columns[key], rows[key], join, key) for own, key in join.keys]
+        order, twice = in_order(keys)
+        if twice is not None:
+            said = ", ".join(str(key[twice].as_py()) for key in keys)
+            raise DuotoneError(
+                f"the public table {join.table} has {said} twice, and is joined by it: a row may have one "
+                "public row at most, so give it once"
+            )
+        return table.keep_keyed(choice, keys, order)
+
+
+def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) -> Any:
     """Public keys as the table's column holds them: equal to one exactly when they look the same."""
-    if None in values:
-        raise DuotoneError(f"column {column} of the public table {join.table} has a null, and is joined by: take it out")
+    if column.null_count:
+        raise DuotoneError(f"column {name} of the public table {join.table} has a null, and is joined by: take it out")
     texts: set[Kind] = {"text", "untyped"}
     if held == wanted or {held, wanted} <= texts:
-        return list(values)
+        return column.cast(ARROW[wanted])
     if wanted == "untyped" and held in ("integer", "date"):
-        return list(map(str, values))
+        return pa.array(map(str, column.to_pylist()), ARROW[wanted])
     if held != "untyped":
         raise DuotoneError(
-            f"column {column} of the public table {join.table} holds {held} values, and is joined to {wanted} ones: "
+            f"column {name} of the public table {join.table} holds {held} values, and is joined to {wanted} ones: "
             "convert one to the other's type"
         )
+    values = column.to_pylist()
     read = [_typed(value, wanted) for value in values]
     if None in read:
         raise DuotoneError(
-            f"column {column} of the public table {join.table} has {values[read.index(None)]!r}, and is joined to {wanted} "
+            f"column {name} of the public table {join.table} has {values[read.index(None)]!r}, and is joined to {wanted} "
             "values: write them as 12, true or 2025-12-31"
         )
-    return read
+    return pa.array(read, ARROW[wanted])
 
 
 def _typed(text: str, kind: Kind) -> Any:
@@ -174,22 +199,3 @@ def _typed(text: str, kind: Kind) -> Any:
             except ValueError:
                 return None
     return None
-
-
-def _require_unique(keys: Sequence[tuple[Any, ...]], join: PublicJoin) -> None:
-    seen: set[tuple[Any, ...]] = set()
-    for key in keys:
-        if key in seen:
-            raise DuotoneError(
-                f"the public table {join.table} has {', '.join(map(str, key))} twice, and is joined by it: a row may have one "
-                "public row at most, so give it once"
-            )
-        seen.add(key)
-
-
-def _digest(join: PublicJoin, keys: Sequence[Sequence[Any]], columns: Sequence[tuple[str, Kind, Sequence[Any]]]) -> list[Any]:
-    """The join, and its public rows by their SHA-256, in whatever order they come."""
-    lines = sorted(json.dumps(row, default=str) for row in zip(*keys, *(values for *_, values in columns), strict=True))
-    content = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    named = [[name, kind] for name, kind, _ in columns]
-    return [join.label, [own for own, _ in join.keys], named, "left" if join.left else "inner", content]

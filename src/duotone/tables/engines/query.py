@@ -38,6 +38,8 @@ class People:
     unit: str | None = None
     by: tuple[str, ...] = ()
     most: int = 1
+    trial: bool = False
+    """Whether the first of `by` numbers the made-up tables of a trial: then people of different tables are different."""
 
     def table(self, person_columns: Sequence[PersonColumns]) -> Any:
         """One row per person, or per person and group: these columns, and the keys as k0, k1, …
@@ -58,14 +60,16 @@ class People:
     def rows(self) -> Any:
         """The rows that take part, and that name a person and a group."""
         rows = self.source.rows
-        named = [nameable(rows[column]) for column in (*self.by, *([self.unit] if self.unit else []))]
+        named = [nameable(rows[column]) for column in self.by]
+        named += [nameable(rows[self.unit], self.source.longest)] if self.unit else []
         conditions = named + ([holds(self.where, rows)] if self.where not in (None, ALWAYS) else [])
         return rows.filter(conditions) if conditions else rows
 
     def _bounded(self, people: Any, keys: list[str]) -> Any:
-        text = ibis.literal("\x1f").join([people[column].cast("string") for column in ("unit", *keys)])
+        tables, own = (keys[:1], keys[1:]) if self.trial else ([], keys)
+        text = ibis.literal("\x1f").join([people[column].cast("string") for column in ("unit", *own)])
         ordered = people.mutate(order_=_md5(text))
-        window = ibis.window(group_by="unit", order_by=["order_", *keys])
+        window = ibis.window(group_by=["unit", *tables], order_by=["order_", *own])
         return ordered.mutate(rank_=ibis.row_number().over(window)).filter(lambda t: t.rank_ < self.most)
 
 
@@ -80,9 +84,10 @@ def _named(person_columns: Sequence[PersonColumns], expressions: Callable[[Perso
     return {f"m{i}{name}": e for i, c in enumerate(person_columns) for name, e in expressions(c, f"m{i}").items()}
 
 
-def nameable(column: Any) -> Any:
-    """Whether a value can name a person or a group: not null, and no text so long that it would not travel or be printed."""
-    return column.length() <= LONGEST if column.type().is_string() else column.notnull()
+def nameable(column: Any, read: int = LONGEST + 1) -> Any:
+    """Whether a value can name a person or a group: not null, and no text so long that it would not travel or be printed. Where
+    so many characters of a text are `read`, one of as many may have been cut, and names no person: two could have the same."""
+    return column.length() <= min(LONGEST, read - 1) if column.type().is_string() else column.notnull()
 
 
 @ibis.udf.scalar.builtin(name="md5", signature=(("string",), "string"))

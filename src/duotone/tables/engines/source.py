@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 import os
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,13 +14,16 @@ from typing import Any, Self
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnreadableColumn
-from duotone.tables.engines.stored_values import Columns
+from duotone.interrupts import held, uninterrupted
+from duotone.tables.engines.brackets import bracketing, sqlglot_of
+from duotone.tables.engines.stored_values import LONGEST, Columns
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.table_names import no_column
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
 """Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
+MOST_CHARACTERS = 1_000_000
 FORKED = "the table was opened by another process: open it in this one"
 
 
@@ -59,6 +60,10 @@ class Source:
     identity: str | None = None
     """What tells it apart in a ledger where its name does not: several files by their names, a database by its
     file or its server."""
+    checked: Callable[[], object] = field(default=lambda: None, repr=False)
+    """Refuses files whose columns have changed since they were opened: see `engines.file_changes`."""
+    longest: int = LONGEST
+    """Characters of a stored text that are read, at most."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:
@@ -106,7 +111,23 @@ class Source:
             return self
         chosen, reading = list(dict.fromkeys(columns)), self.reading
         self._require_own()
-        return replace(self, table=quietly(lambda: reading.table(chosen), UNREADABLE))
+        self.checked()
+        made = quietly(lambda: reading.table(chosen), UNREADABLE)
+        return replace(self, table=self.shortened(made) if reading.stored else made)
+
+    def shortened(self, table: Any, more: int = 0) -> Any:
+        """A table of this engine with no longer texts than are read here, or so many characters more."""
+        from duotone.tables.engines.shortened import shortened
+
+        return shortened(table, self.longest + more, self.engine)
+
+    def reading_up_to(self, longest: int | None) -> Self:
+        """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
+        if longest is None:
+            return self
+        if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
+            raise DuotoneError(f"longest_text is a whole number of characters, from 1 to {MOST_CHARACTERS:,}, got {longest!r}")
+        return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:
         """The same table as if it had these columns alone: no question can name another."""
@@ -149,12 +170,21 @@ class Source:
     def run(self, plan: Any) -> Any:
         """Execute a plan and give its result as an Arrow table.
 
-        Guarantee: no message of the engine is shown, since it may quote rows.
+        Guarantee: no message of the engine is shown, since it may quote rows; and files are read as they were when they were
+        checked, just before, or nothing is given.
         """
         self._require_own()
-        return quietly(
-            lambda: run_embedded(self.connection, plan) if self.embedded else self.connection.to_pyarrow(plan), UNREADABLE
-        )
+        before = self.checked()
+        result = quietly(lambda: self._result(plan), UNREADABLE)
+        if self.checked() != before:
+            raise DuotoneError(f"{self.name} was written to while it was read: ask again")
+        return result
+
+    def _result(self, plan: Any) -> Any:
+        if self.embedded:
+            return run_embedded(self.connection, plan)
+        ibis = hasattr(self.connection, "compiler")  # as no engine of ours has, which write brackets themselves
+        return (bracketing(self.connection) if ibis else self.connection).to_pyarrow(plan)
 
     def _require_own(self) -> None:
         """After a fork the engine's threads are gone, or its connection is another process's too."""
@@ -166,7 +196,14 @@ def run_embedded(connection: Any, plan: Any) -> Any:
     """What Ibis' own connection to DuckDB does of a plan without tables in memory; but that one loads pandas."""
     from ibis.formats.pyarrow import PyArrowData
 
-    return PyArrowData.convert_table(connection.con.sql(connection.compile(plan)).to_arrow_table(), plan.schema())
+    text = sqlglot_of(connection, plan).sql(connection.dialect, copy=False)
+    return PyArrowData.convert_table(connection.con.sql(text).to_arrow_table(), plan.schema())
+
+
+def all_checked(sources: Iterable[Source]) -> Callable[[], object]:
+    """The check of several tables that are read together."""
+    checks = [source.checked for source in sources]
+    return lambda: [check() for check in checks]
 
 
 @contextmanager
@@ -189,6 +226,7 @@ def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
         raise
 
 
+@uninterrupted
 def quietly(work: Callable[[], Any], failure: str) -> Any:
     """Do some work of the engine; if it fails, say only that it did.
 
@@ -197,20 +235,22 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
     """
     done = refused = leaving = None
     failed, kind = True, ""
-    with _interrupts() as interrupts:
+    with held() as interrupts:
         try:
-            with warnings.catch_warnings(action="ignore"):
+            with warnings.catch_warnings(action="ignore"), interrupts.heard():
                 done = work()
                 failed = False
         except DuotoneError as error:
             refused = str(error)
         except KeyboardInterrupt:
-            interrupts.append("here")
+            interrupts.noted = True
         except SystemExit as error:
             leaving = (error.code,)
         except BaseException as error:  # an engine's panic may be no Exception
             kind = type(error).__name__
-    if interrupts:  # out here, so that nothing is remembered as the context
+        if interrupts.noted:
+            done = None
+    if interrupts.noted:  # out here, so that nothing is remembered as the context
         raise KeyboardInterrupt
     if leaving:
         raise SystemExit(*leaving)
@@ -219,29 +259,6 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
             owner(kind)
         raise DuotoneError(refused or failure)
     return done
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[str]]:
-    """Takes note of each Ctrl-C that is to end the work: an engine that is busy may make any other error of it."""
-    noted: list[str] = []
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield noted
-        return
-
-    def note(number: int, frame: Any) -> None:
-        try:
-            before(number, frame)
-        except KeyboardInterrupt:
-            noted.append("there")
-            raise
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _kind(dtype: Any, untyped: bool) -> Kind:

@@ -12,6 +12,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.release.coin import Coin
+from duotone.tables.engines.brackets import sqlglot_of
 from duotone.tables.engines.source import Source, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading
 from duotone.tables.engines.vouching import require_vouched
@@ -66,7 +67,7 @@ class Spark:
         """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
         import sqlglot.expressions as sge
 
-        tree = self._backend.compiler.to_sqlglot(plan)
+        tree = sqlglot_of(self._backend, plan)
         for total in list(tree.find_all(sge.Sum)):
             counts = isinstance(total.parent, sge.Window)  # which are added up along the scores, and are few enough
             if not counts and not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already

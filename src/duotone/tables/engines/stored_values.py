@@ -25,6 +25,8 @@ TYPES: Mapping[Kind, str] = {
     "date": "date", "time": "timestamp(6)", "untyped": "string", "other": "string",
 }  # fmt: skip
 """Ibis's type for each kind of value."""
+LONGEST = 10_000
+"""Characters of a stored text that are read where nothing is declared: `engines.shortened` leaves out the others."""
 _NUMBERS = itertools.count()
 
 
@@ -49,6 +51,8 @@ class Columns:
     table: Callable[[Sequence[str]], Any]
     refused: Mapping[str, str] = field(default_factory=dict)
     """Of columns whose type no rule reads: what it is, and how to convert it, where that is known."""
+    stored: bool = True
+    """Whether texts come as they are stored, however long; not where they are made of such as have been read before."""
 
 
 def quoted(name: str) -> str:

@@ -16,7 +16,7 @@ from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.files import DATABASES, files_of, open_local
 from duotone.tables.engines.locked_duckdb import connected
 from duotone.tables.engines.open import is_local, without_twins
-from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.source import Source, all_checked, closed_on_error
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.question_tables import PRESENT
 
@@ -53,7 +53,7 @@ def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout:
     with closed_on_error(close):
         source = without_twins(open_local(table, name, layout, connect=shared))
         others = {other: without_twins(open_local(held, None, FileLayout(), connect=shared)) for other, held in also.items()}
-        return replace(source, release=close), others
+        return replace(source, release=close, checked=all_checked([source, *others.values()])), others
 
 
 def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
@@ -88,14 +88,14 @@ def _beside(source: Source, name: str, table: Any) -> Source:
 
 
 def closing(source: Source, others: Iterable[Source]) -> Source:
-    """The same table; where it is closed, others are, too."""
+    """The same table; where it is closed or checked, others are, too."""
     every = [*others, source]
 
     def release() -> None:
         for each in every:
             each.close()
 
-    return replace(source, release=release)
+    return replace(source, release=release, checked=all_checked(every))
 
 
 def require_same_people(source: Source, others: Others, unit: str | None) -> None:

@@ -26,6 +26,8 @@ class Aggregate:
     value: Operand | Condition | None = None
     q: Fraction = Fraction(1, 2)
     less: int = 1
+    needs: Condition | None = None
+    """The rows of which there must be one for a sum, which is null otherwise."""
 
     @property
     def averaged(self) -> Operand | Condition:

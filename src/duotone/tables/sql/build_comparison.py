@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import show
-from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, linear
+from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, aggregates, linear
 from duotone.tables.sql.build_counts import of_counts
 from duotone.tables.sql.build_differences import MEASURES, difference
+from duotone.tables.sql.build_nulls import where_known
 from duotone.tables.sql.build_quotients import quotient, with_shares
 from duotone.tables.sql.build_thresholds import NONE, UPWARD, counts_and_sums, mean, ranked, total
 from duotone.tables.sql.comparison import BoolOp, DistinctThreshold, Negation, Settled, Tree, VarianceThreshold
@@ -19,7 +20,13 @@ from duotone.tables.sql.condition import MIRRORED
 
 def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:
     """One expression of aggregates against another; `alone` where each row is a person."""
-    weights, rest = with_shares(*linear(Arithmetic("-", left, right)))
+    apart = Arithmetic("-", left, right)
+    needs = [aggregate.needs for aggregate in aggregates(apart) if aggregate.needs is not None]
+    return where_known(_compared(apart, sign, text, alone), needs, people=not alone)
+
+
+def _compared(apart: Arithmetic, sign: str, text: str, alone: bool) -> Tree:
+    weights, rest = with_shares(*linear(apart))
     if any(not w and not _never_null(part) for part, w in weights.items()):
         raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
     weights, limit = {part: w for part, w in weights.items() if w}, -rest

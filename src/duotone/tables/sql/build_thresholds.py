@@ -40,7 +40,8 @@ def mean(aggregate: Aggregate, sign: str, limit: Fraction, over: Condition | Non
     else:
         there = where
         terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
-    return LinearThreshold(tuple(t for t in terms if t.weight), Fraction(0), strict=sign in (">", "<"), present=there)
+    weighted = tuple(term for term in terms if term.weight)
+    return LinearThreshold(weighted, Fraction(0), strict=sign in (">", "<"), present=there, averaged=True)
 
 
 def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> QuantileThreshold:

@@ -24,7 +24,8 @@ class Term:
 class LinearThreshold:
     """Σ terms > limit, or ≥ where not `strict`: counts, majorities, sums; and shares and averages, with limit 0.
 
-    `present` tells the rows that an average is over: without any, the answer is no. `people` counts people, not rows.
+    `present` tells the rows that an average or a sum is over: without any, the answer is no. An average is `averaged`, so that
+    a person may have one value. `people` counts people, not rows.
     """
 
     terms: tuple[Term, ...]
@@ -32,6 +33,7 @@ class LinearThreshold:
     strict: bool
     present: Condition | None = None
     people: bool = False
+    averaged: bool = False
     text: str = field(default="", compare=False, repr=False)
     """The comparison that this is, or is a part of, as it was written."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -53,6 +54,8 @@ class Aggregates:
                 return Arithmetic(RULES[type(node)], left, right)  # type: ignore[arg-type]
             case exp.Cast() if node.find(exp.AggFunc) is not None:
                 return self.uncast(node)
+            case exp.Coalesce() if isinstance(bare(node.this), exp.Sum) and [*map(constant, node.expressions)] == [0]:
+                return replace(self.aggregate(node.this), needs=None)
             case exp.Round() | exp.Floor() | exp.Ceil() | exp.Trunc() if node.find(exp.AggFunc) is not None:
                 raise DuotoneError(f"{node.sql(dialect='duckdb')} rounds: leave that out, and compare what is in it")
         return self.aggregate(node)
@@ -108,7 +111,8 @@ class Aggregates:
         """Of all rows, of those where a condition holds or a value is there, of people, or of different values."""
         counted = node.this
         if isinstance(node, exp.CountIf):
-            return Aggregate(text, "count", both(where, read_condition(counted, self.columns)))
+            tested = read_condition(counted, self.columns)  # as of a sum, it is null where that is never known
+            return Aggregate(text, "count", both(where, tested), needs=both(where, _known(tested)))
         if isinstance(counted, exp.Star) or constant(counted) is not None:
             return Aggregate(text, "count", where)
         if isinstance(counted, exp.Distinct):
@@ -123,13 +127,19 @@ class Aggregates:
         chosen = _one_where(value, otherwise=0)
         tested = value if is_condition(value, self.columns) else self.cast_to_number(value)
         if is_sum and (counted := chosen or tested or _one_where(value, otherwise=None)) is not None:
-            return Aggregate(text, "count", both(where, read_condition(counted, self.columns)))
+            condition = read_condition(counted, self.columns)
+            added = both(where, condition)
+            known = where if counted is chosen else both(where, _known(condition)) if counted is tested else added
+            return Aggregate(text, "count", added, needs=known)
         if chosen is not None:  # where its condition is unknown it is 0, and counts
             return Aggregate(text, "mean", where, read_condition(chosen, self.columns))
         if tested is not None:
             condition = read_condition(tested, self.columns)
-            return Aggregate(text, "mean", both(where, Joined("or", (condition, Not(condition)))), condition)
-        return Aggregate(text, "sum" if is_sum else "mean", where, self.number(node, text))
+            return Aggregate(text, "mean", both(where, _known(condition)), condition)
+        summed = self.number(node, text)
+        if is_sum:
+            return Aggregate(text, "sum", where, summed, needs=both(where, Not(IsNull(summed))))
+        return Aggregate(text, "mean", where, summed)
 
     def cast_to_number(self, node: exp.Expression) -> exp.Expression | None:
         """The condition of a cast to a number, as in (c)::int; None for anything else."""
@@ -171,6 +181,10 @@ class Aggregates:
         if not (isinstance(q, Fraction) and 0 < q < 1):
             raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
         return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)
+
+
+def _known(condition: Condition) -> Condition:
+    return Joined("or", (condition, Not(condition)))
 
 
 def _divisor(node: exp.Expression) -> exp.Expression:

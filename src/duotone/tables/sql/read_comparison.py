@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 from fractions import Fraction
-from typing import Literal
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared
+from duotone.tables.sql.build_nulls import somebody
 from duotone.tables.sql.build_thresholds import ranked
 from duotone.tables.sql.compare_constant import compare
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, Term, Tree, labelled
@@ -20,6 +20,10 @@ from duotone.tables.sql.is_condition import SIGNS
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
 from duotone.tables.sql.read_condition import joined_parts, read_condition, read_operand
 
+OPPOSITE: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.GT: exp.LTE, exp.LTE: exp.GT, exp.LT: exp.GTE, exp.GTE: exp.LT, exp.EQ: exp.NEQ, exp.NEQ: exp.EQ,
+}  # fmt: skip
+
 
 class Comparisons:
     """Reads yes/no expressions over aggregates, all within the same rows."""
@@ -28,39 +32,44 @@ class Comparisons:
         self.columns, self.read = columns, Aggregates(columns, rows, unit)
         self.equalities: list[str] = []
 
-    def tree(self, node: exp.Expression) -> Tree:
-        """Comparisons, joined by and, or and not."""
+    def tree(self, node: exp.Expression, *, negated: bool = False) -> Tree:
+        """Comparisons, joined by and, or and not: of what is unknown, `not` is unknown, and the answer is no. So a comparison
+        that is `negated` is one with the opposite sign."""
         match node:
             case exp.Paren():
-                return self.tree(node.this)
+                return self.tree(node.this, negated=negated)
             case exp.And() | exp.Or():
-                rule: Literal["and", "or"] = "and" if isinstance(node, exp.And) else "or"
-                return BoolOp(rule, tuple(self.tree(part) for part in joined_parts(node)))
+                parts = tuple(self.tree(part, negated=negated) for part in joined_parts(node))
+                return BoolOp("and" if isinstance(node, exp.And) != negated else "or", parts)
             case exp.Not():
-                return Negation(self.tree(node.this))
+                return self.tree(node.this, negated=not negated)
             case exp.LogicalOr() | exp.LogicalAnd() | exp.Filter() if isinstance(bare(node), exp.LogicalOr | exp.LogicalAnd):
-                return labelled(self.any_or_all(node), _written(node))
+                return labelled(self.any_or_all(node, negated), ("not " if negated else "") + _written(node))
             case exp.Between():
                 low, high = (
                     exp.GTE(this=node.this, expression=node.args["low"]),
                     exp.LTE(this=node.this, expression=node.args["high"]),
                 )
-                return BoolOp("and", (self.tree(low), self.tree(high)))
+                return BoolOp("or" if negated else "and", (self.tree(low, negated=negated), self.tree(high, negated=negated)))
             case exp.In() if isinstance(bare(node.this), exp.Mode) and node.expressions:
-                return BoolOp("or", tuple(self.tree(exp.EQ(this=node.this, expression=e)) for e in node.expressions))
+                each = (exp.EQ(this=node.this, expression=e) for e in node.expressions)
+                return BoolOp("and" if negated else "or", tuple(self.tree(one, negated=negated) for one in each))
         if type(node) not in SIGNS:
             example = _example(node) if isinstance(bare(node), exp.AggFunc) else ""
             raise DuotoneError(
                 f"{node.sql(dialect='duckdb')} is not a yes/no question: compare an aggregate with something{example}"
             )
+        if negated:
+            node = OPPOSITE[type(node)](this=node.this, expression=node.expression)
         return labelled(self.comparison(node), _written(node))
 
-    def any_or_all(self, node: exp.Expression) -> Tree:
-        """Whether somebody has such a row; and nobody one that is otherwise."""
+    def any_or_all(self, node: exp.Expression, negated: bool) -> Tree:
+        """Whether somebody has such a row; and nobody one that is otherwise. Not any is all that are otherwise."""
         inner, where = self.read.filtered(node)
         condition = read_condition(inner.this, self.columns)
+        condition = Not(condition) if negated else condition
         terms = [Term(Fraction(1), None, both(where, condition))]
-        if isinstance(inner, exp.LogicalAnd):
+        if isinstance(inner, exp.LogicalAnd) != negated:
             terms.append(Term(Fraction(-CROWD), None, both(where, Not(condition))))
         return LinearThreshold(tuple(terms), Fraction(0), strict=True, people=self.read.unit is not None)
 
@@ -107,8 +116,8 @@ class Comparisons:
         chosen = ModeIs(test.operand, where, test.constant)
         if sign == "=":
             return chosen
-        somebody = LinearThreshold((Term(Fraction(1), None, both(where, Not(IsNull(test.operand)))),), Fraction(0), strict=True)
-        return BoolOp("and", (Negation(chosen), somebody))  # of nobody there is no mode to differ
+        known = somebody(both(where, Not(IsNull(test.operand))), people=self.read.unit is not None)
+        return BoolOp("and", (Negation(chosen), known))  # of nobody there is no mode to differ
 
 
 def _written(node: exp.Expression) -> str:

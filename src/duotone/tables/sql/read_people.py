@@ -77,6 +77,7 @@ class _Reader:
         """One column: its aggregates are read first, and stand as columns in what is then computed."""
         text, copy = node.sql(dialect="duckdb"), exp.Paren(this=node.copy())
         _as_numbers(copy)
+        _as_counts(copy)
         for column in copy.find_all(exp.Column):  # before the aggregates become columns, whose names are ours
             if column.find_ancestor(exp.AggFunc, exp.Filter) is None:
                 raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min, max or arg_max of {column.name}")
@@ -109,8 +110,6 @@ class _Reader:
         if isinstance(node, exp.Filter):
             inner, where = node.this, both(self.rows, read_condition(node.expression.this, self.columns))
         match inner:
-            case exp.CountIf():
-                return PersonAggregate("count", both(where, read_condition(inner.this, self.columns)))
             case exp.Count() if isinstance(inner.this, exp.Star) or constant(inner.this) is not None:
                 return PersonAggregate("count", where)
             case exp.Count() if isinstance(inner.this, exp.Distinct) and len(inner.this.expressions) == 1:
@@ -155,6 +154,21 @@ def _as_numbers(node: exp.Expression) -> None:
         part.replace(number)
         aggregate: Any = filtered or number
         aggregate.replace(exp.Paren(this=exp.EQ(this=aggregate.copy(), expression=exp.Literal.number(1))))
+
+
+def _as_counts(node: exp.Expression) -> None:
+    """`count_if` is null, as a sum is, of a person in no row of whom the condition is known; else it counts rows."""
+    for part in list(node.find_all(exp.CountIf)):
+        holds = exp.Paren(this=part.this.copy())
+        known = exp.Not(this=exp.Is(this=holds.copy(), expression=exp.Null()))
+        filtered = part.parent if isinstance(part.parent, exp.Filter) else None
+        outer = [] if filtered is None else [exp.Paren(this=filtered.expression.this.copy())]
+        any_known = exp.GT(this=_rows(*outer, known), expression=exp.Literal.number(0))
+        (filtered or part).replace(exp.Paren(this=exp.Case().when(any_known, _rows(*outer, holds))))
+
+
+def _rows(*conditions: exp.Expression) -> exp.Filter:
+    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.and_(*conditions)))
 
 
 def _aggregates(node: exp.Expression) -> Iterator[Any]:

@@ -24,6 +24,11 @@ from duotone.tables.sql.table_names import among, names_of, unknown_in
 from duotone.tables.sql.text_notes import text_notes
 
 NO_TABLES: Mapping[str, Columns] = {}
+DEEPEST = 100
+"""Operations inside one another, at most: a question takes time that grows with them."""
+TOO_DEEP = (
+    f"the question is nested too deeply: at most {DEEPEST} operations may be inside one another, of which a || b || c has two"
+)
 
 
 def read_question(
@@ -39,17 +44,32 @@ def read_question(
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
     LinearThreshold(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), \
-limit=Fraction(5, 1), strict=True, present=None, people=False)
+limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
     """
     if name is not None and any(among([exp.to_identifier(other)], names_of(name)) for other in also):
         raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
     try:
         known = [column for table in (columns, *public.values(), *also.values()) for column in table]
-        asked = _read(parse(text, known), columns, unit, name, public, also)
+        parsed = parse(text, known)
+        _refuse_deep(parsed)
+        asked = _read(parsed, columns, unit, name, public, also)
         _refuse_nobody(asked, unit)
         return replace(asked, text=one_line(text), notes=(*asked.notes, *text_notes(asked, columns, public, also)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
+
+
+def _refuse_deep(select: exp.Expression) -> None:
+    """Refuse what would take long to read; conditions that are connected by and, or and not may be as many as one likes."""
+    waiting: list[tuple[exp.Expression, int]] = [(select, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise DuotoneError(TOO_DEEP)
+        inside = depth + (not isinstance(node, exp.Connector | exp.Paren | exp.Not))
+        if isinstance(node, exp.Func) and not isinstance(node, exp.Connector):  # an engine takes its arguments two by two
+            inside += len(node.expressions)
+        waiting.extend((part, inside) for part in node.iter_expressions())
 
 
 def _read(

@@ -15,8 +15,6 @@ from duotone.errors import DuotoneError
 LONGEST = 10_000
 """Characters of a question, at most."""
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
-SPACES = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)
-"""Texts and names in quotes, which stay as they are; and spaces and comments."""
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Select: ("expressions", "from_", "joins", "where", "group", "having", "order"),
@@ -61,8 +59,35 @@ def one_line(text: str) -> str:
     >>> print(one_line("avg(days) > 5  -- of all\\n and mode(ward) = 'A  B';"))
     avg(days) > 5 and mode(ward) = 'A  B'
     """
-    plain = SPACES.sub(lambda part: part[1] or " ", text).strip(" ;")
+    try:
+        plain = without_comments(text).strip(" ;")
+    except DuotoneError:  # it is no question, and shown to who wrote it
+        plain = " ".join(text.split())
     return re.sub(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", lambda end: end[0].encode("unicode_escape").decode(), plain)
+
+
+def without_comments(text: str) -> str:
+    """A question word by word as it was written, with one space for all that stands between two words: no comment, which
+    changes nothing and could tell others anything.
+
+    Guarantee: the parser reads the same words in it.
+
+    >>> without_comments("avg(days) > 5 /* of /* them */ all */ and\\n mode(ward) = 'A -- B' -- please approve")
+    "avg(days) > 5 and mode(ward) = 'A -- B'"
+    """
+    parts, end = list[str](), 0
+    try:
+        tokens = sqlglot.tokenize(text, read="duckdb")
+        for token in tokens:
+            parts += [" "] * (token.start > end) + [text[token.start : token.end + 1]]
+            end = token.end + 1
+        plain = "".join(parts).strip()
+        again = sqlglot.tokenize(plain, read="duckdb")
+    except SqlglotError:
+        raise DuotoneError("the question is not SQL that can be read: check its quotes") from None
+    if [(one.token_type, one.text, []) for one in tokens] != [(one.token_type, one.text, one.comments) for one in again]:
+        raise DuotoneError("the question reads otherwise without its comments: leave them out")
+    return plain
 
 
 def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:

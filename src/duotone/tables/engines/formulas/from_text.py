@@ -15,7 +15,7 @@ def real(column: Any) -> Any:
 
 def number_from(text: Any) -> Any:
     """Text as a float; true and false are 1 and 0, and what is no number is null."""
-    word = text.lower()
+    word = text.substr(0, 6).lower()  # longer than either word, so that no longer text is taken for one
     return ibis.coalesce(text.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
 
 

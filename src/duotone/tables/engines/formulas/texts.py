@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
 import ibis
@@ -13,20 +14,33 @@ LONGEST_TEXT = 1_000_000
 """The characters of texts that are joined, at most."""
 
 
+@functools.cache
+def _concat(many: int) -> Callable[..., Any]:
+    """So many texts as one, by one function: of a chain of two each, which is what concat is written as, engines keep every
+    beginning in memory."""
+
+    def concat(*texts: Any) -> Any: ...
+
+    names = (Parameter(f"text{i}", Parameter.POSITIONAL_ONLY) for i in range(many + 1))
+    concat.__signature__ = Signature(list(names))  # type: ignore[attr-defined]
+    made: Callable[..., Any] = ibis.udf.scalar.builtin(name="concat_ws", signature=(("string",) * (many + 1), "string"))(concat)
+    return made
+
+
 def _joined(*texts: Any) -> Any:
+    """Null where one of them is, or all together are too long: their size is then no number that is small enough."""
     size = functools.reduce(operator.add, (text.length() for text in texts))
-    return ibis.cases((size <= LONGEST_TEXT, functools.reduce(operator.add, texts)))
+    return ibis.cases((size <= LONGEST_TEXT, _together(texts)))
+
+
+def _together(texts: Sequence[Any]) -> Any:
+    return texts[0] if len(texts) == 1 else _concat(len(texts))("", *texts)
 
 
 def _separated(separator: Any, texts: Sequence[Any]) -> Any:
     """Texts with a separator between them, those that are null left out."""
     after = [ibis.coalesce(separator + text, "") for text in texts]
-    return _joined(*after).substr(len(separator.op().value))
-
-
-def _replaced(column: Any, old: Any, new: Any) -> Any:
-    grows = max(1, len(new.op().value))
-    return ibis.cases((column.length() <= LONGEST_TEXT // grows, column.replace(old, new)))
+    return _together(after).substr(len(separator.op().value))
 
 
 @ibis.udf.scalar.builtin(name="split_part", signature=(("string", "string", "int32"), "string"))
@@ -42,7 +56,7 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "right": lambda x, n: x.right(int(n)),
     "ltrim": lambda x: x.lstrip(),
     "rtrim": lambda x: x.rstrip(),
-    "replace": lambda x, old, new: _replaced(x, old, new),
+    "replace": lambda x, old, new: x.replace(old, new),
     "split": lambda x, separator, n: _split_part(x, separator, int(n)),
     "place": lambda x, part: x.find(part).cast("int64") + 1,
     "digits": lambda n: n.cast("int64").cast("string"),
@@ -51,6 +65,6 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "pieces": lambda *texts: functools.reduce(operator.add, texts),
     "separated": lambda separator, *texts: _separated(separator, texts),
     "join": _joined,
-    "concat": lambda *texts: _joined(*(text.fill_null("") for text in texts)),
+    "concat": lambda *texts: _together([text.fill_null("") for text in texts]),
 }
 """Functions of texts."""

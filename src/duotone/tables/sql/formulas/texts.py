@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sqlglot import exp
@@ -34,7 +35,7 @@ def read_text(node: exp.Expression, text: str, read: Read) -> Operand | None:
         case exp.Right():
             return formula(text, "text", "right", _text(read(node.this), text), _place(read(node.expression), 0, text))
         case exp.DPipe():
-            return formula(text, "text", "join", *(_as_text(read(part), text) for part in (node.this, node.expression)))
+            return formula(text, "text", "join", *_chain([_as_text(read(part), text) for part in (node.this, node.expression)]))
         case exp.ConcatWs():
             separator, *texts = (_as_text(read(part), text) for part in node.expressions)
             if not (isinstance(separator, str) and texts):
@@ -54,6 +55,17 @@ def read_text(node: exp.Expression, text: str, read: Read) -> Operand | None:
             part = _some(written_out(read(node.args["substr"]), text), text)
             return formula(text, "integer", "place", _text(read(node.this), text), part)
     return None
+
+
+def _chain(parts: Sequence[Part]) -> list[Part]:
+    """Texts that are joined one after the other, each once: so that no beginning of the whole is made for itself."""
+    joined: list[Part] = []
+    for part in parts:
+        if isinstance(part, Operand) and part.made is not None and part.made.function == "join":
+            joined += [inner for inner in part.made.parts if inner is not None]
+        else:
+            joined.append(part)
+    return joined
 
 
 def _some(part: str, text: str) -> str:

@@ -1,0 +1,154 @@
+"""Whether a charge or an answer adds up, decided by the ledger's own functions in Postgres before they append it.
+
+Who asks may call the append function and nothing else. So that function compares what an entry carries (`after`) with what the
+entry before it carries: a charge adds at least what it says, and an answer, which is the first of its charge, adds nothing.
+"""
+
+from __future__ import annotations
+
+DIGITS = 200
+"""Decimal places of logarithms, where a definition gives e^ε."""
+SLACK = "1e-150"
+"""How far a sum may be below one that a logarithm takes part in: more than `DIGITS` places lose, and nothing to spend."""
+_BACKSLASHES = r"replace(body, E'\\\\', E'\\u005c')"
+"""Each written as one escape, so that every backslash begins one."""
+_NO_TEXT = (
+    r"E'\\\\u0000|\\\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])"
+    r"|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2})\\\\u[dD][c-fC-F][0-9a-fA-F]{2}'"
+)
+"""The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates."""
+_NUMBER = "[0-9]+(?:/[0-9]+)?"
+_NOTHING = '{"asker_spent": {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0", "squares": "0"}}'
+NAMES = (
+    "duotone_json(text)",
+    "duotone_fraction(text)",
+    "duotone_decimal(numeric[])",
+    "duotone_reaches(numeric[], numeric[], numeric, numeric[])",
+    "duotone_spends(json, json, json)",
+    "duotone_follows(text, text, json)",
+)
+
+
+def comparisons(schema: str, options: str) -> tuple[str, ...]:
+    """The statements that make these functions in a schema (quoted as the server quotes it)."""
+    entries = f"{schema}.duotone_entries"
+    counted = " AND ".join(
+        f"coalesce((now -> '{name}')::text, '') = coalesce((before -> '{name}')::text, '')"
+        for name in ("version", "allowances", "closed")
+    )
+    return (
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_json(body text) RETURNS json LANGUAGE plpgsql {options} AS $duotone$
+        BEGIN
+            PERFORM body::json ->> 'kind';
+            RETURN body::json;
+        EXCEPTION WHEN data_exception OR untranslatable_character OR invalid_text_representation THEN
+            RETURN regexp_replace({_BACKSLASHES}, {_NO_TEXT}, '?', 'g')::json;  -- only to look at
+        END $duotone$""",
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_fraction(written text) RETURNS numeric[] LANGUAGE sql {options} AS $duotone$
+            SELECT CASE WHEN length(written) <= 9000 AND written ~ '^(0|[1-9][0-9]*)(/(2\\^[1-9][0-9]{{0,4}}|[1-9][0-9]*))?$'
+                THEN ARRAY[split_part(written, '/', 1)::numeric, CASE
+                    WHEN written ~ '\\^' THEN trunc(power(2::numeric, split_part(written, '^', 2)::numeric))
+                    WHEN written ~ '/' THEN split_part(written, '/', 2)::numeric
+                    ELSE 1 END] END
+        $duotone$""",
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_decimal(x numeric[]) RETURNS numeric LANGUAGE sql {options} AS $duotone$
+            SELECT round(x[1], {DIGITS}) / x[2]
+        $duotone$""",
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_reaches(now numeric[], before numeric[], times numeric, each numeric[])
+        RETURNS boolean LANGUAGE sql {options} AS $duotone$
+            SELECT now[1] * (before[2] * each[2]) >= (before[1] * each[2] + times * each[1] * before[2]) * now[2]
+        $duotone$""",
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_spends(now json, before json, charge json) RETURNS boolean
+        LANGUAGE plpgsql {options} AS $duotone$
+        DECLARE
+            said text[] := regexp_match(charge ->> 'notion', '^(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})$');
+            times numeric := (charge ->> 'answers')::numeric;
+            each numeric[] := {schema}.duotone_fraction(said[2]);
+            now_epsilon numeric[] := {schema}.duotone_fraction(now ->> 'epsilon');
+            was_epsilon numeric[] := {schema}.duotone_fraction(before ->> 'epsilon');
+            now_product numeric[] := {schema}.duotone_fraction(now ->> 'exp_epsilon');
+            was_product numeric[] := {schema}.duotone_fraction(before ->> 'exp_epsilon');
+            now_squares numeric[] := {schema}.duotone_fraction(now ->> 'squares');
+            was_squares numeric[] := {schema}.duotone_fraction(before ->> 'squares');
+            log numeric;
+        BEGIN
+            IF ((now ->> 'answers')::numeric = (before ->> 'answers')::numeric + times AND {schema}.duotone_reaches(
+                    {schema}.duotone_fraction(now ->> 'delta'), {schema}.duotone_fraction(before ->> 'delta'), times,
+                    {schema}.duotone_fraction(said[3]))) IS NOT TRUE THEN
+                RETURN false;
+            END IF;
+            IF said[1] = 'epsilon' THEN
+                RETURN {schema}.duotone_reaches(now_epsilon, was_epsilon, times, each)
+                    AND {schema}.duotone_reaches(now_product, was_product, 0, each)
+                    AND {schema}.duotone_reaches(now_squares, was_squares, times, ARRAY[each[1] * each[1], each[2] * each[2]]);
+            END IF;
+            IF (each[1] >= each[2] AND now_product[1] >= now_product[2]) IS NOT TRUE THEN
+                RETURN false;
+            END IF;
+            log := ln({schema}.duotone_decimal(each));
+            RETURN {schema}.duotone_decimal(now_epsilon) + ln({schema}.duotone_decimal(now_product)) + {SLACK}
+                    >= {schema}.duotone_decimal(was_epsilon) + ln({schema}.duotone_decimal(was_product)) + times * log
+                AND {schema}.duotone_decimal(now_squares) + {SLACK}
+                    >= {schema}.duotone_decimal(was_squares) + times * log * log;
+        END $duotone$""",
+        f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_follows(entry_dataset text, entry_kind text, said json) RETURNS boolean
+        LANGUAGE plpgsql {options} AS $duotone$
+        DECLARE
+            now json := said -> 'after';
+            last json := {schema}.duotone_json((
+                SELECT body FROM {entries} WHERE dataset = entry_dataset ORDER BY seq DESC LIMIT 1));
+            before json := last -> 'after';
+            called numeric := coalesce((before ->> 'calls')::numeric, 0);
+            reserved numeric := coalesce((before ->> 'reserved')::numeric, 0);
+            asked json;
+            own json;
+        BEGIN
+            IF ({counted}
+                AND (now ->> 'charges')::numeric = (before ->> 'charges')::numeric + (entry_kind = 'charge')::integer
+                AND (now ->> 'answers')::numeric = (before ->> 'answers')::numeric + (entry_kind = 'answer')::integer
+            ) IS NOT TRUE THEN
+                RETURN false;
+            END IF;
+            IF entry_kind = 'answer' THEN
+                asked := {schema}.duotone_json((SELECT body FROM {entries}
+                    WHERE seq = (said ->> 'charge')::integer AND kind = 'charge' AND dataset = entry_dataset));
+                called := called + coalesce((said ->> 'calls')::numeric, 0);
+                reserved := reserved - coalesce((said ->> 'reserved')::numeric, 0);
+                IF ((asked ->> 'key') = (said ->> 'key')
+                    AND coalesce(asked ->> 'calls', '') = coalesce(said ->> 'reserved', '')
+                    AND NOT EXISTS (SELECT FROM {entries} WHERE question = said ->> 'key' AND kind = 'answer'
+                        AND {schema}.duotone_json(body) ->> 'charge' = said ->> 'charge')) IS NOT TRUE THEN
+                    RETURN false;
+                END IF;
+            ELSE
+                IF ((said ->> 'version') = (now ->> 'version')) IS NOT TRUE THEN
+                    RETURN false;
+                END IF;
+                reserved := reserved + coalesce((said ->> 'calls')::numeric, 0);
+                IF said -> 'filed' IS NOT NULL THEN
+                    own := coalesce({schema}.duotone_json((
+                        SELECT body FROM {entries}
+                        WHERE question = said ->> 'filed' AND kind IN ('charge', 'asker', 'allowance')
+                        ORDER BY seq DESC LIMIT 1)), '{_NOTHING}');
+                    IF {schema}.duotone_spends(said -> 'asker_spent', own -> 'asker_spent', said) IS NOT TRUE THEN
+                        RETURN false;
+                    END IF;
+                END IF;
+            END IF;
+            IF (coalesce((now ->> 'calls')::numeric, 0) = called AND coalesce((now ->> 'reserved')::numeric, 0) = reserved
+                AND (now -> 'calls' IS NULL) = (before -> 'calls' IS NULL) AND reserved >= 0) IS NOT TRUE THEN
+                RETURN false;
+            END IF;
+            IF entry_kind = 'answer' OR said -> 'calls' IS NOT NULL THEN
+                RETURN (now -> 'spent')::text = (before -> 'spent')::text;
+            END IF;
+            RETURN {schema}.duotone_spends(now -> 'spent', before -> 'spent', said);
+        END $duotone$""",
+        *(f"REVOKE ALL ON FUNCTION {schema}.{name} FROM PUBLIC" for name in NAMES),
+    )

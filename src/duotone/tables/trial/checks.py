@@ -1,0 +1,159 @@
+"""What must hold of the levels of made-up tables: neighbours are near, signs are true, distances are distances."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from duotone.cached import cached_property
+from duotone.errors import FailedTrial
+from duotone.tables.compile_question import Compiled
+from duotone.tables.trial.asked import Asked, judged
+from duotone.tables.trial.made_up_tables import SMALL, MadeUp
+from duotone.tables.trial.plain_sql import Truths, written
+
+REACH = 4
+"""How far levels go in a trial: a little more than the people of a small table."""
+Levels = Mapping[tuple[Any, ...], tuple[int, int]]
+"""Number of people and level, by the number of a made-up table and the keys of a group."""
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What must hold of the levels of made-up tables."""
+
+    asked: Asked
+    compiled: Compiled
+    tables: Sequence[MadeUp]
+    levels: Levels
+    seed: int
+
+    def neighbours(self) -> None:
+        """In every group, people and levels of neighbouring tables differ by 1 at most, and that in few groups."""
+        groups = self._groups
+        empty = 0, self._nobody
+        for first, second in self._neighbours():
+            changed = 0
+            for key in groups[first] | groups[second]:
+                (people, level), (others, other) = (self.levels.get((n, *key), empty) for n in (first, second))
+                far = abs(level - other) > 1 or (abs(people - others) > 1 and not self.asked.declared.replaced)
+                if self._shown(key) and far:
+                    self._fail("neighbours", first, second)
+                changed += (people, level) != (others, other)
+            if self.asked.question.by and changed > self.asked.most:
+                self._fail("neighbours", first, second)
+
+    def distances(self) -> None:
+        """A level is the distance to the other answer, as far as small tables tell."""
+        complete = {made.counts: n for n, made in enumerate(self.tables) if made.complete}
+        replaced, most = self.asked.declared.replaced, SMALL
+        yes = {counts: self._level(n) >= 0 for counts, n in complete.items()}
+        for counts, n in complete.items():
+            level = self._level(n)
+            size = sum(counts)
+            radius = size if replaced else most - size
+            other = [c for c in complete if yes[c] != yes[counts] and (not replaced or sum(c) == size)]
+            found = min((_distance(counts, c, replaced=replaced) for c in other), default=radius + 1)
+            if min(level + 1 if level >= 0 else -level, radius + 1) != min(found, radius + 1):
+                self._fail("distance", n)
+
+    def alone(self, number: int, levels: Levels) -> None:
+        """Asked of one made-up table by itself, levels are the same."""
+        empty = 0, self._nobody
+        if any(self.levels.get(key, empty) != both for key, both in levels.items()):
+            self._fail("one table", number)
+
+    def plain(self, known: Truths) -> None:
+        """The sign of a level is the truth by plain SQL, of the same groups, all that there are or that are listed; and a group
+        has as many people."""
+        grouped: dict[int, set[tuple[Any, ...]]] = {}
+        for number, *keys in known.by_table:
+            grouped.setdefault(number, set()).add(tuple(keys))
+        for n, made in enumerate(self.tables):
+            if not judged(self.asked, made):
+                continue
+            every = self._groups[n] | grouped.get(n, set())
+            for key in every if self.asked.listed is None else self._listed:
+                truth = known.by_table.get((n, *key), known.of_nobody)
+                people, level = self.levels.get((n, *key), (0, self._nobody))
+                counted = not self.asked.question.by or people == known.rows.get((n, *key), 0)
+                if not counted or (truth is not None and (level >= 0) != truth):
+                    self._fail("plain SQL", n)
+
+    @cached_property
+    def _nobody(self) -> int:
+        return int(self.compiled.level_of_nobody().clip(-REACH - 1, REACH)[0])
+
+    def _level(self, number: int) -> int:
+        return self.levels.get((number,), (0, self._nobody))[1]
+
+    @cached_property
+    def _groups(self) -> dict[int, set[tuple[Any, ...]]]:
+        groups: dict[int, set[tuple[Any, ...]]] = {n: set() for n in range(len(self.tables))}
+        for number, *key in self.levels:
+            groups[number].add(tuple(key))
+        if not self.asked.question.by:
+            groups = {n: {()} for n in groups}
+        return groups
+
+    def _shown(self, key: tuple[Any, ...]) -> bool:
+        """Whether there is an answer about a group: of a public list, only about those that are listed."""
+        return self.asked.listed is None or key in self._listed
+
+    @cached_property
+    def _listed(self) -> set[tuple[str, ...]]:
+        return {tuple(map(written, key)) for key in self.asked.listed or ()}
+
+    def _neighbours(self) -> Iterator[tuple[int, int]]:
+        """Pairs of tables that differ in one person: who is there or not, or, where people change, who it is. Rows that name
+        nobody are not a person, whom another could take the place of."""
+        places: dict[tuple[int, tuple[int, ...]], int] = {}
+        for n, made in enumerate(self.tables):
+            places[id(made.strangers), made.counts] = n
+        for n, made in enumerate(self.tables):
+            for counts in _moved(made.counts, replaced=self.asked.declared.replaced):
+                other = places.get((id(made.strangers), counts))
+                if other is not None and (not self.asked.declared.replaced or _named(made) == _named(self.tables[other])):
+                    yield n, other
+
+    def _fail(self, what: str, *numbers: int) -> None:
+        """Say that the question failed, with made-up tables that show it."""
+        report = {
+            "question": self.asked.question.text,
+            "failed": what,
+            "seed": self.seed,
+            "declared": str(self.asked.declared),
+            "columns": {table: dict(columns) for table, columns in self.asked.private.items()},
+            "tables": [self._made_up(n) for n in numbers],
+        }
+        raise FailedTrial(what, f"{self.seed:x}", json.dumps(report, default=str))
+
+    def _made_up(self, number: int) -> dict[str, Any]:
+        """A made-up table, with its level or those of its groups."""
+        made = self.tables[number]
+        people = [s.rows for s, many in zip(made.strangers, made.counts, strict=True) for _ in range(many)]
+        levels = {" ".join(key[1:]): level for key, (_, level) in self.levels.items() if key[0] == number}
+        return {"levels": levels or self._nobody, "people": people}
+
+
+def _named(made: MadeUp) -> int:
+    """How many people a table has, without those whose rows name nobody."""
+    return sum(many for stranger, many in zip(made.strangers, made.counts, strict=True) if not stranger.nameless)
+
+
+def _moved(counts: tuple[int, ...], *, replaced: bool) -> Iterator[tuple[int, ...]]:
+    for i, many in enumerate(counts):
+        if many:
+            fewer = (*counts[:i], many - 1, *counts[i + 1 :])
+            if not replaced:
+                yield fewer
+                continue
+            for j in range(i):
+                yield (*fewer[:j], fewer[j] + 1, *fewer[j + 1 :])
+
+
+def _distance(first: tuple[int, ...], second: tuple[int, ...], *, replaced: bool) -> int:
+    moved = sum(abs(a - b) for a, b in zip(first, second, strict=True))
+    return moved // 2 if replaced else moved

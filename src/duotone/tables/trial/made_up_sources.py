@@ -1,0 +1,128 @@
+"""Made-up tables on the embedded engine: as private tables, as public ones to join, and as plain SQL is given them."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from duotone.tables.engines import Source
+from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
+from duotone.tables.sql.condition import Kind, Operand, parts_of
+from duotone.tables.sql.question_tables import PublicJoin
+from duotone.tables.trial.asked import Asked, judged
+from duotone.tables.trial.critical_values import Constants, values_of
+from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp
+from duotone.tables.trial.plain_sql import Unknown
+
+PUBLIC = 8
+"""Rows of a made-up public table."""
+SQL: Mapping[Kind, str] = {
+    "integer": "bigint", "float": "double", "decimal": "decimal(22, 4)", "text": "varchar", "boolean": "boolean",
+    "date": "date", "time": "timestamp", "untyped": "varchar", "other": "varchar",
+}  # fmt: skip
+CASTS: Mapping[Kind, str] = {"date": "date", "time": "timestamp", "boolean": "boolean"}
+
+
+def private_source(connection: Any, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
+    """Made-up rows as a table of the embedded engine, under a name of their own. Lists go to it as they are: Arrow would load
+    pandas for them."""
+    held = fresh()
+    own: dict[str, Kind] = {c: kinds.get(c, "integer" if c == TABLE else "text") for c in rows}
+    columns = ", ".join(f"unnest(${i}::{SQL[kind]}[]) as {quoted(c)}" for i, (c, kind) in enumerate(own.items(), 1))
+    connection.con.execute(f"create temp table {held} as select {columns}", list(rows.values()))
+    table = _table(connection, held, {c: TYPES[kind] for c, kind in own.items()})
+    return Source(None, connection, held, named=False, reading=Columns(own, lambda chosen: table.select(*chosen)))
+
+
+def of_one_table(source: Source, number: int) -> Source:
+    """The rows of one made-up table alone."""
+    columns = source.reading
+    if columns is None:
+        return source
+    made = columns.table
+    kept = [c for c in source.columns if c not in (TABLE, PERSON)]
+
+    def table(chosen: Sequence[str]) -> Any:
+        rows = made([*dict.fromkeys([*chosen, TABLE])])
+        return rows.filter(rows[TABLE] == number).drop(TABLE) if chosen else rows.filter(rows[TABLE] == number)
+
+    return replace(source, reading=Columns({c: source.columns[c] for c in kept}, table))
+
+
+def _table(connection: Any, name: str, types: Mapping[str, str]) -> Any:
+    import ibis
+    import ibis.expr.operations as ops
+
+    decimal = {c: "decimal(22, 4)" if held.startswith("decimal") else held for c, held in types.items()}
+    return ops.DatabaseTable(name, ibis.schema(decimal), connection, ops.Namespace(catalog="temp", database="main")).to_expr()
+
+
+def public_source(
+    connection: Any, name: str, columns: Mapping[str, Kind], asked: Asked, layout: Layout, draw: random.Random
+) -> PublicTable:
+    """A made-up public table: keys that made-up rows may have, each once."""
+    question = asked.question
+    joins = [j for j in (*question.joins, *(j for o in question.beside for j in o.people.joins)) if j.table == name]
+    constants = Constants.of(question)
+    kinds = {c: kind for c, kind in columns.items() if kind != "other"}
+    usual = {c: [v for v in values_of(kind, constants, None, None).usual if v is not None] for c, kind in kinds.items()}
+    keys = _keys(joins, layout, kinds)
+    rows: list[dict[str, Any]] = []
+    for i in range(PUBLIC):
+        row = {c: draw.choice([None, *usual[c]]) for c in kinds}
+        row |= {c: values[i % len(values)] for c, values in keys.items()}
+        if tuple(row[c] for c in keys) not in {tuple(other[c] for c in keys) for other in rows}:
+            rows.append(row)
+    return PublicTable(private_source(connection, kinds, {c: [row[c] for row in rows] for c in kinds}))
+
+
+def _keys(joins: Sequence[PublicJoin], layout: Layout, kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
+    """The values that made-up rows have in the columns by which a public table is joined, as that table holds them."""
+    keys: dict[str, list[Any]] = {}
+    for join in joins:
+        for own, key in join.keys:
+            found = [values[own] for values in layout.values.values() if own in values]
+            every = [v for values in found for v in values.usual if v is not None]
+            keys[key] = [held for v in every if (held := _held(v, kinds[key])) is not None] or [_held("other", kinds[key])]
+    return keys
+
+
+def _held(value: Any, kind: Kind) -> Any:
+    match kind:
+        case "text" | "untyped":
+            return str(value) if not isinstance(value, bool) else str(value).lower()
+        case "integer":
+            return value if type(value) is int else int(value) if isinstance(value, str) and value.isdigit() else 7
+        case "boolean":
+            return value if isinstance(value, bool) else True
+        case "date":
+            return value if type(value) is datetime.date else datetime.date(2025, 1, 31)
+    return None
+
+
+def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
+    """The rows of the made-up tables that plain SQL can judge; texts that are read as numbers or dates are such, and rows that
+    name nobody are left out."""
+    casts, unit = [], asked.declared.unit
+    for name, kind in source.columns.items():
+        if name in asked.question.by:  # whose keys are the texts as they are written
+            continue
+        operands = [part for part in parts_of(asked.question) if isinstance(part, Operand) and part.made is None]
+        read = {(part.kind, part.reading) for part in operands if part.column == name}
+        held = {k for k, how in read if how == "try"}
+        if kind == "untyped" and (
+            "boolean" in held or "bool_" in asked.question.text.lower() or "every" in asked.question.text
+        ):
+            raise Unknown  # which texts are true and false is a rule of its own
+        if kind == "untyped" and held and len(held) == len(read):
+            cast = CASTS.get(next(iter(held)), "double") if len(held) == 1 else "double"
+            casts.append(f"try_cast({quoted(name)} as {cast}) as {quoted(name)}")
+    numbers = ", ".join(str(n) for n, made in enumerate(tables) if judged(asked, made)) or "-1"
+    where = f"{quoted(TABLE)} in ({numbers})" + (f" and {quoted(unit)} is not null" if unit is not None else "")
+    star, made_of = f"* replace ({', '.join(casts)})" if casts else "*", fresh()
+    source.connection.con.execute(f"create temp table {made_of} as select {star} from {source.name} where {where}")
+    return made_of

@@ -1,0 +1,264 @@
+"""Plain SQL: the truth of a question on made-up tables, by its own text and the engine's own aggregates.
+
+Nothing of how Duotone reads a question is used here: sqlglot parses its text, each select gets the number of the made-up table
+as one more group, and DuckDB runs it. Only the stated rules (docs/tables.md) that differ from SQL are written into the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from duotone.tables.sql.scoring import Grid
+from duotone.tables.trial.made_up_tables import TABLE
+
+COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In)
+DOUBLES = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+OTHERWISE: Mapping[str, type[exp.Expr]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
+CLOSE = 1e-9
+"""Numbers that differ by less than this part of them, and are not equal, may differ by rounding alone: then nothing is said."""
+STRICT = "case when list_aggregate(map_values({h}), 'count') > 0 and len(list_filter(map_values({h}), lambda v: v = " \
+         "list_max(map_values({h})))) = 1 then {m} end"  # fmt: skip
+"""A mode that no other value shares; else null."""
+
+
+class Unknown(Exception):
+    """Plain SQL has no answer here: the text means something else to the engine, or nothing."""
+
+
+@dataclass(frozen=True)
+class Truths:
+    """Answers by the number of a made-up table and the keys of a group, and where nobody is; None where rounding or clipping
+    may decide."""
+
+    by_table: Mapping[tuple[Any, ...], bool | None]
+    of_nobody: bool | None
+    rows: Mapping[tuple[Any, ...], int]
+    """How many rows there are, which are people where plain SQL can judge."""
+
+
+def truths(connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str]) -> Truths:
+    """As `_truths`; whatever goes wrong there, plain SQL has nothing to say."""
+    try:
+        return _truths(connection, text, tables, checks)
+    except Exception:
+        raise Unknown from None
+
+
+def _truths(connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str]) -> Truths:
+    """The truth in each made-up table. `tables` are the names under which they are registered, by the names that a question may
+    use, the first for any other name; `checks` are conditions without which a row is clipped or rounded."""
+    select = _select(text)
+    keys = _keys(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
+    fit = " and ".join(checks) or "true"
+    answer, base = _judged(_answer(select)), next(iter(tables))
+    for clause in ("having", "order"):
+        select.set(clause, None)
+    if select.args.get("from_") is None:
+        select.set("from_", exp.From(this=exp.to_table(base)))
+    select.set(
+        "expressions",
+        [
+            _alias(_bottom_up(sqlglot.parse_one(f"bool_and({fit})", dialect="duckdb")), "fit"),
+            _alias(answer, "answer"),
+            _alias(exp.Count(this=exp.Star()), "rows"),
+        ],
+    )
+    _renamed(select, tables, base)
+    nobody = select.copy()
+    nobody.set("where", None)
+    nobody.set("group", None)
+    for table in list(nobody.find_all(exp.Table)):
+        rows = exp.select("*").from_(exp.to_table(table.name)).where(exp.false())
+        table.replace(rows.subquery(exp.to_identifier(table.alias, quoted=True)))
+    for each in list(select.find_all(exp.Select)):
+        _by_table(each, outer=each is select)
+    select.set("expressions", [*select.expressions, *(key.copy() for key in keys)])
+    ((_, of_nobody, _),) = connection.execute(nobody.sql(dialect="duckdb")).fetchall()
+    rows = connection.execute(select.sql(dialect="duckdb")).fetchall()
+    said = {"yes": True, "no": False, None: None}
+    named = [
+        ((number, *map(written, key)), fits, verdict, many) for fits, verdict, many, number, *key in rows if None not in key
+    ]
+    answers = {key: said[verdict] if fits else None for key, fits, verdict, _ in named}
+    return Truths(answers, said[of_nobody], {key: many for key, *_, many in named})
+
+
+def written(value: Any) -> str:
+    """A key of a group as text: a whole number, and a time at midnight, as the number and the day."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).removesuffix(" 00:00:00")
+
+
+def on_grid(value: str, grid: Grid) -> str:
+    """That a value is null, or within its bounds and a multiple of its grid."""
+    number = f"try_cast(({value}) as double)"
+    low, high, step = (float(end * grid.step) for end in (grid.low, grid.high, 1))
+    steps = f"({number} / ({step}))"
+    return f"coalesce({number} between {low} and {high} and abs({steps} - round({steps})) < {CLOSE}, true)"
+
+
+def _select(text: str) -> exp.Select:
+    bare = not text.lstrip().lower().startswith(("select", "with"))
+    parsed = sqlglot.parse_one(f"select {text}" if bare else text, dialect="duckdb")
+    if not isinstance(parsed, exp.Select) or re.search(r"\b(arg_|max_by|min_by|first|last)", _sql(parsed).lower()):
+        raise Unknown  # of several first or last rows, the largest value is taken by rule, and any by SQL
+    return _bottom_up(parsed)  # type: ignore[return-value]
+
+
+def _keys(select: exp.Select, columns: Collection[str]) -> list[exp.Expr]:
+    """What groups are by: columns, or what stands after select, by its place or by a name that no column has."""
+    group, named = select.args.get("group"), {e.alias.lower(): e.unalias() for e in select.expressions if e.alias}
+    named = {name: made for name, made in named.items() if name not in columns}
+    keys = []
+    for key in group.expressions if group else []:
+        if isinstance(key, exp.Literal):
+            key = select.expressions[int(key.name) - 1].unalias()
+        keys.append(named.get(key.name.lower(), key) if isinstance(key, exp.Column) else key)
+    if group:
+        select.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+    return keys
+
+
+def _never_failing(node: exp.Expr) -> exp.Expr:
+    """What is computed from a row is null where SQL would fail, and so is what is divided by zero."""
+    match node:
+        case exp.Cast() if not isinstance(node, exp.TryCast):
+            return exp.TryCast(this=node.this, to=node.args["to"])
+        case exp.Div() if not (isinstance(node.expression, exp.Nullif)):
+            return exp.Div(this=node.this, expression=exp.Nullif(this=node.expression, expression=exp.Literal.number(0)))
+        case exp.Anonymous() if node.name.lower() in OTHERWISE and len(node.expressions) == 1:
+            return OTHERWISE[node.name.lower()](this=node.expressions[0])
+    return node
+
+
+def _bottom_up(node: exp.Expr) -> exp.Expr:
+    for each in reversed(list(node.bfs())):
+        made = _never_failing(each)
+        if made is not each and each.parent is not None:
+            each.replace(made)
+        elif made is not each:
+            node = made
+    return node
+
+
+def _answer(select: exp.Select) -> exp.Expr:
+    """What is asked: the one expression with an aggregate, or what having says."""
+    having = select.args.get("having")
+    asked = [e.unalias() for e in select.expressions if e.find(exp.AggFunc)] + ([having.this] if having is not None else [])
+    if len(asked) != 1:
+        raise Unknown
+    found: exp.Expr = asked[0]
+    return found
+
+
+def _alias(expression: exp.Expr, name: str) -> exp.Alias:
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+def _by_table(select: exp.Select, *, outer: bool) -> None:
+    """One more column and group: the number of the made-up table; where several are joined, the first one's."""
+    group, source = select.args.get("group"), select.args["from_"].this
+    if not source.alias_or_name:
+        source.set("alias", exp.TableAlias(this=exp.to_identifier("people_")))
+    for join in select.args.get("joins") or []:
+        if isinstance(join.this, exp.Subquery):  # of the people of another private table: of the same made-up one
+            if join.args.get("using"):
+                join.append("using", exp.to_identifier(TABLE, quoted=True))
+            else:
+                sides = (exp.column(TABLE, table=each.alias_or_name, quoted=True) for each in (source, join.this))
+                join.set("on", exp.and_(join.args["on"], exp.EQ(**dict(zip(("this", "expression"), sides, strict=True)))))
+    column = exp.column(TABLE, table=exp.to_identifier(source.alias_or_name, quoted=True), quoted=True)
+    if not outer and group is None:
+        raise Unknown
+    select.append("expressions", _alias(column, TABLE))
+    select.set("group", exp.Group(expressions=[*(group.expressions if group else []), column.copy()]))
+
+
+def _renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
+    known = {name.lower(): held for name, held in tables.items()}
+    for table in list(select.find_all(exp.Table)):
+        alias = table.alias or table.name
+        table.replace(exp.alias_(exp.to_table(known.get(table.name.lower(), tables[base])), alias, table=True, quoted=True))
+
+
+def _judged(asked: exp.Expr) -> exp.Expr:
+    """'yes' or 'no', which is also what is unknown; null where rounding may decide."""
+    close: list[str] = []
+    said = _decided(asked, close)
+    verdict = f"case when {said} then 'yes' else 'no' end"
+    return sqlglot.parse_one(f"case when not ({' or '.join(close)}) then {verdict} end" if close else verdict, dialect="duckdb")
+
+
+def _decided(node: exp.Expr, close: list[str]) -> str:
+    """A tree of comparisons as text; what may be decided by rounding is added to `close`."""
+    match node:
+        case exp.Paren():
+            return f"({_decided(node.this, close)})"
+        case exp.Not():
+            return f"(not {_decided(node.this, close)})"
+        case exp.And() | exp.Or():
+            sign = "and" if isinstance(node, exp.And) else "or"
+            return f"({_decided(node.left, close)} {sign} {_decided(node.right, close)})"
+        case exp.EQ() | exp.NEQ() | exp.In() if (mode := node.find(exp.Mode)) is not None:  # a tie is known: nobody has won
+            counted: exp.Expr = exp.Count(this=mode.this.copy())
+            if isinstance(mode.parent, exp.Filter):
+                counted = exp.Filter(this=counted, expression=mode.parent.expression.copy())
+            won, sign = _ruled(node), "not " if isinstance(node, exp.NEQ) else ""
+            won = exp.EQ(this=won.this, expression=won.expression) if sign else won
+            return f"(case when {_sql(counted)} > 0 then {sign}coalesce({_sql(won)}, false) end)"
+    if not (isinstance(node, (*COMPARED, exp.Filter, exp.AggFunc))):
+        raise Unknown
+    ruled = _ruled(node)
+    sides = [(node.this, node.args.get(name)) for name in ("expression", "low", "high")] if isinstance(node, COMPARED) else []
+    for left, right in sides:
+        if right is not None:
+            a, b = (f"try_cast(({_sql(_ruled(side))}) as double)" for side in (left, right))
+            close.append(f"coalesce({a} <> {b} and abs({a} - {b}) <= {CLOSE} * (1 + abs({a}) + abs({b})), false)")
+    return f"({_sql(ruled)})"
+
+
+def _sql(node: exp.Expr) -> str:
+    return node.sql(dialect="duckdb")
+
+
+def _ruled(node: exp.Expr) -> exp.Expr:
+    """The same by the stated rules: numbers are added up and averaged as doubles, a median is the lower one, a mode is
+    strictly first."""
+    filtered = node.args.get("expression") if isinstance(node, exp.Filter) else None
+    inner = node.this if isinstance(node, exp.Filter) else node
+
+    def with_filter(aggregate: exp.Expr) -> exp.Expr:
+        return aggregate if filtered is None else exp.Filter(this=aggregate, expression=filtered.copy())
+
+    match inner:
+        case exp.Sum():
+            return with_filter(exp.Sum(this=_double(inner.this)))
+        case exp.Median():
+            return with_filter(exp.Quantile(this=inner.this.copy(), quantile=exp.Literal.number("0.5")))
+        case exp.Mode():
+            histogram, mode = (with_filter(f) for f in (exp.func("histogram", inner.this.copy()), inner.copy()))
+            return sqlglot.parse_one(STRICT.format(h=_sql(histogram), m=_sql(mode)), dialect="duckdb")
+    if isinstance(inner, DOUBLES):
+        return with_filter(type(inner)(this=_double(inner.this)))
+    if isinstance(inner, exp.AggFunc) or not isinstance(
+        node, exp.Binary | exp.Unary | exp.Paren | exp.Between | exp.In | exp.Func
+    ):
+        return node.copy()
+    made = node.copy()
+    for name in ("this", "expression", "low", "high"):
+        if isinstance(part := node.args.get(name), exp.Expr):
+            made.set(name, _ruled(part))
+    return made
+
+
+def _double(value: exp.Expr) -> exp.Expr:
+    return exp.TryCast(this=value.copy(), to=exp.DataType.build("double"))

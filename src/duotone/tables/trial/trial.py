@@ -1,0 +1,212 @@
+"""The trial: before it is charged, a question answers for itself on made-up small tables.
+
+Its compiled form is run on all of them in one statement, one group per table. Neighbours' levels may differ by 1 at most; the
+sign must be the truth by plain SQL; and where levels are called distances, they must be the distances that a search finds.
+Whatever fails is refused. This is a second line of defence: what a trial finds is a mistake in Duotone all the same.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from duotone.errors import FailedTrial
+from duotone.privacy.definition import Array
+from duotone.tables.compile_question import Compiled, compile_question
+from duotone.tables.declared import Key
+from duotone.tables.engines.locked_duckdb import connected
+from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.source import closed_on_error
+from duotone.tables.engines.stored_values import quoted
+from duotone.tables.engines.together import Others
+from duotone.tables.levels import Population, levels_of
+from duotone.tables.shape import shaped
+from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
+from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
+from duotone.tables.sql.question_tables import PeopleTable, PersonAggregate
+from duotone.tables.trial.asked import Asked
+from duotone.tables.trial.checks import REACH, Checks, Levels
+from duotone.tables.trial.critical_values import Constants, Values, values_of
+from duotone.tables.trial.made_up_sources import of_one_table, plain_rows, private_source, public_source
+from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp, made_up_tables, rows_of
+from duotone.tables.trial.plain_sql import Unknown, on_grid, truths, written
+
+CROWDS, CROWD = range(2, 101), 6
+"""Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
+NEAR, WHOLE = 10**6, ("integer", "float", "text", "boolean")
+"""Constants and kinds whose neighbours are all among the critical values, so that distances can be searched for."""
+KEPT = 10_000
+"""Questions whose trials are remembered."""
+_PASSED: dict[str, None] = {}
+_LOCK = Lock()
+
+
+def require_trial(asked: Asked) -> None:
+    """Refuse a question that fails its trial.
+
+    Guarantee: what happens here depends on the question, on what is declared and on the tables' columns, and on no row.
+    """
+    key = asked.key
+    if key in _PASSED:
+        return
+    seed = int(key[:16], 16)
+    failed = None
+    try:
+        _tried(asked, seed)
+    except FailedTrial:
+        raise
+    except Exception as error:
+        failed = type(error).__name__
+    if failed is not None:
+        raise FailedTrial(failed, f"{seed:x}")
+    with _LOCK:
+        while len(_PASSED) >= KEPT:
+            _PASSED.pop(next(iter(_PASSED)))
+        _PASSED[key] = None
+
+
+def _tried(asked: Asked, seed: int) -> None:
+    draw = random.Random(seed)
+    constants = Constants.of(asked.question)
+    layout = _layout(asked, constants)
+    sizes = [int(n) for n in constants.numbers if n in CROWDS][:2] or [CROWD]
+    tables = made_up_tables(layout, sizes, draw, share=_share(asked))
+    connection, close = connected()
+    with closed_on_error(close):
+        made = rows_of(layout, tables)
+        private = {name: private_source(connection, layout.columns[name], made[name]) for name in layout.columns}
+        public = {name: public_source(connection, name, columns, asked, layout, draw) for name, columns in asked.public.items()}
+        compiled, levels = _levels(asked, private, public)
+        checks = Checks(asked, compiled, tables, levels, seed)
+        checks.neighbours()
+        if compiled.exact and not asked.question.by:
+            checks.distances()
+        for number in _some(tables, draw):
+            checks.alone(number, _levels_alone(asked, private, public, number))
+        with suppress(Unknown):  # what plain SQL cannot say is left to the others
+            _require_dates(asked, layout)
+            registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
+            registered |= {name: table.source.name for name, table in public.items()}
+            checks.plain(truths(connection.con, asked.question.text, registered, _unclipped(asked, compiled)))
+    close()
+
+
+def _require_dates(asked: Asked, layout: Layout) -> None:
+    """Plain SQL has dates outside the years 1 to 9999, which are null by rule: a question with far intervals may meet them."""
+    dated = any(kind in ("date", "time") for columns in layout.columns.values() for kind in columns.values())
+    if dated and re.search(r"\d{4,}", re.sub(r"'\d{4}-\d\d-\d\d[^']*'", "", asked.question.text)):
+        raise Unknown
+
+
+def _unclipped(asked: Asked, compiled: Compiled) -> list[str]:
+    """Conditions under which bounds and grids change no value."""
+    columns = asked.question.people.kinds if asked.question.people is not None else next(iter(asked.private.values()))
+    grids = {c: grid for comparison in compiled.comparisons for c, grid in comparison.grids.items()}
+    return [on_grid(quoted(c) if c in columns else c, grid) for c, grid in grids.items()]
+
+
+def _share(asked: Asked) -> float:
+    """Fewer tables where levels are searched for."""
+    slow = any(
+        isinstance(part, MeanDifference | VarianceThreshold | CountsComparison) for part in parts_of(asked.question.tree)
+    )
+    return 0.5 if slow else 1.0
+
+
+def _layout(asked: Asked, constants: Constants) -> Layout:
+    """The columns that the question reads, with their critical values."""
+    declared, question = asked.declared, asked.question
+    joined = {
+        own for join in (*question.joins, *(j for other in question.beside for j in other.people.joins)) for own, _ in join.keys
+    }
+    named = columns_read(question) | {*question.by, declared.unit} | joined
+    private = list(asked.private)[:1] + [other.table for other in question.beside]
+    columns = {
+        table: {c: kind for c, kind in asked.private[table].items() if c in named and kind != "other"} for table in private
+    }
+    compared = {c for part in parts_of(question) if isinstance(part, Compare | OneOf) for c in columns_read(part)}
+    values = {
+        table: {c: values_of(kind, constants, declared.bounds.get(c), None, compared=c in compared) for c, kind in own.items()}
+        for table, own in columns.items()
+    }
+    for i, column in enumerate(question.by):
+        for table, own in values.items():
+            if asked.listed and column in own:
+                held = (_held(key[i], columns[table][column]) for key in asked.listed[:3])
+                keys = dict.fromkeys(key for key in held if key is not None)
+                own[column] = Values((None, *keys), own[column].odd)
+    rows = 1 if declared.max_rows is None else declared.max_rows
+    stored = all(o.made is None and o.reading is None for o in parts_of(question) if isinstance(o, Operand))
+    ends = [end for bounds in declared.bounds.values() for end in (bounds.low, bounds.high)]
+    near = all(abs(number) <= NEAR and number.denominator <= NEAR for number in (*constants.numbers, *ends))
+    near &= all(kind in WHOLE for own in columns.values() for kind in own.values())
+    return Layout(columns, values, declared.unit, rows, stored and near)
+
+
+def _held(key: Any, kind: Kind) -> Any:
+    """A listed key as a column of this kind holds it; None where it cannot, so that nobody is in that group."""
+    match kind:
+        case "date":
+            with suppress(ValueError):
+                return datetime.date.fromisoformat(str(key))
+            return None
+        case "integer":
+            return key if -(2**63) <= key < 2**63 else None
+        case "boolean":
+            return str(key).lower() == "true"
+    return key
+
+
+def _levels(asked: Asked, private: Others, public: Mapping[str, PublicTable]) -> tuple[Compiled, Levels]:
+    """The question compiled as it will be, and its levels in all made-up tables, from one statement."""
+    question, declared = asked.question, asked.declared
+    if question.people is not None:
+        question = replace(question, people=_kept(question.people))
+        question = replace(question, beside=tuple(replace(o, people=replace(o.people, unit=PERSON)) for o in question.beside))
+    first, *_ = private.values()
+    source, question = shaped(first, private, public, question, everybody=declared.replaced)
+    if question.people is not None:
+        declared = declared.one_row_each()
+    compiled = compile_question(asked.question, declared, REACH, source)
+    population = Population(source, compiled.rows, declared.unit, (TABLE, *question.by), asked.most, asked.listed, trial=True)
+    keys, people, (levels,) = levels_of(population, [(question, compiled)])
+    return compiled, _by_key(keys, people, levels)
+
+
+def _by_key(keys: Iterable[Key], people: Array, levels: Array) -> Levels:
+    cut = levels.clip(-REACH - 1, REACH).astype(int).tolist()
+    both = zip(people.tolist(), cut, strict=True)
+    return {(number, *map(written, key)): each for (number, *key), each in zip(keys, both, strict=True)}
+
+
+def _some(tables: Sequence[MadeUp], draw: random.Random) -> list[int]:
+    """Two made-up tables: one of the largest, and any other."""
+    largest = max(range(len(tables)), key=lambda n: tables[n].people)
+    return [largest, draw.randrange(len(tables))]
+
+
+def _levels_alone(asked: Asked, private: Others, public: Mapping[str, PublicTable], number: int) -> Levels:
+    """The levels in one made-up table, by the very statement that the question will be asked by."""
+    only = {name: of_one_table(source, number) for name, source in private.items()}
+    first, *_ = only.values()
+    declared = asked.declared
+    source, question = shaped(first, only, public, asked.question, everybody=declared.replaced)
+    if question.people is not None:
+        declared = declared.one_row_each()
+    compiled = compile_question(asked.question, declared, REACH, source)
+    population = Population(source, compiled.rows, declared.unit, question.by, asked.most, asked.listed)
+    keys, people, (levels,) = levels_of(population, [(question, compiled)])
+    return _by_key(((number, *key) for key in keys), people, levels)
+
+
+def _kept(people: PeopleTable) -> PeopleTable:
+    """The same inner select, of made-up people, with the number of the made-up table as one more column."""
+    number = PersonAggregate("max", ALWAYS, Operand(TABLE, "integer"))
+    column = (TABLE, Operand(str(len(people.aggregates)), "integer"))
+    return replace(people, unit=PERSON, aggregates=(*people.aggregates, number), columns=(*people.columns, column))

@@ -1,0 +1,452 @@
+"""What a plan costs at most, by public facts alone: the plan, the rows that a table may have, the longest stored text.
+
+Whoever writes a question chooses what is done with each row, and could choose what takes long, or much memory, where one row
+has a certain value. So every operation of a plan has a rule here: how long a text it can make, how many nanoseconds it can
+take. A plan is what the engine gets, whole; so inner selects, joins, keys and readings are counted as what they are. An
+operation without a rule is refused.
+
+Guarantee: the numbers depend on the plan and on the limits alone, and never fall where a size, or the number of rows, grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ibis.expr.operations as ops
+
+from duotone.errors import DuotoneError
+from duotone.resources import EngineLimits
+from duotone.tables.engines.formulas.texts import LONGEST_TEXT
+from duotone.tables.patterns import contained, like, matched
+
+PRINTED = 64
+"""Characters of a number, a date or a time as text, at most."""
+PLAIN, CALENDAR, CAST = 12.0, 150.0, 300.0
+"""Nanoseconds for arithmetic and comparisons; for parts of dates; and for a value as one of another kind."""
+BY_CHARACTER, LETTER = 12.0, 80.0
+"""Nanoseconds for each character of a text that is made, or read as a value, of four bytes each; and for one whose kind or
+other case is looked up: about 35 were measured for letters from all of Unicode."""
+CUT = 3.0
+"""Nanoseconds for each character that is kept of a text."""
+COMPARED = 0.3
+"""Nanoseconds for each byte that is compared, hashed or moved."""
+SCANNED, GATHERED, ORDERED = 150.0, 1000.0, 2000.0
+"""Nanoseconds for each row that is read; that is gathered in a group or joined; that is put in order."""
+PLANNED = 200_000.0
+"""Nanoseconds until an operation of a statement is written, planned and optimised, once for all rows; where a part is used
+twice, the statement has it twice. 40,000 to 150,000 were measured on long ones."""
+MOST_OPERATIONS = 20_000
+"""Of a statement."""
+BYTES, VALUE = 4, 16
+"""Of a character, and of a value besides its text."""
+
+
+class NoBound(DuotoneError):
+    """A plan does something for which no bound is known, or that has none."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Of an expression, for one row: the characters of its text, the nanoseconds until it is there, the texts that are made
+    for it, its own among them, each with its bytes, and the operations that it is written with. Time is counted for each use of
+    a part; in memory, an engine has a part that is used twice once (what was measured is less)."""
+
+    size: float = 0.0
+    nanoseconds: float = 0.0
+    texts: frozenset[tuple[Any, float]] = frozenset()
+    operations: float = 1.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """Of a plan: nanoseconds in all; bytes of texts for each row that is worked on at a time; bytes that are kept for all rows,
+    in memory; those of groups and orders, which an engine may also keep on a disk; and the operations of its statement."""
+
+    nanoseconds: float = 0.0
+    room: float = 0.0
+    kept: float = 0.0
+    spilled: float = 0.0
+    operations: float = 0.0
+
+    def __add__(self, other: Work) -> Work:
+        return Work(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A relation: what its columns are bounded by, how many rows it has, and the work until they are there."""
+
+    columns: Mapping[str, Bound]
+    many: float
+    work: Work
+
+    def doing(self, bounds: Iterable[Bound], each: float = 0.0, kept: float = 0.0, spilled: float = 0.0) -> _Rows:
+        """The same after something is computed for each row."""
+        every = list(bounds)
+        operations = sum(b.operations for b in every)
+        nanoseconds = PLANNED * operations + self.many * (each + sum(b.nanoseconds for b in every))
+        texts = frozenset().union(*(b.texts for b in every))
+        more = Work(nanoseconds, sum(size for _, size in texts), self.many * kept, self.many * spilled, operations)
+        return _Rows(self.columns, self.many, self.work + more)
+
+
+def work_of(plan: Any, rows: float) -> Work:
+    """What a plan costs at most where each table has at most so many rows."""
+    relation = _Interpreter(float(rows)).relation(plan.op())
+    return relation.doing(relation.columns.values()).work
+
+
+VECTOR = 2048
+"""Rows that an engine works on at a time, in each of its threads."""
+
+
+def require_room(work: Work, limits: EngineLimits) -> None:
+    """Refuse a plan whose texts, or whose groups, might not fit in the memory that an engine has; or whose statement is so long
+    that an engine is busy with it though there are no rows.
+
+    Guarantee: decided by the plan and the limits; so no row can make an engine run out of memory, which would be seen.
+    """
+    if not work.operations <= MOST_OPERATIONS:
+        raise DuotoneError(
+            f"this question is too long for an engine: its statement has {work.operations:,.0f} operations, and "
+            f"{MOST_OPERATIONS:,} are allowed: ask about less at a time"
+        )
+    at_once = VECTOR * limits.threads * work.room
+    for need, have, what in (
+        (at_once + work.kept, limits.memory, "the texts that it makes and keeps"),
+        (work.spilled, limits.memory + limits.spill, "its groups"),
+    ):
+        if not need <= have:
+            raise DuotoneError(
+                f"this question could need {need / 2**20:,.0f} MiB for {what}, more than the {have / 2**20:,.0f} MiB that an "
+                "engine has here: make shorter texts of fewer parts, or let less of a stored text be read (longest_text)"
+            )
+
+
+class _Interpreter:
+    def __init__(self, rows: float) -> None:
+        self.rows = rows
+        self.relations: dict[Any, _Rows] = {}
+        self.values: dict[Any, Bound] = {}
+
+    def relation(self, node: Any) -> _Rows:
+        if node not in self.relations:
+            self.relations[node] = self._relation(node)
+        return self.relations[node]
+
+    def value(self, node: Any) -> Bound:
+        if node not in self.values:
+            self.values[node] = self._value(node)
+        return self.values[node]
+
+    def _each(self, nodes: Iterable[Any]) -> list[Bound]:
+        return [self.value(node) for node in nodes]
+
+    def _relation(self, node: Any) -> _Rows:
+        """What is computed in a select is counted where it is used, each time: engines may put it there."""
+        match node:
+            case ops.DummyTable():
+                return _Rows({name: self.value(value) for name, value in node.values.items()}, 1, Work())
+            case ops.PhysicalTable() | ops.SQLQueryResult() | ops.SQLStringView():
+                columns = {name: Bound(math.inf if kind.is_string() else 0.0) for name, kind in node.schema.items()}
+                return _Rows(columns, self.rows, Work(self.rows * SCANNED * (1 + len(columns))))
+            case ops.JoinReference() | ops.SelfReference() | ops.DropColumns():
+                return self.relation(node.parent)
+            case ops.Distinct():
+                inner = self.relation(node.parent)
+                return self._gathered(inner, inner.columns.values())
+            case ops.Limit():
+                inner = self.relation(node.parent)
+                return _Rows(inner.columns, min(inner.many, _number(node.n)), inner.work)
+            case ops.Project():
+                inner = self.relation(node.parent)
+                columns = {name: self.value(value) for name, value in node.values.items()}
+                windows = [found for value in node.values.values() for found in value.find(ops.WindowFunction, ops.Value)]
+                return _Rows(columns, inner.many, self._windows(inner, windows).work)
+            case ops.Filter():
+                return self.relation(node.parent).doing(self._each(node.predicates))
+            case ops.Sort():
+                inner = self.relation(node.parent)
+                return self._ordered(inner, self._each(key.arg for key in node.keys), inner.columns.values())
+            case ops.Aggregate():
+                return self._aggregate(node)
+            case ops.JoinChain():
+                return self._joined(node)
+            case ops.Union():
+                left, right = self.relation(node.left), self.relation(node.right)
+                columns = {name: _largest([left.columns[name], right.columns[name]]) for name in left.columns}
+                return _Rows(columns, left.many + right.many, left.work + right.work)
+        raise _no_rule(node)
+
+    def _gathered(self, inner: _Rows, keys: Iterable[Bound]) -> _Rows:
+        keys = list(keys)
+        hashed = sum(GATHERED + COMPARED * BYTES * key.size for key in keys)
+        return inner.doing(keys, GATHERED + hashed, spilled=sum(map(_bytes, keys)))
+
+    def _ordered(self, inner: _Rows, keys: Sequence[Bound], moved: Iterable[Bound]) -> _Rows:
+        depth = math.log2(inner.many + 2)
+        compared = sum(ORDERED + COMPARED * BYTES * key.size * depth for key in keys)
+        return inner.doing(keys, compared, spilled=sum(map(_bytes, [*keys, *moved])))
+
+    def _windows(self, inner: _Rows, windows: Iterable[Any]) -> _Rows:
+        for window in windows:
+            keys = self._each([*window.group_by, *(key.arg for key in window.order_by)])
+            inner = self._ordered(self._gathered(inner, keys), keys, inner.columns.values())
+            inner = inner.doing(self._each(_arguments(window.func)), GATHERED)
+        return inner
+
+    def _aggregate(self, node: ops.Aggregate) -> _Rows:
+        inner = self.relation(node.parent)
+        keys, metrics = self._each(node.groups.values()), list(node.metrics.values())
+        states = [found for metric in metrics for found in metric.find(_AGGREGATES)]
+        done = self._gathered(inner, keys) if keys else inner
+        for state in states:
+            values = self._each(_arguments(state))
+            room, heavy = sum(map(_bytes, values)), _gathers(state)
+            if heavy or any(value.size for value in values):  # a text, or many values: of as many groups as there may be
+                many = room if keys or heavy else room / max(1.0, done.many)
+                done = done.doing(values, GATHERED if heavy else PLAIN, kept=many)
+            else:
+                done = done.doing(values, PLAIN, spilled=room if keys else 0.0)
+        columns = {name: Bound(key.size) for name, key in zip(node.groups, keys, strict=True)}
+        columns |= {name: Bound(self.value(metric).size) for name, metric in node.metrics.items()}
+        many = inner.many if keys else 1.0
+        printed = Work(many * CAST * len(metrics))
+        return _Rows(columns, many, done.work + printed)
+
+    def _joined(self, node: ops.JoinChain) -> _Rows:
+        """A row has one partner at most: keys of public tables, of people and of groups are there once."""
+        done = self.relation(node.first.parent)
+        for link in node.rest:
+            other, keys = self.relation(link.table.parent), self._each(link.predicates)
+            crossed = done.many * other.many if link.how == "cross" else max(done.many, other.many)
+            moved = [*done.columns.values(), *other.columns.values()]
+            done = _Rows(done.columns, crossed, done.work + other.work).doing(keys, GATHERED, spilled=sum(map(_bytes, moved)))
+        columns = {name: self.value(value) for name, value in node.values.items()}
+        return _Rows(columns, done.many, done.work)
+
+    def _value(self, node: Any) -> Bound:
+        if isinstance(node, ops.Field):
+            return self.relation(node.rel).columns[node.name]
+        if isinstance(node, ops.WindowFunction):
+            return Bound(self.value(node.func).size)
+        parts = self._each(_arguments(node))
+        sizes = [part.size for part in parts]
+        size, nanoseconds = _rule(node)(node, sizes)
+        text = node.dtype.is_string()
+        if text and not size < math.inf:
+            raise NoBound("a text of this table is read without a limit on its length, so that no bound of time is known")
+        if text and not size <= LONGEST_TEXT:
+            raise NoBound(
+                f"this question could make a text of {size:,.0f} characters, and a computed one has {LONGEST_TEXT:,} at most: "
+                "put fewer texts together, or let less of a stored text be read (longest_text)"
+            )
+        by_character = BYTES + VALUE * (
+            isinstance(node, ops.ScalarUDF) and node.__func_name__ == "split_part"
+        )  # a list of parts
+        made = 0.0 if not text else VALUE if type(node).__name__ in REFERRED else VALUE + by_character * size
+        return Bound(
+            size if text else 0.0,
+            PLAIN + nanoseconds + sum(part.nanoseconds for part in parts),
+            frozenset([(node, made)] if made else ()).union(*(part.texts for part in parts)),
+            1.0 + sum(part.operations for part in parts),
+        )
+
+
+def _arguments(node: Any) -> list[Any]:
+    """The values that a value is made of."""
+    return [inner for inner in node.__children__ if isinstance(inner, ops.Value)] + [
+        key.arg for key in node.__children__ if isinstance(key, ops.SortKey)
+    ]
+
+
+def _number(limit: Any) -> float:
+    limit = limit.value if isinstance(limit, ops.Literal) else limit
+    return float(limit) if type(limit) is int else math.inf
+
+
+def _bytes(bound: Bound) -> float:
+    return VALUE + BYTES * bound.size
+
+
+def _largest(bounds: Sequence[Bound]) -> Bound:
+    texts = frozenset().union(*(bound.texts for bound in bounds))
+    operations = sum(bound.operations for bound in bounds)
+    return Bound(max(bound.size for bound in bounds), max(bound.nanoseconds for bound in bounds), texts, operations)
+
+
+_AGGREGATES = (ops.Reduction, ops.AggUDF)
+
+
+def _gathers(state: Any) -> bool:
+    """Whether an aggregate puts each value in its place: different ones, the largest so many, a list."""
+    return isinstance(state, ops.CountDistinct | ops.GroupConcat | ops.AggUDF)
+
+
+Rule = Callable[[Any, Sequence[float]], tuple[float, float]]
+"""Of an operation and the sizes of its parts: the size of its text, and nanoseconds besides those of its parts."""
+
+
+def _plain(cost: float) -> Rule:
+    return lambda _, sizes: (max(sizes, default=0.0), cost)
+
+
+def _letters() -> Rule:
+    return lambda _, sizes: (sizes[0], LETTER * sizes[0])
+
+
+def _within(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """If with two values. A text that is taken where it has at most so many bytes has at most so many characters: so stored
+    texts are cut (`engines.shortened`)."""
+    size, cost = _chosen(node, sizes)
+    test, kept, _ = node.args
+    known = isinstance(test, ops.LessEqual) and isinstance(test.left, ops.ScalarUDF) and isinstance(test.right, ops.Literal)
+    if known and test.left.__func_name__ in BYTES_OF and test.left.args[0] == kept:
+        size = max(min(sizes[1], float(test.right.value)), sizes[2])
+    return size, cost
+
+
+def _chosen(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """One of several values: as a text, each may be copied."""
+    return max(sizes, default=0.0), COMPARED * sum(size for size in sizes if size < math.inf)
+
+
+def _compare(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """Texts are compared as far as the shortest goes."""
+    return 0.0, COMPARED * BYTES * min(sizes)
+
+
+def _literal(node: Any, _: Sequence[float]) -> tuple[float, float]:
+    return float(len(node.value)) if isinstance(node.value, str) else 0.0, 0.0
+
+
+def _as_other(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    text = node.arg.dtype.is_string()
+    size = 0.0 if not node.to.is_string() else sizes[0] if text else float(PRINTED)
+    return size, CAST + (BY_CHARACTER * sizes[0] if text else 0.0)
+
+
+def _joined_texts(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    size = sum(sizes)
+    return size, COMPARED * BYTES * size
+
+
+def _with_separators(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    size = sum(sizes[1:]) + sizes[0] * len(sizes)
+    return size, COMPARED * BYTES * size
+
+
+def _cut(length: Any) -> Rule:
+    def rule(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+        """A text that is longer is looked at no farther than where it ends, from the side that is counted from."""
+        at = length(node)
+        kept = float(at.value) if isinstance(at, ops.Literal) else math.inf
+        size = min(sizes[0], kept)
+        return size, CUT * size
+
+    return rule
+
+
+def _right(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """Characters are counted from the left."""
+    return min(sizes[0], float(node.nchars.value)), BY_CHARACTER * sizes[0]
+
+
+def _replaced(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    old, new = (_constant(part) for part in (node.pattern, node.replacement))
+    size = math.ceil(sizes[0] * max(1.0, len(new) / max(1, len(old))))
+    return size, contained(len(old), sizes[0]) + BY_CHARACTER * size
+
+
+def _constant(node: Any) -> str:
+    if not (isinstance(node, ops.Literal) and isinstance(node.value, str)):
+        raise NoBound("a text that is looked for must be written out, so that its length is known")
+    return node.value
+
+
+def _searched(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    return 0.0, contained(int(sizes[1]), sizes[0])
+
+
+def _among(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    return 0.0, PLAIN * len(node.options) + COMPARED * BYTES * sum(min(sizes[0], option) for option in sizes[1:])
+
+
+BYTES_OF = ("strlen", "octet_length")
+"""The bytes of a text, as engines call them: they are stored with it."""
+
+
+def _function(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """One of the engine's own functions, by its name."""
+    match node.__func_name__:
+        case "floor":
+            return 0.0, PLAIN
+        case "md5":
+            return 32.0, BY_CHARACTER * sizes[0]
+        case "split_part":
+            return sizes[0], contained(int(sizes[1]), sizes[0]) + BY_CHARACTER * sizes[0]
+        case name if name in BYTES_OF:
+            return 0.0, PLAIN
+        case "concat_ws":
+            return _with_separators(node, sizes)
+        case "max" | "min":
+            return 0.0, GATHERED
+    raise _no_rule(node)
+
+
+def _gathered_text(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """Numbers with commas between: they are sent, and nothing is made of them; what is kept is counted with the aggregate."""
+    return sizes[0] + sizes[1], 0.0
+
+
+RULES: dict[str, Rule] = {
+    "Literal": _literal,
+    **dict.fromkeys(("Cast", "TryCast"), _as_other),
+    "IfElse": _within,
+    **dict.fromkeys(("SearchedCase", "Coalesce", "Greatest", "Least", "NullIf"), _chosen),
+    **dict.fromkeys(("Equals", "NotEquals", "Less", "LessEqual", "Greater", "GreaterEqual"), _compare),
+    "Between": lambda _, sizes: (0.0, COMPARED * BYTES * (sizes[1] + sizes[2])),
+    "InValues": _among,
+    **dict.fromkeys(("And", "Or", "Not", "IsNull", "NotNull", "IsNan", "Negate", "Abs", "Add", "Subtract", "Multiply", "Divide",
+                     "Modulus", "Floor", "Ceil", "Round", "RowNumber"), _plain(PLAIN)),
+    **dict.fromkeys(("Sqrt", "Exp", "Ln", "Log10"), _plain(CALENDAR)),
+    **dict.fromkeys(("ExtractYear", "ExtractQuarter", "ExtractMonth", "ExtractWeekOfYear", "ExtractDay", "ExtractDayOfYear",
+                     "ExtractHour", "ExtractMinute", "ExtractSecond", "ExtractEpochSeconds", "DayOfWeekIndex",
+                     "TimestampTruncate", "DateTruncate", "TimestampAdd", "TimestampSub", "DateAdd", "DateSub",
+                     "IntervalFromInteger"), _plain(CALENDAR)),
+    "StringLength": lambda _, sizes: (0.0, BYTES * COMPARED * sizes[0]),
+    **dict.fromkeys(("Lowercase", "Uppercase"), _letters()),  # letter by letter, but on Spark, whose memory is elsewhere
+    **dict.fromkeys(("Strip", "LStrip", "RStrip"), _letters()),
+    "Substring": _cut(lambda node: node.length),
+    "StrRight": _right,
+    "StringReplace": _replaced,
+    "StringConcat": _joined_texts,
+    "StringJoin": _with_separators,
+    **dict.fromkeys(("StringFind", "StringContains"), _searched),
+    **dict.fromkeys(("StartsWith", "EndsWith"), lambda _, sizes: (0.0, COMPARED * BYTES * sizes[1])),
+    "StringSQLLike": lambda node, sizes: (0.0, like(_constant(node.pattern), sizes[0])),
+    "RegexSearch": lambda node, sizes: (0.0, matched(_constant(node.pattern), sizes[0])),
+    **dict.fromkeys(("Count", "CountStar", "CountDistinct", "Sum", "Min", "Max"), _plain(PLAIN)),
+    "GroupConcat": _gathered_text,
+}  # fmt: skip
+"""What each operation makes of its parts, at most."""
+
+
+REFERRED = ("Literal", "SearchedCase", "IfElse", "Coalesce", "Greatest", "Least", "NullIf", "Min", "Max")
+"""What is one of its parts, whose text is not copied for it."""
+
+
+def _rule(node: Any) -> Rule:
+    if isinstance(node, ops.ScalarUDF | ops.AggUDF):
+        return _function
+    rule = RULES.get(type(node).__name__)
+    if rule is None:
+        raise _no_rule(node)
+    return rule
+
+
+def _no_rule(node: Any) -> NoBound:
+    return NoBound(f"no bound is known of how long {type(node).__name__} takes on a row: ask without it")

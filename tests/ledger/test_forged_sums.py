@@ -1,0 +1,215 @@
+"""Who may append to a ledger in Postgres cannot write a charge that hides what was spent before it, or an answer that does."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from copy import deepcopy
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from ledgers import ABOUT, HALF, ask, execute, register
+
+from duotone import ApproxDP, Charge, balanced, open_ledger
+from duotone.errors import LedgerError, OverBudget
+from duotone.ledger.close_calls import Asked
+from duotone.ledger.entries import row_of
+from duotone.ledger.ledger import Ledger
+from duotone.line.three_way import ThreeWay
+
+CALL = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
+
+
+def appended(url: str, last: dict[str, Any], body: dict[str, Any]) -> bool:
+    """Whether the append function takes an entry, as an asker may give it one, without the ledger."""
+    row = row_of(last["hash"], last["seq"] + 1, body)
+    try:
+        execute(url, CALL, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+    except Exception as refused:
+        if getattr(refused, "sqlstate", None) not in ("DU001", "22P02"):
+            raise
+        return False
+    return True
+
+
+def without_place(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name not in ("seq", "hash")}
+
+
+def next_charge(ledger: Ledger, charge: Charge, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The last entry of a ledger, and the charge that it would write next: an honest one, which is not written."""
+    written: list[dict[str, Any]] = []
+
+    class Stop(Exception):
+        pass
+
+    def chain(entries: Any, body: Any) -> int:
+        written.append(json.loads(json.dumps(body)))
+        raise Stop
+
+    honest = ledger._chain
+    ledger._chain = chain  # type: ignore[method-assign]
+    try:
+        with pytest.raises(Stop):
+            ask(ledger, "next", charge, **more)
+    finally:
+        ledger._chain = honest  # type: ignore[method-assign]
+    return ledger.entries()[-1], written[0]
+
+
+def smaller(after: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same state with one number less than it is."""
+    for name in ("charges", "answers"):
+        for odd in (0, after[name] - 1, after[name] + 1):
+            if odd != after[name]:
+                yield {**after, name: odd}
+    spent = after["spent"]
+    for name, text in spent.items():
+        if name == "answers":
+            yield {**after, "spent": {**spent, name: text - 1}}
+            yield {**after, "spent": {**spent, name: 0}}
+            continue
+        least = "1" if name == "exp_epsilon" else "0"
+        for odd in (least, _less(text)):
+            if odd != text:
+                yield {**after, "spent": {**spent, name: odd}}
+    for name in spent:
+        yield {**after, "spent": {other: value for other, value in spent.items() if other != name}}
+    yield {**after, "version": "2"}
+    yield {**after, "spent": {}}
+    yield {}
+
+
+def _less(text: str) -> str:
+    """A little less, by much more than a rounding."""
+    top, _, bottom = text.partition("/")
+    value = Fraction(int(top), eval(bottom.replace("^", "**") or "1")) * (1 - Fraction(1, 10**60))
+    return f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(value)
+
+
+@pytest.mark.parametrize(
+    "privacy", [ApproxDP("1/3", "1e-9"), ApproxDP(exp_epsilon="7/5", delta="1e-9")], ids=["epsilon", "ratio"]
+)
+@pytest.mark.parametrize("answers", [1, 3])
+def test_a_charge_never_adds_less_than_it_says(url: str, privacy: ApproxDP, answers: int) -> None:
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(9, "1e-6"))
+        charge = Charge(balanced(privacy), answers)
+        ask(ledger, "first", charge)
+        last, honest = next_charge(ledger, charge)
+        forged = list(smaller(honest["after"]))
+        assert len(forged) >= 18
+        for after in forged:
+            assert not appended(url, last, {**honest, "after": after}), after
+        assert not appended(url, last, {**honest, "notion": "ratio=1/2 delta=0"})
+        assert not appended(url, last, {**honest, "notion": "epsilon=1/2"})
+        assert not appended(url, last, {**honest, "version": "2"})
+        assert ledger.verify().holds
+        assert appended(url, last, honest)
+
+
+def test_nobody_overspends_after_a_forged_charge(url: str) -> None:
+    """As it was: a charge that carried no sums, and two more answers of a budget of two."""
+    with open_ledger(url) as ledger:
+        register(ledger)
+        ask(ledger, "a")
+        ask(ledger, "b")
+        with pytest.raises(OverBudget):
+            ask(ledger, "c")
+        last = ledger.entries()[-1]
+        body = without_place(next(entry for entry in ledger.entries() if entry["kind"] == "charge"))
+        nothing = {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0", "squares": "0"}
+        forged = {**body, "at": last["at"], "after": {"version": "1", "charges": 3, "answers": 2, "spent": nothing}}
+        assert not appended(url, last, forged)
+        with pytest.raises(OverBudget):
+            ask(ledger, "c")
+        assert ledger.verify().holds
+
+
+def test_an_answer_takes_nothing_back_and_is_the_only_one_of_its_charge(url: str) -> None:
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(3))
+        ask(ledger, "a")
+        ask(ledger, "b")
+        with pytest.raises(ZeroDivisionError):
+            ledger.ask("census", "c", HALF, lambda: 1 / 0, **ABOUT)
+        *_, answer, charge = map(without_place, ledger.entries())
+        last = ledger.entries()[-1]
+        key, after = charge["key"], {**charge["after"], "answers": 3}
+        honest = {**answer, "key": key, "charge": last["seq"], "answer": True, "at": last["at"], "after": after}
+        for state in smaller(after):
+            assert not appended(url, last, {**honest, "after": state})
+        assert not appended(url, last, {**honest, "charge": 1})
+        assert not appended(url, last, {**honest, "charge": 2})  # the charge of another question
+        assert not appended(url, last, {**honest, "charge": 2, "key": ledger.entries()[1]["key"]})  # which is answered
+        assert appended(url, last, honest)
+        last = ledger.entries()[-1]
+        twice = {**honest, "after": {**after, "answers": 4}}
+        assert not appended(url, last, twice)
+        assert ledger.verify().holds
+
+
+def test_close_calls_are_given_back_once(url: str) -> None:
+    asked = Asked(ThreeWay(ApproxDP("0.05"), "1e-9"), 2)
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(2, "1e-6"), close_calls=asked.question)
+
+        def call(text: str, calls: int) -> Any:
+            outcomes = ["too close to call"] * calls + ["yes"] * (2 - calls)
+            return ledger.call("census", text, asked, lambda _: ({"answers": [[[], o] for o in outcomes]}, calls), **ABOUT)
+
+        call("a", 1)
+        left = call("b", 0).calls_left
+        *_, charge, answer = map(without_place, ledger.entries())
+        last = ledger.entries()[-1]
+        again = deepcopy(answer)
+        again["after"]["answers"] += 1
+        assert not appended(url, last, again)
+        for used, reserved in ((0, 0), (1, 0), (1, 1), (0, 2), (2, 2)):
+            forged = deepcopy(charge)
+            forged["at"], forged["after"] = last["at"], {**answer["after"], "charges": 3, "calls": used, "reserved": reserved}
+            assert appended(url, last, forged) is ((used, reserved) == (1, 2))
+        assert ledger.verify().holds
+        assert call("c", 0).calls_left == left
+
+
+def test_an_askers_sums_are_compared_too(url: str) -> None:
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(9))
+        ledger.allow("census", "ann", ApproxDP(2))
+        ledger.allow("census", "*", ApproxDP(1))
+        for name in ("ann", "bob"):
+            ask(ledger, "a", by=name, again=True)
+            last, honest = next_charge(ledger, HALF, by=name)
+            for state in smaller({"charges": 1, "answers": 1, "version": "1", "spent": honest["asker_spent"]}):
+                if "spent" in state and state["spent"] != honest["asker_spent"]:
+                    assert not appended(url, last, {**honest, "asker_spent": state["spent"]})
+            everybody = next(e["filed"] for e in ledger.entries() if e.get("asker") == "*")
+            assert not appended(url, last, {**honest, "filed": everybody})
+            assert appended(url, last, honest)
+            assert ledger.verify().holds
+
+
+@pytest.mark.slow
+def test_honest_charges_of_every_size_are_taken(url: str) -> None:
+    """Long fractions, ratios near 1 and far from it, batches, sums that are rounded up: nothing honest is refused."""
+    chance = random.Random(7)
+    definitions = [
+        ApproxDP("1/3", "1e-9"),
+        ApproxDP(Fraction(chance.getrandbits(3000), 2**3090), Fraction(1, 2**3000)),
+        ApproxDP(Fraction(1, 3**2000)),
+        ApproxDP(exp_epsilon="3/2"),
+        ApproxDP(exp_epsilon=1 + Fraction(1, 2**3000)),
+        ApproxDP(exp_epsilon=Fraction(3**1200, 2**1200), delta=Fraction(1, 3**1000)),
+    ]
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(8000, "0.9"))
+        for i in range(40):
+            charge = Charge(balanced(chance.choice(definitions)), chance.choice([1, 2, 7]))
+            try:
+                ask(ledger, f"q{i}", charge)
+            except LedgerError as refused:
+                pytest.fail(f"{charge.privacy!r:.200}: {refused}")
+        assert ledger.verify().holds

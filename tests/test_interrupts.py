@@ -1,0 +1,210 @@
+"""Real interrupts, at hundreds of instants, while coins are tossed and tables are read: no frame of the error has a level."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import Any
+
+import pytest
+
+from duotone.interrupts import Held, held, uninterrupted
+from duotone.tables.engines.source import quietly
+
+COMMON = """
+import gc, os, random, signal, sys, tempfile, threading, time
+import numpy as np, pyarrow as pa
+from duotone import ApproxDP, Coin, balanced, open_ledger, prepare
+from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.release.three_way_coin import ThreeWayCoin
+
+LEVEL = 987_654
+
+def secret(value, depth=0):
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iu" and value.size > 1
+    if isinstance(value, pa.Table):
+        return True
+    if isinstance(value, (list, tuple)) and depth < 3:
+        return any(secret(each, depth + 1) for each in value)
+    return type(value) is int and value == LEVEL
+
+def chain(error):
+    while error is not None:
+        trace = error.__traceback__
+        while trace is not None:
+            yield trace.tb_frame
+            trace = trace.tb_next
+        error = error.__context__ or error.__cause__
+
+def main(action, trials, longest):
+    chance, leaks, interrupted = random.Random(5), {}, 0
+    action()
+    for _ in range(trials):
+        timer = threading.Timer(chance.uniform(0, longest), os.kill, (os.getpid(), signal.SIGINT))
+        try:
+            timer.start()
+            while True:
+                action()
+        except KeyboardInterrupt as error:
+            interrupted += 1
+            for frame in chain(error):
+                if frame.f_code.co_filename == "<string>":
+                    continue  # those of this program, which knows its levels
+                for name, value in frame.f_locals.items():
+                    if secret(value):
+                        where = f"{frame.f_code.co_qualname}.{name}" if hasattr(frame.f_code, "co_qualname") else name
+                        leaks[where] = leaks.get(where, 0) + 1
+        timer.join()
+    print(interrupted, leaks)
+    assert interrupted == trials
+    assert not leaks, leaks
+"""
+
+SCENES = {
+    "answers": """
+        coin, levels = Coin(balanced(ApproxDP("0.01"))), np.random.default_rng(1).integers(-300, 300, 300_000)
+        main(lambda: coin.answers(levels), 300, 0.02)
+    """,
+    "answer": """
+        coin = Coin(balanced(ApproxDP("0.01")))
+        main(lambda: [coin.answer(LEVEL) for _ in range(500)], 300, 0.01)
+    """,
+    "outcomes": """
+        coin = ThreeWayCoin(three_way_table(ThreeWay(ApproxDP("0.05"), "1e-9")))
+        levels = np.random.default_rng(1).integers(-300, 300, 100_000)
+        main(lambda: coin.outcomes(levels), 300, 0.04)
+    """,
+    "release": """
+        rows = pa.table({"g": [i % 3000 for i in range(30_000)], "x": [i % 7 for i in range(30_000)]})
+        asked = prepare(rows, "select g, avg(x) > 3 from t group by g", ApproxDP(1, "1e-6"), bounds={"x": (0, 9)})
+        main(asked.release, 200, 0.06)
+    """,
+    "close calls": """
+        rows = pa.table({"g": [i % 500 for i in range(5000)], "x": [i % 7 for i in range(5000)]})
+        groups, read = [(i,) for i in range(500)], []
+        from duotone.tables.ask import prepare_close_call
+        text = "select g, avg(x) > 3 from t group by g"
+        asked = prepare_close_call(rows, text, ThreeWay(ApproxDP("0.01")), bounds={"x": (0, 9)}, groups=groups)
+
+        def charged():  # as `charge` has it, without a ledger, which would have no close calls left
+            try:
+                read.append(asked._read("", lambda: None))
+                asked._drawn(read, 10)
+            finally:
+                read.clear()
+
+        main(charged, 200, 0.04)
+    """,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", SCENES)
+def test_no_interrupt_leaves_a_level_in_a_frame(scene: str) -> None:
+    program = COMMON + textwrap.dedent(SCENES[scene])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_waits_and_is_then_raised() -> None:
+    done: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def work() -> None:
+        with held():
+            interrupt()
+            done.append("this")
+            with held():
+                interrupt()
+            done.append("that")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["this", "that"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_work_that_may_be_interrupted_is_once() -> None:
+    states: list[Held] = []
+
+    def work() -> None:
+        with held() as state:
+            states.append(state)
+            with pytest.raises(KeyboardInterrupt), state.heard():
+                interrupt()
+            assert (state.noted, state.waiting) == (True, False)
+            interrupt()
+            assert state.waiting
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert states[0].waiting
+
+
+def test_arguments_are_gone_when_it_is_raised() -> None:
+    @uninterrupted
+    def secretly(levels: Any) -> int:
+        interrupt()
+        return len(levels)
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        secretly([4711] * 3)
+    frames = [entry.frame.f_locals for entry in raised.traceback[1:]]
+    assert frames
+    assert "4711" not in repr([dict(own) for own in frames])
+
+
+def test_other_threads_are_not_held() -> None:
+    results: list[int] = []
+
+    @uninterrupted
+    def work(x: int) -> int:
+        return x + 1
+
+    thread = threading.Thread(target=lambda: results.append(work(1)))
+    thread.start()
+    thread.join()
+    assert (results, work(2)) == ([2], 3)
+
+
+def test_an_error_while_an_interrupt_waits_is_not_its_context() -> None:
+    """The frames of that error have levels."""
+
+    @uninterrupted
+    def failing(levels: list[int]) -> None:
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError(len(levels))
+
+    with pytest.raises(KeyboardInterrupt) as error:
+        failing([4711])
+    assert error.value.__context__ is None
+
+
+def test_an_interrupt_that_a_destructor_swallows_is_raised_in_the_end() -> None:
+    """As Ibis' plans have them: the error was shown as ignored, and a question went on."""
+
+    def destroyed() -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            interrupt()
+
+    def levels() -> list[int]:
+        destroyed()
+        return [quietly(lambda: 4711, "")]
+
+    @uninterrupted
+    def heard() -> None:
+        with held() as state, state.heard():
+            destroyed()
+
+    for work in (lambda: quietly(levels, ""), heard):
+        with pytest.raises(KeyboardInterrupt):
+            work()
