@@ -326,3 +326,20 @@ def test_people_of_a_group_who_are_lost_or_nobody_are_found(monkeypatch: pytest.
     rows = query.People.rows
     monkeypatch.setattr(query.People, "rows", lambda self: rows(replace(self, unit=None)))
     assert failed(question, **options) in ("plain SQL", "neighbours")
+
+
+@pytest.mark.parametrize("text", ["new\nline", "carriage\rreturn", "tab\t", "back\\slash", "two\u2028lines", "it''s"])
+def test_plain_sql_is_asked_about_the_text_that_was_written(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """How a question is shown, with ends of lines written out, is another question."""
+    said: list[Any] = []
+    right = plain_sql.truths
+
+    def kept(*arguments: Any) -> Any:
+        said.append(right(*arguments))
+        return said[-1]
+
+    monkeypatch.setattr(trial, "truths", kept)
+    for n in range(2, 6):  # each has its own made-up tables
+        prepare(ROWS, f"count(*) filter (where ward = '{text}') > {n} -- of them\n", BUDGET)
+    assert any(True in known.by_table.values() for known in said)
+    assert len(said) == 4

@@ -30,6 +30,7 @@ from duotone.tables.engines.vouching import vouched_for
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition, Formula, parts_of
+from duotone.tables.sql.syntax import one_line
 from duotone.tables.work import Work, require_room, work_of
 
 FEW = 10
@@ -152,7 +153,7 @@ class CheckedQuestion:
     @property
     def written(self) -> str:
         """What is asked, for a report: as it was written."""
-        return f"the groups by {' and '.join(self.by)}" if self.asked is None else f"“{self.asked.text}”"
+        return f"the groups by {' and '.join(self.by)}" if self.asked is None else f"“{one_line(self.asked.text)}”"
 
     @property
     def question(self) -> str:

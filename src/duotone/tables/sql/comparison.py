@@ -193,7 +193,7 @@ class ParsedQuestion:
     beside: tuple[PeopleJoin, ...] = ()
     """The people of other private tables, whose columns each person's row gets."""
     text: str = field(default="", compare=False)
-    """The question as it was written, in one line."""
+    """The question as it was written, without comments."""
     about: str = field(default="the table", compare=False)
     """What has the columns that it names, in words: the table, or what inner selects make of it."""
     equalities: tuple[str, ...] = field(default=(), compare=False)

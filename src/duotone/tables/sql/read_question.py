@@ -19,7 +19,7 @@ from duotone.tables.sql.read_groups import answers_of, labels_of, read_keys, wit
 from duotone.tables.sql.read_joins import join_tables
 from duotone.tables.sql.read_people import read_people
 from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
-from duotone.tables.sql.syntax import one_line, parse
+from duotone.tables.sql.syntax import parse, without_comments
 from duotone.tables.sql.table_names import among, names_of, unknown_in
 from duotone.tables.sql.text_notes import text_notes
 
@@ -54,7 +54,7 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
         _refuse_deep(parsed)
         asked = _read(parsed, columns, unit, name, public, also)
         _refuse_nobody(asked, unit)
-        return replace(asked, text=one_line(text), notes=(*asked.notes, *text_notes(asked, columns, public, also)))
+        return replace(asked, text=without_comments(text), notes=(*asked.notes, *text_notes(asked, columns, public, also)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
