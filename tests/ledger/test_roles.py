@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,42 @@ ANSWER: dict[str, Any] = {
 }  # fmt: skip
 
 
+def test_an_asker_dates_nothing_out_of_turn(shared: str) -> None:
+    """An entry of next year would make every entry after it too early, for everybody."""
+    asker = by(shared, "asker")
+    call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
+    with open_ledger(asker) as ledger:
+        *_, charge, last = ledger.entries()
+        spent = {**charge["after"], "charges": 2, "answers": 1, "spent": ALL_SPENT}
+        for at in (
+            "2999-01-01T00:00:00+00:00",
+            "infinity",
+            "tomorrow",
+            "now",
+            "2020-01-01T00:00:00+00:00",
+            "2999-99-99T00:00:00+00:00",
+            (datetime.now(UTC) + timedelta(minutes=3)).isoformat(),
+        ):
+            body = {name: value for name, value in charge.items() if name not in ("seq", "hash")} | {"at": at, "after": spent}
+            row = row_of(last["hash"], last["seq"] + 1, body)
+            with pytest.raises(psycopg.Error) as refused:
+                execute(asker, call, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+            assert refused.value.sqlstate in ("DU001", "DU002", "22008"), at
+        assert not ask(ledger, "r").free
+        assert ledger.verify().holds
+
+
+def test_a_clock_that_is_ahead_is_named(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + timedelta(hours=1)
+
+    monkeypatch.setattr("duotone.ledger.ledger.datetime", Ahead)
+    with open_ledger(by(shared, "asker")) as ledger, pytest.raises(LedgerError, match="clock is ahead of the server's"):
+        ask(ledger, "r")
+
+
 @pytest.mark.slow
 def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
     asker = by(shared, "asker")
@@ -159,7 +196,7 @@ def test_only_the_next_entry_is_appended(shared: str) -> None:
     with open_ledger(asker) as ledger:
         entries = ledger.entries()
     head = entries[-1]["hash"]
-    good = row_of(head, 4, {**CHARGE, "at": "2099-01-01T00:00:00+00:00"})
+    good = row_of(head, 4, {**CHARGE, "at": datetime.now(UTC).isoformat()})
     values = [good.seq, good.dataset, good.kind, good.question, good.body, good.hash]
     call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
     others = {0: 5, 1: "other", 2: "answer", 3: "other", 4: good.body + " ", 5: entries[0]["hash"]}

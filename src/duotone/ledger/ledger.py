@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -52,15 +52,13 @@ from duotone.ledger.latest import ClearAnswers, latest_charges
 from duotone.ledger.privacy_filters import Charge, RuleName, write
 from duotone.ledger.question_lock import Turns
 from duotone.ledger.request import Request, Standing, standing
-from duotone.ledger.stores import Entries, Store, open_store
+from duotone.ledger.stores import SKEW, Entries, Store, open_store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 
-SKEW = timedelta(seconds=60)
-"""How far clocks may differ: behind the last entry by less than this, its time is taken again."""
 LONGEST_WAIT = 10**6
 _TURNS = Turns()
 

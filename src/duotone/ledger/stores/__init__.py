@@ -13,9 +13,9 @@ import re
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.ledger.stores.store import Entries, Row, Store
+from duotone.ledger.stores.store import SKEW, Entries, Row, Store
 
-__all__ = ["Entries", "Row", "Store", "open_store"]
+__all__ = ["SKEW", "Entries", "Row", "Store", "open_store"]
 
 
 def open_store(place: str | Path, *, wait: float = 30.0) -> Store:

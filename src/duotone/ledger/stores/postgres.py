@@ -178,6 +178,7 @@ _SENTENCES = {
     "57014": "was not extended: the statement was cancelled, or took longer than the server allows",
     "58": "cannot be read or written: the server's disk failed",
     "DU": "was not extended: the entry does not follow from the last one; run verify",
+    "DU002": "was not extended: this machine's clock is ahead of the server's by more than a minute: set it right",
 }
 
 _DOUBTS = {

@@ -7,7 +7,7 @@ tables of one schema that stands in them by name, and nobody may call them unles
 from __future__ import annotations
 
 from duotone.ledger.stores.postgres_sums import NAMES, comparisons
-from duotone.ledger.stores.store import Row
+from duotone.ledger.stores.store import SKEW, Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 STANDBYS = "duotone_standbys()"
@@ -39,6 +39,9 @@ _STANDBYS = """
                     AND NOT EXISTS (SELECT FROM senders WHERE pid = active_pid AND sync_state = 'sync')) THEN 'asynchronous'
                 ELSE 'none' END"""
 """Whether a standby is attached, or has a slot, that commits do not wait for: none; one; or hidden from the ledger's owner."""
+_TIME = "'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?[+]00:00$'"
+"""How an entry is dated; a time of the server's may also be infinite, or written as tomorrow."""
+_OWNER = "pg_has_role(session_user, current_user, 'MEMBER')"
 _SEARCHED = "SET search_path = pg_catalog, pg_temp"
 _RIGHTS = f"SECURITY DEFINER {_SEARCHED}"
 
@@ -60,12 +63,16 @@ def functions(schema: str) -> tuple[str, ...]:
         DECLARE
             head text;
             said json := {schema}.duotone_json(entry_body);
+            latest timestamptz;
         BEGIN
             PERFORM {schema}.duotone_lock();
-            IF entry_kind NOT IN ('charge', 'answer') AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+            IF entry_kind NOT IN ('charge', 'answer') AND NOT {_OWNER} THEN
                 RAISE EXCEPTION 'only the owner of the ledger may do this' USING ERRCODE = 'insufficient_privilege';
             END IF;
             SELECT value INTO head FROM {schema}.duotone_ledger WHERE name = 'head';
+            SELECT CASE WHEN dated ~ {_TIME} THEN dated::timestamptz ELSE '-infinity' END INTO latest
+                FROM (SELECT {schema}.duotone_json(body) ->> 'at' AS dated
+                    FROM {schema}.duotone_entries ORDER BY seq DESC LIMIT 1) AS last_entry;
             IF (entry_seq = split_part(head, ' ', 1)::integer + 1
                 AND entry_hash = encode(sha256(convert_to(
                     split_part(head, ' ', 2) || E'\\n' || entry_seq || E'\\n' || entry_body, 'UTF8')), 'hex')
@@ -77,6 +84,11 @@ def functions(schema: str) -> tuple[str, ...]:
                     THEN {schema}.duotone_follows(entry_dataset, entry_kind, said) ELSE true END) IS NOT TRUE
             THEN
                 RAISE EXCEPTION 'this entry does not follow from the last one' USING ERRCODE = 'DU001';
+            END IF;
+            IF entry_kind IN ('charge', 'answer') AND NOT {_OWNER} AND (said ->> 'at')::timestamptz
+                > greatest(latest, clock_timestamp() + interval '{SKEW.total_seconds():.0f} seconds')
+            THEN
+                RAISE EXCEPTION 'this entry is of the future' USING ERRCODE = 'DU002';
             END IF;
             INSERT INTO {schema}.duotone_entries (seq, dataset, kind, question, body, hash)
                 VALUES (entry_seq, entry_dataset, entry_kind, entry_question, entry_body, entry_hash);
@@ -91,8 +103,8 @@ def functions(schema: str) -> tuple[str, ...]:
 
 
 def _well_formed(schema: str) -> str:
-    """A charge or an answer has every field of its kind, each of its type, and is of a dataset that is registered; a charge, of
-    one that is not closed."""
+    """A charge or an answer has every field of its kind, each of its type, is dated no earlier than the one before, and is of a
+    dataset that is registered; a charge, of one that is not closed."""
     typed = {
         kind: " AND ".join(f"json_typeof(said -> '{name}') = '{form}'" for form, names in forms.items() for name in names)
         for kind, forms in {**_TYPES, "of asker": _OF_ASKER}.items()
@@ -103,7 +115,8 @@ def _well_formed(schema: str) -> str:
     called = f"{of_kind}'register' AND body::json ->> 'v' = {by_calls})"
     count = "'^(0|[1-9][0-9]{0,17})$'"
     return f"""CASE WHEN entry_kind IN ('charge', 'answer')
-                    THEN (said ->> 'at')::timestamptz IS NOT NULL AND {of_kind}'register')
+                    THEN CASE WHEN said ->> 'at' ~ {_TIME} THEN (said ->> 'at')::timestamptz >= latest END
+                        AND {of_kind}'register')
                         AND said ->> 'v' = CASE WHEN {called} THEN {by_calls}
                             WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
                         AND (said -> 'calls' IS NULL OR (said ->> 'v' = {by_calls} AND json_typeof(said -> 'calls') = 'number'

@@ -9,10 +9,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
 from duotone.errors import LedgerError
+
+SKEW = timedelta(seconds=60)
+"""How far clocks may differ: behind the last entry by less than this, its time is taken again; and no entry of an asker's is
+further ahead of the server that keeps a ledger."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
