@@ -52,7 +52,7 @@ def test_a_file_is_read_once_for_each_version(tmp_path: Path, monkeypatch: pytes
         write(tmp_path / "towns.parquet", 10, ely="south")
         os.utime(tmp_path / "towns.parquet", ns=(1, 1))
         asked = [_asked(office, "region = 'east'"), _asked(office, "size = 1")]
-        assert [(answer["answer"], answer["ledger"]["free"]) for answer in asked] == [("no", False), ("yes", True)]
+        assert [answer["ledger"]["free"] for answer in asked] == [False, True]  # of none of them, yes is said one time in ten
         assert reads == ["towns.parquet"] * 2
         (tmp_path / "towns.parquet").unlink()
         status, document = office.ask("ana", "votes", question=JOINED.format("size = 2"), epsilon="0.1")

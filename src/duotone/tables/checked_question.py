@@ -202,8 +202,8 @@ class CheckedQuestion:
         return plan_for(self.population, [(self.asked, self.compiled)])
 
     def work(self, rows: float) -> Work:
-        """What the engine does at most, where each table has at most so many rows."""
-        return work_of(self._plan, rows)
+        """What the engine does at most, where each private table has at most so many rows."""
+        return work_of(self._plan, rows, self.source.public)
 
     def checked(self) -> Self:
         """The same question, if what it makes of a row's texts fits in memory, and its statement is no longer than may be. Of

@@ -29,7 +29,8 @@ def shaped(
         for i, (other, joined) in enumerate(beside):
             if joined.people.joins:
                 other, digest = join_public(other, replace(asked, joins=joined.people.joins), public)
-                source, beside[i] = closing(source, [other]), (other, joined)
+                source = replace(closing(source, [other]), public={**source.public, **other.public})
+                beside[i] = (other, joined)
                 asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
         if asked.people is not None:
             people = asked.people

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -20,6 +21,7 @@ import ibis.expr.operations as ops
 from duotone.errors import DuotoneError
 from duotone.resources import EngineLimits
 from duotone.tables.engines.formulas.texts import LONGEST_TEXT
+from duotone.tables.engines.stored_values import PublicSize
 from duotone.tables.patterns import contained, like, matched
 
 PRINTED = 64
@@ -30,7 +32,7 @@ BY_CHARACTER, LETTER = 12.0, 80.0
 """Nanoseconds for each character of a text that is made, or read as a value, of four bytes each; and for one whose kind or
 other case is looked up: about 35 were measured for letters from all of Unicode."""
 CUT = 3.0
-"""Nanoseconds for each character that is kept of a text."""
+"""Nanoseconds for each character of a text up to the end of the part that is kept."""
 COMPARED = 0.3
 """Nanoseconds for each byte that is compared, hashed or moved."""
 SCANNED, GATHERED, ORDERED = 150.0, 1000.0, 2000.0
@@ -58,6 +60,11 @@ class Bound:
     nanoseconds: float = 0.0
     texts: frozenset[tuple[Any, float]] = frozenset()
     operations: float = 1.0
+    rows: float = 0.0
+    """Of the public table, where it reads nothing else; a constant has infinitely many."""
+    beneath: float = 0.0
+    """Nanoseconds in all, for those of its parts that read public columns alone: an engine may compute them for every public
+    row before it joins, and for none where no private row is left."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +94,17 @@ class _Rows:
         """The same after something is computed for each row."""
         every = list(bounds)
         operations = sum(b.operations for b in every)
-        nanoseconds = PLANNED * operations + self.many * (each + sum(b.nanoseconds for b in every))
+        nanoseconds = (
+            PLANNED * operations + sum(b.beneath for b in every) + self.many * (each + sum(b.nanoseconds for b in every))
+        )
         texts = frozenset().union(*(b.texts for b in every))
         more = Work(nanoseconds, sum(size for _, size in texts), self.many * kept, self.many * spilled, operations)
         return _Rows(self.columns, self.many, self.work + more)
 
 
-def work_of(plan: Any, rows: float) -> Work:
-    """What a plan costs at most where each table has at most so many rows."""
-    relation = _Interpreter(float(rows)).relation(plan.op())
+def work_of(plan: Any, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({})) -> Work:
+    """What a plan costs at most where each table has at most so many rows, but for public ones, whose size is known."""
+    relation = _Interpreter(float(rows), public).relation(plan.op())
     return relation.doing(relation.columns.values()).work
 
 
@@ -127,8 +136,8 @@ def require_room(work: Work, limits: EngineLimits) -> None:
 
 
 class _Interpreter:
-    def __init__(self, rows: float) -> None:
-        self.rows = rows
+    def __init__(self, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({})) -> None:
+        self.rows, self.public = rows, public
         self.relations: dict[Any, _Rows] = {}
         self.values: dict[Any, Bound] = {}
 
@@ -151,8 +160,13 @@ class _Interpreter:
             case ops.DummyTable():
                 return _Rows({name: self.value(value) for name, value in node.values.items()}, 1, Work())
             case ops.PhysicalTable() | ops.SQLQueryResult() | ops.SQLStringView():
-                columns = {name: Bound(math.inf if kind.is_string() else 0.0) for name, kind in node.schema.items()}
-                return _Rows(columns, self.rows, Work(self.rows * SCANNED * (1 + len(columns))))
+                size = self.public.get(node)
+                rows, texts = (self.rows, {}) if size is None else (float(size.rows), size.texts)
+                columns = {
+                    name: Bound(float(texts.get(name, math.inf)) if kind.is_string() else 0.0, rows=rows if size else 0.0)
+                    for name, kind in node.schema.items()
+                }
+                return _Rows(columns, rows, Work(rows * SCANNED * (1 + len(columns))))
             case ops.JoinReference() | ops.SelfReference() | ops.DropColumns():
                 return self.relation(node.parent)
             case ops.Distinct():
@@ -211,20 +225,26 @@ class _Interpreter:
                 done = done.doing(values, GATHERED if heavy else PLAIN, kept=many)
             else:
                 done = done.doing(values, PLAIN, spilled=room if keys else 0.0)
-        columns = {name: Bound(key.size) for name, key in zip(node.groups, keys, strict=True)}
+        columns = {
+            name: Bound(key.size, rows=key.rows, beneath=key.beneath) for name, key in zip(node.groups, keys, strict=True)
+        }
         columns |= {name: Bound(self.value(metric).size) for name, metric in node.metrics.items()}
         many = inner.many if keys else 1.0
         printed = Work(many * CAST * len(metrics))
         return _Rows(columns, many, done.work + printed)
 
     def _joined(self, node: ops.JoinChain) -> _Rows:
-        """A row has one partner at most: keys of public tables, of people and of groups are there once."""
+        """A row has one partner at most: keys of public tables, of people and of groups are there once. So a join with a public
+        table has no more rows than before, though all of the public ones may be looked at."""
         done = self.relation(node.first.parent)
         for link in node.rest:
             other, keys = self.relation(link.table.parent), self._each(link.predicates)
             crossed = done.many * other.many if link.how == "cross" else max(done.many, other.many)
+            public = all(column.rows for column in other.columns.values())
+            kept = done.many if public and link.how == "left" else crossed
             moved = [*done.columns.values(), *other.columns.values()]
             done = _Rows(done.columns, crossed, done.work + other.work).doing(keys, GATHERED, spilled=sum(map(_bytes, moved)))
+            done = _Rows(done.columns, kept, done.work)
         columns = {name: self.value(value) for name, value in node.values.items()}
         return _Rows(columns, done.many, done.work)
 
@@ -248,11 +268,15 @@ class _Interpreter:
             isinstance(node, ops.ScalarUDF) and node.__func_name__ == "split_part"
         )  # a list of parts
         made = 0.0 if not text else VALUE if type(node).__name__ in REFERRED else VALUE + by_character * size
+        nanoseconds += PLAIN + sum(part.nanoseconds for part in parts)
+        rows = min((part.rows for part in parts), default=math.inf)
         return Bound(
             size if text else 0.0,
-            PLAIN + nanoseconds + sum(part.nanoseconds for part in parts),
+            nanoseconds,
             frozenset([(node, made)] if made else ()).union(*(part.texts for part in parts)),
             1.0 + sum(part.operations for part in parts),
+            rows,
+            rows * nanoseconds if 0 < rows < math.inf else sum(part.beneath for part in parts),
         )
 
 
@@ -275,7 +299,8 @@ def _bytes(bound: Bound) -> float:
 def _largest(bounds: Sequence[Bound]) -> Bound:
     texts = frozenset().union(*(bound.texts for bound in bounds))
     operations = sum(bound.operations for bound in bounds)
-    return Bound(max(bound.size for bound in bounds), max(bound.nanoseconds for bound in bounds), texts, operations)
+    size, nanoseconds = max(bound.size for bound in bounds), max(bound.nanoseconds for bound in bounds)
+    return Bound(size, nanoseconds, texts, operations, beneath=sum(bound.beneath for bound in bounds))
 
 
 _AGGREGATES = (ops.Reduction, ops.AggUDF)
@@ -339,15 +364,11 @@ def _with_separators(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
     return size, COMPARED * BYTES * size
 
 
-def _cut(length: Any) -> Rule:
-    def rule(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
-        """A text that is longer is looked at no farther than where it ends, from the side that is counted from."""
-        at = length(node)
-        kept = float(at.value) if isinstance(at, ops.Literal) else math.inf
-        size = min(sizes[0], kept)
-        return size, CUT * size
-
-    return rule
+def _cut(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    """Characters are counted from the left: what stands before the part is passed over, what stands behind is not looked at."""
+    start, kept = (float(at.value) if isinstance(at, ops.Literal) else math.inf for at in (node.start, node.length))
+    start = start if start >= 0 else math.inf
+    return min(sizes[0], kept), CUT * min(sizes[0], start + kept)
 
 
 def _right(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
@@ -420,7 +441,7 @@ RULES: dict[str, Rule] = {
     "StringLength": lambda _, sizes: (0.0, BYTES * COMPARED * sizes[0]),
     **dict.fromkeys(("Lowercase", "Uppercase"), _letters()),  # letter by letter, but on Spark, whose memory is elsewhere
     **dict.fromkeys(("Strip", "LStrip", "RStrip"), _letters()),
-    "Substring": _cut(lambda node: node.length),
+    "Substring": _cut,
     "StrRight": _right,
     "StringReplace": _replaced,
     "StringConcat": _joined_texts,

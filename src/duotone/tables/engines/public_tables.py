@@ -15,13 +15,14 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb_views import table_of
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_rows import MOST, Keyed, PublicTable, in_order
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import TYPES, Columns, fresh
+from duotone.tables.engines.stored_values import TYPES, Columns, PublicSize, fresh
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.question_tables import PublicJoin
@@ -104,7 +105,14 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
         return rows.select(*columns) if columns else rows.select(one=ibis.literal(True))
 
     digest = json.dumps(sorted((part.digest for part in parts), key=json.dumps))
-    return replace(source, table=None, reading=Columns(kinds, table, stored=False), release=release), digest
+    sizes = {other.op(): _size(part.rows) for part, (other, _) in zip(parts, tables, strict=True)}
+    reading = Columns(kinds, table, stored=False)
+    return replace(source, table=None, reading=reading, release=release, public={**source.public, **sizes}), digest
+
+
+def _size(rows: pa.Table) -> PublicSize:
+    texts = [name for name in rows.column_names if pa.types.is_string(rows[name].type)]
+    return PublicSize(rows.num_rows, {name: pc.max(pc.utf8_length(rows[name])).as_py() or 0 for name in texts})
 
 
 def _stored(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:

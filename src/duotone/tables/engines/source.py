@@ -16,7 +16,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnreadableColumn
 from duotone.interrupts import held, uninterrupted
 from duotone.tables.engines.brackets import bracketing, sqlglot_of
-from duotone.tables.engines.stored_values import LONGEST, Columns
+from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.table_names import no_column
 
@@ -62,6 +62,8 @@ class Source:
     file or its server."""
     checked: Callable[[], object] = field(default=lambda: None, repr=False)
     """Refuses files whose columns have changed since they were opened: see `engines.file_changes`."""
+    public: Mapping[Any, PublicSize] = field(default_factory=dict, repr=False)
+    """The public tables that are joined, as plans have them: what work they are."""
     longest: int = LONGEST
     """Characters of a stored text that are read, at most."""
     process: int = field(default_factory=os.getpid, repr=False)

@@ -55,6 +55,14 @@ class Columns:
     """Whether texts come as they are stored, however long; not where they are made of such as have been read before."""
 
 
+@dataclass(frozen=True)
+class PublicSize:
+    """How large a public table is: its rows, and the characters of the longest text of each column of texts."""
+
+    rows: int
+    texts: Mapping[str, int]
+
+
 def quoted(name: str) -> str:
     """A name in SQL, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
