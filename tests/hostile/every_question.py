@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from duotone import ApproxDP
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, FailedTrial
 from duotone.tables.ask import prepare
 from duotone.tables.engines.source import UNREADABLE
 
@@ -261,7 +261,10 @@ def neighbours_of(relation: str, datasets: Tables) -> Iterator[tuple[int, int]]:
 def wrong(question: Question, datasets: Tables) -> list[str] | None:
     """What does not hold of a question; None where it is refused before any row is read."""
     content = stored(datasets)
-    prepared = _used(content, question)
+    try:
+        prepared = _used(content, question)
+    except FailedTrial as error:  # which is no refusal: the question is right and its trial is wrong, or the question is wrong
+        return [f"it failed its trial: {error.report}"]
     if prepared is None:
         return None
     said = []
@@ -313,6 +316,8 @@ def _used(content: pa.Table, question: Question) -> Any:
     for _ in range(len(every) + 1):
         try:
             return prepare(content, question.asked, BUDGET, **question.options, bounds=every)
+        except FailedTrial:
+            raise
         except DuotoneError as error:
             unused = [name for name in every if name in str(error)]
             if "bounds" not in str(error) or not unused:

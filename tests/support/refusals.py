@@ -71,6 +71,7 @@ REFUSED = {
     "count(*) filter (where vote = '\ud800') > 1": "check its brackets and quotes",
     "count(*) filter (where b) / count(*) filter (where not b) = 1": "only counts can be asked for equality",
     "avg(x) - avg(x) + avg(salary) > 1": "an aggregate that cancels out",
+    "avg(x) / avg(x) > 1/2": "an average divided by itself",
     "select count(*) > 1 from people": "the question is about people, and the table is clinic.visits",
     'select count(*) > 1 from "Visits"': 'the question is about "Visits", and the table is clinic.visits',
     "select count(*) > 1 from hospital.visits": "the question is about hospital.visits",

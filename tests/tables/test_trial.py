@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,11 +19,13 @@ from duotone.errors import DuotoneError, FailedTrial
 from duotone.questions.protocol import Neighbours
 from duotone.tables import ask as asking
 from duotone.tables import compile_question
-from duotone.tables.comparisons import CompiledComparison
-from duotone.tables.engines import query
+from duotone.tables.comparisons import CompiledComparison, threshold
+from duotone.tables.engines import person_columns, query
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import LinearThreshold
 from duotone.tables.trial import plain_sql, trial
+from duotone.tables.trial.critical_values import Values
+from duotone.tables.trial.made_up_tables import Layout, made_up_tables
 
 BUDGET = ApproxDP(1, "1e-6")
 NEIGHBOURS: tuple[Neighbours, Neighbours] = ("add-remove", "replace")
@@ -343,3 +346,39 @@ def test_plain_sql_is_asked_about_the_text_that_was_written(monkeypatch: pytest.
         prepare(ROWS, f"count(*) filter (where ward = '{text}') > {n} -- of them\n", BUDGET)
     assert any(True in known.by_table.values() for known in said)
     assert len(said) == 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "question",
+    [
+        "count(*) filter (where x > 20) > 1 or sum(x) < 0",
+        "count(*) filter (where x > 20) > 1 or avg(x) > 30",
+        "select count(*) filter (where x > 20) > 1 or sum(x) < 0 from (select person, sum(x) as x from t group by person)",
+    ],
+)
+def test_what_bounds_settle_is_clipped_too(monkeypatch: pytest.MonkeyPatch, question: str, seed: int) -> None:
+    """A comparison that bounds settle is left out; plain SQL has it still, and must not judge values beyond them."""
+    asked: list[Any] = []
+    monkeypatch.setattr(asking, "require_trial", asked.append)
+    prepare(ROWS, question, BUDGET, bounds={"x": (0, 30)}, unit="person" if "person" in question else None).close()
+    trial._tried(asked[0], seed)
+
+
+def test_rows_of_a_person_that_add_up_are_held_against_plain_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = person_columns.added_up
+
+    def least(*args: Any) -> Any:
+        return replace(right(*args), merged=lambda rows, name: {"s": rows[f"{name}s"].min()})
+
+    monkeypatch.setattr(threshold, "added_up", least)
+    question = "count(*) filter (where sick) >= 2 or count(*) filter (where ward = 'A') >= 3"
+    assert failed(question, unit="person", max_rows=3) == "plain SQL"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_person_beyond_the_rows_that_count_is_among_made_up_ones(seed: int) -> None:
+    values = {"t": {"x": Values((None, 1, 2), ()), "person": Values((None,), ())}}
+    layout = Layout({"t": {"x": "integer", "person": "integer"}}, values, "person", rows=4)
+    made = made_up_tables(layout, [6], random.Random(seed))
+    assert any(len(stranger.rows) > 4 for table in made for stranger in table.strangers)

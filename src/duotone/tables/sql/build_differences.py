@@ -19,7 +19,12 @@ MEASURES = ("mean", "quantile", "min", "max")
 def difference(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
     """Two averages, shares or quantiles, each with a weight."""
     way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
-    (first, weight), (second, other) = [(_measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
+    sides = [(_measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
+    if len(sides) != 2:
+        raise DuotoneError(
+            "an average divided by itself says only that it is not 0: compare it with a number, or with another one"
+        )
+    (first, weight), (second, other) = sides
     even = limit == 0 and weight == -other and first.value == second.value
     if alone and even and isinstance(first, Mean) and isinstance(second, Mean):
         for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):

@@ -32,8 +32,11 @@ class Asked:
 
 
 def judged(asked: Asked, made: MadeUp) -> bool:
-    """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, or an
-    inner select reduces them to one."""
+    """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, an inner
+    select reduces them to one, or they add up, no more of them than count."""
     there = [stranger for stranger, many in zip(made.strangers, made.counts, strict=True) if many]
-    alone = asked.declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
+    declared = asked.declared
+    alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
+    if not asked.question.by and declared.per_unit is None:
+        alone |= declared.max_rows is None or all(len(s.rows) <= declared.max_rows for s in there)
     return alone and all(s.usual for s in there)

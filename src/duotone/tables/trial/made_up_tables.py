@@ -19,9 +19,11 @@ from duotone.tables.trial.critical_values import Values
 TABLE, PERSON, ALONE = "duotone: made-up table", "duotone: made-up person", "duotone: no unit"
 """The columns that tell made-up tables, and the people of all of them, apart; and what stands for a unit where there is none.
 No column of a table is called so."""
-SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS = 3, 5, 3, 4, 8, 10, 40
+SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS, NEAR, MANY = 3, 5, 3, 4, 8, 10, 40, 4, 8
 """People of a table of which every one is made; kinds of people in a round; rounds; chains of longer tables; EVERY: how many
-kinds of people there may be for all tables of them to be made; PAIRS: of people, where a unit of two values names them."""
+kinds of people there may be for all tables of them to be made; PAIRS: of people, where a unit of two values names them; NEAR:
+how many of a column's values, the first of them, half of the people have, so that several satisfy a condition together; MANY:
+up to how many rows that count some people have yet more, all alike."""
 Row = tuple[str, tuple[Any, ...]]
 """The table that a row is in, and its values."""
 
@@ -119,6 +121,7 @@ def _stranger(layout: Layout, draw: random.Random, number: int, odd: float = 0.2
     """A kind of person: the share of `odd` values, and at `most` so many rows in the first table."""
     usual, rows = True, []
     first = next(iter(layout.columns))
+    near = NEAR if draw.random() < 0.5 else None
     for table, columns in layout.columns.items():
         many = (
             1 if layout.unit is None else min(most, draw.choice((1, 1, 2, 3))) if table == first else draw.choice((0, 1, 1, 2))
@@ -131,8 +134,10 @@ def _stranger(layout: Layout, draw: random.Random, number: int, odd: float = 0.2
                 values = layout.values[table][column]
                 is_odd = bool(values.odd) and draw.random() < odd
                 usual &= not is_odd
-                row.append(draw.choice(values.odd if is_odd else values.usual))
+                row.append(draw.choice(values.odd if is_odd else values.usual[:near]))
             rows.append((table, tuple(row)))
+    if layout.unit is not None and most > 1 and layout.rows <= MANY and draw.random() < 0.2:  # beyond the rows that count
+        rows = [rows[0]] * (layout.rows + 1) + rows
     names = () if layout.unit is None else layout.values[first][layout.unit].usual
     nameless = layout.unit is not None and odd > 0 and draw.random() < 0.1
     return Stranger(tuple(rows), names[number] if number < len(names) else None, nameless, usual)

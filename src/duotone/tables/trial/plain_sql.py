@@ -14,7 +14,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from duotone.tables.sql.scoring import Grid
+from duotone.tables.sql.scoring import Bounds, Grid
 from duotone.tables.trial.made_up_tables import TABLE
 
 COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In)
@@ -104,6 +104,11 @@ def on_grid(value: str, grid: Grid) -> str:
     low, high, step = (float(end * grid.step) for end in (grid.low, grid.high, 1))
     steps = f"({number} / ({step}))"
     return f"coalesce({number} between {low} and {high} and abs({steps} - round({steps})) < {CLOSE}, true)"
+
+
+def within(value: str, bounds: Bounds) -> str:
+    """That a value is null, or within its bounds."""
+    return f"coalesce(try_cast(({value}) as double) between {float(bounds.low)} and {float(bounds.high)}, true)"
 
 
 def _select(text: str) -> exp.Select:

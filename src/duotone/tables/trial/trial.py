@@ -35,7 +35,7 @@ from duotone.tables.trial.checks import REACH, Checks, Levels
 from duotone.tables.trial.critical_values import Constants, Values, values_of
 from duotone.tables.trial.made_up_sources import of_one_table, plain_rows, private_source, public_source
 from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp, made_up_tables, rows_of
-from duotone.tables.trial.plain_sql import Unknown, on_grid, truths, written
+from duotone.tables.trial.plain_sql import Unknown, on_grid, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
 """Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
@@ -105,10 +105,14 @@ def _require_dates(asked: Asked, layout: Layout) -> None:
 
 
 def _unclipped(asked: Asked, compiled: Compiled) -> list[str]:
-    """Conditions under which bounds and grids change no value."""
+    """Conditions under which bounds and grids change no value, also of a comparison that these settle, which is left out."""
     columns = asked.question.people.kinds if asked.question.people is not None else next(iter(asked.private.values()))
     grids = {c: grid for comparison in compiled.comparisons for c, grid in comparison.grids.items()}
-    return [on_grid(quoted(c) if c in columns else c, grid) for c, grid in grids.items()]
+    ends = {c: bounds for c, bounds in asked.declared.bounds.items() if c not in grids}
+    return [
+        *(on_grid(quoted(c) if c in columns else c, grid) for c, grid in grids.items()),
+        *(within(quoted(c) if c in columns else c, bounds) for c, bounds in ends.items()),
+    ]
 
 
 def _share(asked: Asked) -> float:
