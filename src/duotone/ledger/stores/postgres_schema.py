@@ -6,12 +6,15 @@ tables of one schema that stands in them by name, and nobody may call them unles
 
 from __future__ import annotations
 
-from duotone.ledger.stores.postgres_sums import NAMES, comparisons
+from duotone.ledger.stores.postgres_form import NAMES as OF_FORM
+from duotone.ledger.stores.postgres_form import forms
+from duotone.ledger.stores.postgres_sums import NAMES as OF_SUMS
+from duotone.ledger.stores.postgres_sums import comparisons
 from duotone.ledger.stores.store import Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 STANDBYS = "duotone_standbys()"
-FUNCTIONS = (LOCK, APPEND, STANDBYS, *NAMES)
+FUNCTIONS = (LOCK, APPEND, STANDBYS, *OF_FORM, *OF_SUMS)
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
 VERSIONS_OF_ENTRIES = "'2'", "'3'", "'4'"
 """Of most datasets, of those that have allowances or are closed, and of those that are asked with close calls, as they stand in
@@ -47,6 +50,7 @@ def functions(schema: str) -> tuple[str, ...]:
     """The statements that make them in a schema (quoted as the server quotes it)."""
     return (
         *comparisons(schema, _SEARCHED),
+        *forms(schema, _SEARCHED),
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_lock() RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
         BEGIN
@@ -74,7 +78,8 @@ def functions(schema: str) -> tuple[str, ...]:
                 AND entry_question = coalesce(said ->> 'filed', said ->> 'key', '')
                 AND {_well_formed(schema)}
                 AND CASE WHEN entry_kind IN ('charge', 'answer')
-                    THEN {schema}.duotone_follows(entry_dataset, entry_kind, said) ELSE true END) IS NOT TRUE
+                    THEN {schema}.duotone_formed(entry_body, said)
+                        AND {schema}.duotone_follows(entry_dataset, entry_kind, said) ELSE true END) IS NOT TRUE
             THEN
                 RAISE EXCEPTION 'this entry does not follow from the last one' USING ERRCODE = 'DU001';
             END IF;
