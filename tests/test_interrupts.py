@@ -24,6 +24,16 @@ from duotone.release.three_way_coin import ThreeWayCoin
 
 LEVEL = 987_654
 
+class Ended(BaseException):  # what a handler of the program's own raises
+    pass
+
+def ended(number, frame):
+    raise Ended
+
+SIGNAL = signal.Signals[sys.argv[1]]
+if SIGNAL != signal.SIGINT:
+    signal.signal(SIGNAL, ended)
+
 def secret(value, depth=0):
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iu" and value.size > 1
@@ -45,12 +55,13 @@ def main(action, trials, longest):
     chance, leaks, interrupted = random.Random(5), {}, 0
     action()
     for _ in range(trials):
-        timer = threading.Timer(chance.uniform(0, longest), os.kill, (os.getpid(), signal.SIGINT))
+        timer = threading.Timer(chance.uniform(0, longest), os.kill, (os.getpid(), SIGNAL))
         try:
             timer.start()
             while True:
                 action()
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, Ended) as error:
+            assert isinstance(error, KeyboardInterrupt) == (SIGNAL == signal.SIGINT)
             interrupted += 1
             for frame in chain(error):
                 if frame.f_code.co_filename == "<string>":
@@ -104,10 +115,11 @@ SCENES = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("scene", SCENES)
-def test_no_interrupt_leaves_a_level_in_a_frame(scene: str) -> None:
+def test_no_interrupt_leaves_a_level_in_a_frame(scene: str, number: str) -> None:
     program = COMMON + textwrap.dedent(SCENES[scene])
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", program, number], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -141,7 +153,7 @@ def test_work_that_may_be_interrupted_is_once() -> None:
             states.append(state)
             with pytest.raises(KeyboardInterrupt), state.heard():
                 interrupt()
-            assert (state.noted, state.waiting) == (True, False)
+            assert (state.noted, state.waiting) == (True, [])
             interrupt()
             assert state.waiting
 
@@ -208,3 +220,41 @@ def test_an_interrupt_that_a_destructor_swallows_is_raised_in_the_end() -> None:
     for work in (lambda: quietly(levels, ""), heard):
         with pytest.raises(KeyboardInterrupt):
             work()
+
+
+def test_every_signal_waits_and_does_what_its_handler_does() -> None:
+    """A handler may raise anything, or nothing; what one raises is raised once, by itself, and handlers stay as they were."""
+    seen: list[tuple[int, Any]] = []
+
+    class Stop(Exception):
+        pass
+
+    def stop(number: int, frame: Any) -> None:
+        seen.append((number, frame))
+        raise Stop
+
+    numbers = signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2
+    handlers: list[Any] = [stop, lambda number, frame: seen.append((number, frame)), signal.SIG_IGN]
+    before = [signal.signal(number, handler) for number, handler in zip(numbers, handlers, strict=True)]
+
+    @uninterrupted
+    def secretly(levels: list[int]) -> None:
+        for number in (*numbers, *numbers):
+            signal.raise_signal(number)
+        assert not seen
+        raise ValueError(len(levels))
+
+    def engine() -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    try:
+        for work in (lambda: secretly([4711]), lambda: quietly(engine, "failed")):
+            with pytest.raises(Stop) as raised:
+                work()
+            assert raised.value.__context__ is None
+            assert "4711" not in repr([dict(entry.frame.f_locals) for entry in raised.traceback[2:]])
+            assert [signal.getsignal(number) for number in numbers] == handlers
+        assert seen == [(signal.SIGTERM, None), (signal.SIGUSR1, None), (signal.SIGTERM, None)]
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

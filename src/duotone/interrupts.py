@@ -1,10 +1,11 @@
-"""Ctrl-C waits until levels are dropped: an error that it raises has frames, and whoever sees these can read them."""
+"""Ctrl-C, and every signal with a handler in Python, waits until levels are dropped: the error that it raises has frames, and
+whoever sees these can read them."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -14,10 +15,16 @@ Result = TypeVar("Result")
 
 
 class Held:
-    """Interrupts of the main thread while they are held: they wait, but for a stretch of work that they may end."""
+    """Interrupts of the main thread while they are held: they wait, but for a stretch of work that they may end.
 
-    def __init__(self, before: Callable[[int, Any], Any] | None = None) -> None:
-        self.before, self.waiting, self.noted, self._heard = before, False, False, False
+    An interrupt is any signal with a handler in Python, which may raise anything (Ctrl-C, and SIGTERM or an alarm by a handler
+    of the program's own).
+    """
+
+    def __init__(self, before: Mapping[int, Callable[[int, Any], Any]] | None = None) -> None:
+        self.before, self.waiting, self.noted, self._heard, self._ended = before or {}, list[int](), False, False, False
+        self.error: BaseException | None = None
+        """What a handler raised."""
 
     @contextmanager
     def heard(self) -> Iterator[None]:
@@ -31,16 +38,45 @@ class Held:
 
     def handle(self, number: int, frame: Any) -> None:
         """What is done about an interrupt: after one that was raised, others wait until whoever heard it drops what it knew."""
-        if not self._heard or self.before is None:
-            self.waiting = True
+        if self._ended:
+            self.before[number](number, frame)
+            return
+        if not self._heard:
+            self.waiting += [number] if number not in self.waiting else []
             return
         self._heard = False
-        try:
-            self.before(number, frame)
-        except KeyboardInterrupt:
-            self.noted = True
-            raise
+        self._call(number)
+        if self.noted:
+            raise KeyboardInterrupt
         self._heard = True
+
+    def end(self) -> None:
+        """Signals do again what they did before, also those that waited; what one of them raises is kept."""
+        self._ended, left = True, list(self.before.items())
+        while left:
+            try:
+                while left:
+                    signal.signal(*left[-1])
+                    left.pop()
+            except BaseException as error:  # of a handler that is back in its place
+                self._note(error)
+        for number in self.waiting:
+            self._call(number)
+
+    def _call(self, number: int) -> None:
+        try:
+            self.before[number](number, None)  # no frame, which may have levels
+        except BaseException as error:
+            self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        self.noted, self.error = True, self.error or bare(error)
+
+
+def bare(error: BaseException) -> BaseException:
+    """An error without the frames that it came from, and without the error it came after, which has frames of its own."""
+    error.__context__ = None
+    return error.with_traceback(None)
 
 
 _HELD: list[Held] = []
@@ -53,25 +89,25 @@ def held() -> Iterator[Held]:
     Guarantee: between its beginning and its end no interrupt is raised, but in what `Held.heard` encloses. Other threads than
     the main one are never interrupted.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+    if threading.current_thread() is not threading.main_thread():
         yield Held()
         return
     if _HELD:
         yield _HELD[0]
         return
-    state = Held(before)
-    signal.signal(signal.SIGINT, state.handle)
+    handlers = ((number, signal.getsignal(number)) for number in signal.valid_signals())
+    state = Held({number: handler for number, handler in handlers if callable(handler)})
     _HELD.append(state)
     try:
+        for number in state.before:
+            signal.signal(number, state.handle)
         yield state
     finally:
         _HELD.clear()
-        signal.signal(signal.SIGINT, before)
+        state.end()
         if state.noted:
-            raise KeyboardInterrupt
-        if state.waiting:
-            before(signal.SIGINT, None)
+            state.error = state.error or KeyboardInterrupt()
+            raise state.error
 
 
 def uninterrupted(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -79,18 +115,21 @@ def uninterrupted(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
     @wraps(function)
     def call(*arguments: Given.args, **named: Given.kwargs) -> Result:
+        state: Held | None = None
         taken: Any = [arguments, named]
         del arguments, named
         try:
-            with held():
+            with held() as state:
                 try:
                     return function(*taken[0], **taken[1])
                 finally:
                     taken.clear()  # before an interrupt that waited is raised
-        except KeyboardInterrupt:
-            pass
+        except BaseException as error:
+            if not (isinstance(error, KeyboardInterrupt) or (state is not None and error is state.error)):
+                raise
+            interrupt = error
         finally:
             taken.clear()  # after one that came before they were held
-        raise KeyboardInterrupt  # out here, so that no error of the function is its context, with frames that have levels
+        raise bare(interrupt)  # out here, so that no error of the function is its context, with frames that have levels
 
     return call

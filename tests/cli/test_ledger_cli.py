@@ -121,3 +121,12 @@ def test_plot(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) ->
     assert "this ledger has 2 datasets: name one with --dataset" in err
     code, _, err = run(capsys, "ledger", "plot", path, tmp_path / "spent.svg", "--dataset", "census")
     assert code == 0
+
+
+def test_the_name_of_a_copy_does_not_act_on_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_ledger(tmp_path / "l") as ledger:
+        register(ledger)
+    for command in (("backup",), ("plot",)):
+        code, out, err = run(capsys, "ledger", *command, str(tmp_path / "l"), str(tmp_path / "c\x1b[2J\u202e.svg"))
+        assert (code, "\x1b" in out + err, "\u202e" in out + err) == (0, False, False)
+        (tmp_path / "c\x1b[2J\u202e.svg").unlink()

@@ -157,7 +157,7 @@ def plot(
             raise DuotoneError(f"this ledger has {len(names)} datasets: name one with --dataset")
         account = ledger.statement(dataset or names[0])
     path = plotting.save(plotting.spending(account), picture)
-    print(f"wrote {path}", file=sys.stderr)
+    print(f"wrote {printable(path)}", file=sys.stderr)
 
 
 @ledgers.command()
@@ -179,7 +179,7 @@ def backup(
     if as_json:
         print(json.dumps({"backup": str(file), "entries": verdict.entries, "head": verdict.head}))
     else:
-        print(f"wrote {file}: {verdict.entries} entries, head {verdict.head or 'none'}")
+        print(f"wrote {printable(file)}: {verdict.entries} entries, head {verdict.head or 'none'}")
 
 
 @ledgers.command()

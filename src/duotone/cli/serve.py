@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from duotone.cli.terminal import print_table, say
+from duotone.cli.terminal import print_table, printable, say
 from duotone.errors import DuotoneError
 
 OfficeFile = Annotated[Path, typer.Option("--office", metavar="OFFICE.toml", help="The office that the token is for.")]
@@ -47,7 +47,7 @@ def serve(
         for note in check_office(opened):
             say(note, line="duotone: note: ")
         many = f"{len(opened.datasets)} dataset{'s' * (len(opened.datasets) > 1)}"
-        print(f"{office.name} holds: {many}, {len(opened.people)} people")
+        print(f"{printable(office.name)} holds: {many}, {len(opened.people)} people")
         return
     serve_office(opened, processes=processes, unencrypted=behind_proxy, port=port, announce=partial(_announce, office.name))
 
@@ -115,4 +115,4 @@ def revoke(
     many = Tokens(read_office(office).tokens_place).revoke(name, ident)
     if not many:
         raise DuotoneError(f"{name} has no such token")
-    print(f"{many} token{'s' * (many > 1)} of {name} revoked")
+    print(f"{many} token{'s' * (many > 1)} of {printable(name)} revoked")

@@ -6,12 +6,15 @@ tables of one schema that stands in them by name, and nobody may call them unles
 
 from __future__ import annotations
 
-from duotone.ledger.stores.postgres_sums import NAMES, comparisons
+from duotone.ledger.stores.postgres_form import NAMES as OF_FORM
+from duotone.ledger.stores.postgres_form import TIME, forms
+from duotone.ledger.stores.postgres_sums import NAMES as OF_SUMS
+from duotone.ledger.stores.postgres_sums import comparisons
 from duotone.ledger.stores.store import SKEW, Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 STANDBYS = "duotone_standbys()"
-FUNCTIONS = (LOCK, APPEND, STANDBYS, *NAMES)
+FUNCTIONS = (LOCK, APPEND, STANDBYS, *OF_FORM, *OF_SUMS)
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
 VERSIONS_OF_ENTRIES = "'2'", "'3'", "'4'"
 """Of most datasets, of those that have allowances or are closed, and of those that are asked with close calls, as they stand in
@@ -39,8 +42,6 @@ _STANDBYS = """
                     AND NOT EXISTS (SELECT FROM senders WHERE pid = active_pid AND sync_state = 'sync')) THEN 'asynchronous'
                 ELSE 'none' END"""
 """Whether a standby is attached, or has a slot, that commits do not wait for: none; one; or hidden from the ledger's owner."""
-_TIME = "'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?[+]00:00$'"
-"""How an entry is dated; a time of the server's may also be infinite, or written as tomorrow."""
 _OWNER = "pg_has_role(session_user, current_user, 'MEMBER')"
 _SEARCHED = "SET search_path = pg_catalog, pg_temp"
 _RIGHTS = f"SECURITY DEFINER {_SEARCHED}"
@@ -50,6 +51,7 @@ def functions(schema: str) -> tuple[str, ...]:
     """The statements that make them in a schema (quoted as the server quotes it)."""
     return (
         *comparisons(schema, _SEARCHED),
+        *forms(schema, _SEARCHED),
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_lock() RETURNS void LANGUAGE plpgsql {_RIGHTS} AS $duotone$
         BEGIN
@@ -70,7 +72,7 @@ def functions(schema: str) -> tuple[str, ...]:
                 RAISE EXCEPTION 'only the owner of the ledger may do this' USING ERRCODE = 'insufficient_privilege';
             END IF;
             SELECT value INTO head FROM {schema}.duotone_ledger WHERE name = 'head';
-            SELECT CASE WHEN dated ~ {_TIME} THEN dated::timestamptz ELSE '-infinity' END INTO latest
+            SELECT CASE WHEN dated ~ {TIME} THEN dated::timestamptz ELSE '-infinity' END INTO latest
                 FROM (SELECT {schema}.duotone_json(body) ->> 'at' AS dated
                     FROM {schema}.duotone_entries ORDER BY seq DESC LIMIT 1) AS last_entry;
             IF (entry_seq = split_part(head, ' ', 1)::integer + 1
@@ -81,7 +83,8 @@ def functions(schema: str) -> tuple[str, ...]:
                 AND entry_question = coalesce(said ->> 'filed', said ->> 'key', '')
                 AND {_well_formed(schema)}
                 AND CASE WHEN entry_kind IN ('charge', 'answer')
-                    THEN {schema}.duotone_follows(entry_dataset, entry_kind, said) ELSE true END) IS NOT TRUE
+                    THEN {schema}.duotone_formed(entry_body, said)
+                        AND {schema}.duotone_follows(entry_dataset, entry_kind, said) ELSE true END) IS NOT TRUE
             THEN
                 RAISE EXCEPTION 'this entry does not follow from the last one' USING ERRCODE = 'DU001';
             END IF;
@@ -103,8 +106,8 @@ def functions(schema: str) -> tuple[str, ...]:
 
 
 def _well_formed(schema: str) -> str:
-    """A charge or an answer has every field of its kind, each of its type, is dated no earlier than the one before, and is of a
-    dataset that is registered; a charge, of one that is not closed."""
+    """A charge or an answer has every field of its kind, each of its type, and is of a dataset that is registered; a charge, of
+    one that is not closed."""
     typed = {
         kind: " AND ".join(f"json_typeof(said -> '{name}') = '{form}'" for form, names in forms.items() for name in names)
         for kind, forms in {**_TYPES, "of asker": _OF_ASKER}.items()
@@ -115,8 +118,7 @@ def _well_formed(schema: str) -> str:
     called = f"{of_kind}'register' AND body::json ->> 'v' = {by_calls})"
     count = "'^(0|[1-9][0-9]{0,17})$'"
     return f"""CASE WHEN entry_kind IN ('charge', 'answer')
-                    THEN CASE WHEN said ->> 'at' ~ {_TIME} THEN (said ->> 'at')::timestamptz >= latest END
-                        AND {of_kind}'register')
+                    THEN {of_kind}'register')
                         AND said ->> 'v' = CASE WHEN {called} THEN {by_calls}
                             WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
                         AND (said -> 'calls' IS NULL OR (said ->> 'v' = {by_calls} AND json_typeof(said -> 'calls') = 'number'

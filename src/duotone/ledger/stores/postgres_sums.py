@@ -1,29 +1,38 @@
 """Whether a charge or an answer adds up, decided by the ledger's own functions in Postgres before they append it.
 
 Who asks may call the append function and nothing else. So that function compares what an entry carries (`after`) with what the
-entry before it carries: a charge adds at least what it says, and an answer, which is the first of its charge, adds nothing.
+entry before it carries: a charge adds what it says, neither less nor more, and an answer, which is the first of its charge,
+adds nothing.
 """
 
 from __future__ import annotations
 
 DIGITS = 200
 """Decimal places of logarithms, where a definition gives e^ε."""
+LONGEST = 4000
+"""Digits above and below the line of a sum, as it is read."""
+EXACT, ROUNDED = "(2::numeric ^ 4224)", "(2::numeric ^ 510)"
+"""From which number on a sum is rounded up, and by less than which part of it (see `ledger.sums`)."""
+LARGEST = 8192
+"""The largest ε of a definition."""
 SLACK = "1e-150"
-"""How far a sum may be below one that a logarithm takes part in: more than `DIGITS` places lose, and nothing to spend."""
+"""How far a sum may be from one that a logarithm takes part in: more than `DIGITS` places lose, and nothing to spend."""
 _BACKSLASHES = r"replace(body, E'\\\\', E'\\u005c')"
 """Each written as one escape, so that every backslash begins one."""
 _NO_TEXT = (
     r"E'\\\\u0000|\\\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])"
     r"|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2})\\\\u[dD][c-fC-F][0-9a-fA-F]{2}'"
 )
-"""The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates."""
+"""The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates. To look
+at, each is the character 127, which no name has."""
 _NUMBER = "[0-9]+(?:/[0-9]+)?"
 _NOTHING = '{"asker_spent": {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0", "squares": "0"}}'
 NAMES = (
     "duotone_json(text)",
     "duotone_fraction(text)",
+    "duotone_sum(text)",
     "duotone_decimal(numeric[])",
-    "duotone_reaches(numeric[], numeric[], numeric, numeric[])",
+    "duotone_adds(numeric[], numeric[], numeric, numeric[])",
     "duotone_spends(json, json, json)",
     "duotone_follows(text, text, json)",
 )
@@ -41,27 +50,43 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
         CREATE OR REPLACE FUNCTION {schema}.duotone_json(body text) RETURNS json LANGUAGE plpgsql {options} AS $duotone$
         BEGIN
             PERFORM body::json ->> 'kind';
-            RETURN body::json;
+            RETURN {_BACKSLASHES}::json;
         EXCEPTION WHEN data_exception OR untranslatable_character OR invalid_text_representation THEN
-            RETURN regexp_replace({_BACKSLASHES}, {_NO_TEXT}, '?', 'g')::json;  -- only to look at
+            RETURN regexp_replace({_BACKSLASHES}, {_NO_TEXT}, chr(127), 'g')::json;  -- only to look at
         END $duotone$""",
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_fraction(written text) RETURNS numeric[] LANGUAGE sql {options} AS $duotone$
-            SELECT CASE WHEN length(written) <= 9000 AND written ~ '^(0|[1-9][0-9]*)(/(2\\^[1-9][0-9]{{0,4}}|[1-9][0-9]*))?$'
+            SELECT CASE WHEN written ~ '^(0|[1-9][0-9]*)(/(2\\^[1-9][0-9]{{0,4}}|[1-9][0-9]*))?$'
+                    AND length(split_part(written, '/', 1)) <= {LONGEST} AND length(split_part(written, '/', 2)) <= {LONGEST}
                 THEN ARRAY[split_part(written, '/', 1)::numeric, CASE
                     WHEN written ~ '\\^' THEN trunc(power(2::numeric, split_part(written, '^', 2)::numeric))
                     WHEN written ~ '/' THEN split_part(written, '/', 2)::numeric
                     ELSE 1 END] END
         $duotone$""",
         f"""
+        CREATE OR REPLACE FUNCTION {schema}.duotone_sum(written text) RETURNS numeric[] LANGUAGE sql {options} AS $duotone$
+            SELECT CASE WHEN CASE WHEN x[2] = 1 THEN written !~ '/'
+                    WHEN written ~ '\\^' THEN x[1] % 2 = 1 AND x[2] > 2::numeric ^ 64
+                    ELSE gcd(x[1], x[2]) = 1
+                        AND (x[2] <= 2::numeric ^ 64 OR trunc(power(2::numeric, 4 * {LONGEST})) % x[2] <> 0)
+                END THEN x END
+            FROM {schema}.duotone_fraction(written) x
+        $duotone$""",
+        f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_decimal(x numeric[]) RETURNS numeric LANGUAGE sql {options} AS $duotone$
             SELECT round(x[1], {DIGITS}) / x[2]
         $duotone$""",
         f"""
-        CREATE OR REPLACE FUNCTION {schema}.duotone_reaches(now numeric[], before numeric[], times numeric, each numeric[])
-        RETURNS boolean LANGUAGE sql {options} AS $duotone$
-            SELECT now[1] * (before[2] * each[2]) >= (before[1] * each[2] + times * each[1] * before[2]) * now[2]
-        $duotone$""",
+        CREATE OR REPLACE FUNCTION {schema}.duotone_adds(now numeric[], before numeric[], times numeric, each numeric[])
+        RETURNS boolean LANGUAGE plpgsql {options} AS $duotone$
+        DECLARE
+            top numeric := before[1] * each[2] + times * each[1] * before[2];
+            bottom numeric := before[2] * each[2];
+            more numeric := now[1] * bottom - top * now[2];
+        BEGIN  -- what is more comes from rounding up a sum that is too long, and only then
+            RETURN more = 0 OR (more > 0 AND more * {ROUNDED} <= top * now[2]
+                AND greatest(top, bottom) >= {EXACT} * gcd(top, bottom));
+        END $duotone$""",
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_spends(now json, before json, charge json) RETURNS boolean
         LANGUAGE plpgsql {options} AS $duotone$
@@ -69,32 +94,37 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
             said text[] := regexp_match(charge ->> 'notion', '^(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})$');
             times numeric := (charge ->> 'answers')::numeric;
             each numeric[] := {schema}.duotone_fraction(said[2]);
-            now_epsilon numeric[] := {schema}.duotone_fraction(now ->> 'epsilon');
+            now_epsilon numeric[] := {schema}.duotone_sum(now ->> 'epsilon');
             was_epsilon numeric[] := {schema}.duotone_fraction(before ->> 'epsilon');
-            now_product numeric[] := {schema}.duotone_fraction(now ->> 'exp_epsilon');
+            now_product numeric[] := {schema}.duotone_sum(now ->> 'exp_epsilon');
             was_product numeric[] := {schema}.duotone_fraction(before ->> 'exp_epsilon');
-            now_squares numeric[] := {schema}.duotone_fraction(now ->> 'squares');
+            now_squares numeric[] := {schema}.duotone_sum(now ->> 'squares');
             was_squares numeric[] := {schema}.duotone_fraction(before ->> 'squares');
+            delta numeric[] := {schema}.duotone_fraction(said[3]);
             log numeric;
+            total numeric;
+            squares numeric;
         BEGIN
-            IF ((now ->> 'answers')::numeric = (before ->> 'answers')::numeric + times AND {schema}.duotone_reaches(
-                    {schema}.duotone_fraction(now ->> 'delta'), {schema}.duotone_fraction(before ->> 'delta'), times,
-                    {schema}.duotone_fraction(said[3]))) IS NOT TRUE THEN
+            IF ({schema}.duotone_names(now) = 'answers,delta,epsilon,exp_epsilon,squares'
+                AND (now -> 'answers')::text = ((before ->> 'answers')::numeric + times)::text
+                AND {schema}.duotone_adds({schema}.duotone_sum(now ->> 'delta'),
+                    {schema}.duotone_fraction(before ->> 'delta'), times, delta) AND delta[1] < delta[2]) IS NOT TRUE THEN
                 RETURN false;
             END IF;
             IF said[1] = 'epsilon' THEN
-                RETURN {schema}.duotone_reaches(now_epsilon, was_epsilon, times, each)
-                    AND {schema}.duotone_reaches(now_product, was_product, 0, each)
-                    AND {schema}.duotone_reaches(now_squares, was_squares, times, ARRAY[each[1] * each[1], each[2] * each[2]]);
+                RETURN {schema}.duotone_adds(now_epsilon, was_epsilon, times, each)
+                    AND now ->> 'exp_epsilon' = before ->> 'exp_epsilon' AND each[1] <= {LARGEST} * each[2]
+                    AND {schema}.duotone_adds(now_squares, was_squares, times, ARRAY[each[1] * each[1], each[2] * each[2]]);
             END IF;
             IF (each[1] >= each[2] AND now_product[1] >= now_product[2]) IS NOT TRUE THEN
                 RETURN false;
             END IF;
             log := ln({schema}.duotone_decimal(each));
-            RETURN {schema}.duotone_decimal(now_epsilon) + ln({schema}.duotone_decimal(now_product)) + {SLACK}
-                    >= {schema}.duotone_decimal(was_epsilon) + ln({schema}.duotone_decimal(was_product)) + times * log
-                AND {schema}.duotone_decimal(now_squares) + {SLACK}
-                    >= {schema}.duotone_decimal(was_squares) + times * log * log;
+            total := {schema}.duotone_decimal(was_epsilon) + ln({schema}.duotone_decimal(was_product)) + times * log;
+            squares := {schema}.duotone_decimal(was_squares) + times * log * log;
+            RETURN abs({schema}.duotone_decimal(now_epsilon) + ln({schema}.duotone_decimal(now_product)) - total)
+                    <= {SLACK} * (1 + total)
+                AND abs({schema}.duotone_decimal(now_squares) - squares) <= {SLACK} * (1 + squares);
         END $duotone$""",
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_follows(entry_dataset text, entry_kind text, said json) RETURNS boolean

@@ -253,7 +253,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
         if interrupts.noted:
             done = None
     if interrupts.noted:  # out here, so that nothing is remembered as the context
-        raise KeyboardInterrupt
+        raise interrupts.error or KeyboardInterrupt()
     if leaving:
         raise SystemExit(*leaving)
     if failed:
