@@ -9,6 +9,7 @@ import pytest
 from at_desk import at_desk
 from offices import PEOPLE, STAYS, VOTES, make_office
 
+from duotone.errors import FailedTrial
 from duotone.service.access import log_to
 from duotone.service.office import Office
 from duotone.service.people import Caller
@@ -89,3 +90,26 @@ def test_an_approver_sees_no_remark(office: Office) -> None:
         assert shown["question"] == shown["terms"]["question"] == "avg(days) > 3"
         assert desk.now(desk.desk.decide(desk.caller("olga"), number, True))[0] == 200
         assert desk.ask("ana", "stays", request=number)[0] == 200
+
+
+def test_a_failed_trial_is_the_owners_to_see_and_charges_nothing(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks hears the code, and so does the log, without the question: by which the owner reports it."""
+
+    def failed(*_: object, **__: object) -> None:
+        raise FailedTrial("neighbours", "ab12", '{"question": "made up"}')
+
+    log_to(tmp_path / "log")
+    with at_desk(office) as desk:
+        before = desk.desk.ledger.statement("votes").charges
+        monkeypatch.setattr("duotone.tables.ask.require_trial", failed)
+        status, said = desk.ask("ana", "votes", question="count(*) filter (where town = 'Ely') > 17", **ABOUT)
+        assert (status, said["kind"]) == (422, "bad question")
+        assert "(neighbours, code ab12)" in said["error"]
+        assert desk.desk.ledger.statement("votes").charges == before
+    log_to(None)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (line,) = (one for one in lines if one["what"] == "a question failed its trial")
+    assert (line["dataset"], line["failed"], line["code"]) == ("votes", "neighbours", "ab12")
+    assert "Ely" not in json.dumps(lines)

@@ -7,12 +7,14 @@ Nothing here looks at a clock: work is held against the bound by what the engine
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import formula_cases
 import pyarrow as pa
 import pytest
+import sqlglot
 from engine_cases import BOUNDS, COMPUTED_KEYS, IN_PERSON, JOINED, PUBLIC, table
 
 from duotone import ApproxDP, DuotoneError, prepare
@@ -243,6 +245,21 @@ def test_texts_that_might_not_fit_in_memory_are_refused_before_reading(times: in
         assert "||" not in asked.source.connection.compile(asked._plan)
 
 
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_an_engine_has_the_limits_that_are_given_to_it(tmp_path: Path, kind: str) -> None:
+    """By what DuckDB says itself of the connection that will be asked."""
+    source: Any = small()
+    if kind != "frame":
+        source = str(tmp_path / f"rows.{kind}")
+        with duckdb.connect() as connection:
+            connection.register("rows", small())
+            connection.execute(f"copy rows to '{source}' (format {kind})")
+    with limited(EngineLimits(2**29, 3, 2**31)), prepare(source, "count(*) > 5", P) as asked:
+        names = ("memory_limit", "threads", "max_temp_directory_size")
+        settings = ", ".join(f"current_setting('{name}')::varchar" for name in names)
+        assert asked.source.connection.con.execute(f"select {settings}").fetchone() == ("512.0 MiB", "3", "2.0 GiB")
+
+
 def test_a_text_that_is_split_is_a_list_of_parts() -> None:
     """Each has 16 bytes of its own: 24 of them took 830 MiB of an engine that has 512, for 2,048 rows in two threads."""
     split = " or ".join(f"split_part(s, 'a', {i}) = 'x'" for i in range(1, 25))
@@ -278,6 +295,16 @@ def test_a_long_statement_takes_long_though_there_are_no_rows(name: str) -> None
     question = f"count(*) filter (where {LONG_STATEMENTS[name]}) > 3"
     with limited(ROOM), prepare(small(), question, P) as asked:
         assert asked.work(0).nanoseconds > 15_000 * len(str(asked.source.connection.compile(asked._plan)))
+
+
+@pytest.mark.parametrize("declared", [{}, {"unit": "p", "max_rows": 3}, {"unit": "p", "max_rows": 9}], ids=str)
+def test_what_is_added_up_for_a_person_is_counted_once(declared: dict[str, Any]) -> None:
+    """However many counts look at it: the parts of a statement are no more than the words of its text. Else a share of two
+    conditions, of people with several rows, would have 34,823 operations where its statement has 1,600, and be refused."""
+    question = "count(*) filter (where s = 'a' and dx = 'flu' and n > 3) / count(*) > 0.05"
+    with limited(ROOM), prepare(small(), question, P, **declared) as asked:
+        words = sqlglot.tokenize(str(asked.source.connection.compile(asked._plan)), dialect="duckdb")
+        assert len(words) / 10 < asked.work(0).operations < len(words)
 
 
 def test_a_statement_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,7 +224,7 @@ class Lines(logging.Formatter):
         return json.dumps(line)
 
 
-KEPT = ("person", "route", "method", "status", "seconds", "dataset", "error", *audit.ABOUT)
+KEPT = ("person", "route", "method", "status", "seconds", "dataset", "error", "failed", "code", *audit.ABOUT)
 NAMES = ("duotone.service", "duotone.access", "duotone.audit", "duotone.assistant", "mcp", "uvicorn.error")
 LOGGERS = tuple(map(logging.getLogger, NAMES))
 

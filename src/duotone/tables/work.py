@@ -215,7 +215,7 @@ class _Interpreter:
     def _aggregate(self, node: ops.Aggregate) -> _Rows:
         inner = self.relation(node.parent)
         keys, metrics = self._each(node.groups.values()), list(node.metrics.values())
-        states = [found for metric in metrics for found in metric.find(_AGGREGATES)]
+        states = [found for metric in metrics for found in metric.find(_AGGREGATES, ops.Value)]
         done = self._gathered(inner, keys) if keys else inner
         for state in states:
             values = self._each(_arguments(state))
