@@ -134,7 +134,8 @@ def _keys(select: exp.Select, columns: Collection[str]) -> list[exp.Expr]:
 
 
 def _never_failing(node: exp.Expr) -> exp.Expr:
-    """What is computed from a row is null where SQL would fail, and so is what is divided by zero."""
+    """What is computed from a row is null where SQL would fail, and so is what is divided by zero, and what is no number or
+    infinite: the logarithm of zero, the root of a negative number, a power too large for any use."""
     match node:
         case exp.Cast() if not isinstance(node, exp.TryCast):
             return exp.TryCast(this=node.this, to=node.args["to"])
@@ -142,6 +143,10 @@ def _never_failing(node: exp.Expr) -> exp.Expr:
             return exp.Div(this=node.this, expression=exp.Nullif(this=node.expression, expression=exp.Literal.number(0)))
         case exp.Anonymous() if node.name.lower() in OTHERWISE and len(node.expressions) == 1:
             return OTHERWISE[node.name.lower()](this=node.expressions[0])
+        case exp.Sqrt() | exp.Ln() | exp.Log():
+            return sqlglot.parse_one(f"case when isfinite({_sql(node)}) then {_sql(node)} end", dialect="duckdb")
+        case exp.Exp():
+            return sqlglot.parse_one(f"case when {_sql(node.this)} between -300 and 300 then {_sql(node)} end", dialect="duckdb")
     return node
 
 
