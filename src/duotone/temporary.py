@@ -50,6 +50,14 @@ def temporary_folder() -> Path:
         return _OWN[0].folder
 
 
+def leave_temporary_folder() -> None:
+    """Remove it now: for a process that a signal will end, before anything else is done at its end."""
+    with _TURN[0]:
+        for own in _OWN:
+            _leave(own)
+        _OWN.clear()
+
+
 def _user() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0
 

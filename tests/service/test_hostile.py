@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from argon2 import PasswordHasher
 from itsdangerous import URLSafeTimedSerializer
 from offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, plain_client, remember_wrong_tokens, serving
 from patience import PATIENCE, wait_until
@@ -142,6 +144,29 @@ def test_wrong_tokens_are_refused_alike(office: Served) -> None:
             assert token[4:] not in answer.text
             replies.add(answer.text)
     assert len(replies) == 1
+
+
+def test_wrong_tokens_do_not_cost_the_memory_hard_hash(office: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even with the public part of a token that is known: it is computed once for each right one, and for nothing else."""
+    right, computed = office.tokens.add("ana"), list[str]()
+    known = "_".join(right.split("_", 2)[:2])
+    wrong = [*(f"{known}_{secrets.token_urlsafe(32)}" for _ in range(30)), *wrong_tokens(office).values()]
+    verify = PasswordHasher.verify
+
+    def counted(hasher: PasswordHasher, *given: str) -> bool:
+        computed.append("verify")
+        return verify(hasher, *given)
+
+    monkeypatch.setattr(PasswordHasher, "verify", counted)
+    monkeypatch.setattr(PasswordHasher, "hash", lambda *_: computed.append("hash"))
+    for token in wrong:
+        with stranger(office, token, 97) as client:
+            assert client.get("/api/me").status_code in (401, 429)
+    assert not computed
+    for _ in range(3):
+        with stranger(office, right, 97) as client:
+            assert client.get("/api/me").status_code == 200
+    assert computed == ["verify"]
 
 
 def test_a_token_ends_when_it_was_said_to(office: Served, tmp_path: Path) -> None:

@@ -95,6 +95,31 @@ def test_data_that_was_relabelled_is_remembered_too(tmp_path: Path) -> None:
         at_desk(renamed(office, "other.parquet")).__enter__()
 
 
+def test_a_file_among_others_is_the_same_table(tmp_path: Path) -> None:
+    """A copy in a folder beside another file, and one file of a folder; but not a file without rows: many are alike."""
+    office = make_office(tmp_path, VOTES, people=ONLY_VOTES)
+    with at_desk(office) as desk:
+        assert desk.ask("ana", "votes", **ALL)[0] == 200
+    table, folder = pq.read_table(tmp_path / "votes.parquet"), tmp_path / "copies"
+    folder.mkdir()
+    shutil.copy(tmp_path / "votes.parquet", folder / "1.parquet")
+    pq.write_table(table.slice(0, 0), folder / "2.parquet")
+    with pytest.raises(DuotoneError, match="was asked about as votes: one table has one budget"):
+        at_desk(renamed(office, "copies")).__enter__()
+    pq.write_table(table.slice(0, 500), folder / "1.parquet")
+    with at_desk(renamed(office, "copies")) as desk:
+        assert desk.ask("ana", "polls", **ALL)[0] == 200
+    shutil.copy(folder / "1.parquet", tmp_path / "half.parquet")
+    with pytest.raises(DuotoneError, match="was asked about as polls: one table has one budget"):
+        at_desk(renamed(office, "half.parquet", "thirds")).__enter__()
+    others = tmp_path / "others"
+    others.mkdir()
+    pq.write_table(table.slice(500), others / "1.parquet")
+    shutil.copy(folder / "2.parquet", others / "2.parquet")
+    with at_desk(renamed(office, "others", "thirds")) as desk:
+        assert desk.ask("ana", "thirds", **ALL)[0] == 200
+
+
 def test_large_files_are_known_by_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from duotone.service import same_table
 

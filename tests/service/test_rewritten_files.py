@@ -17,6 +17,8 @@ import pytest
 from at_desk import AtDesk, at_desk
 from offices import make_office
 
+from duotone.tables import engine_conformance
+
 AGES = pa.table({"person": range(400), "age": [30] * 400, "income": [90] * 400, "town": ["Ely"] * 400})
 MOVED = AGES.select(["person", "income", "age", "town"])
 DATASET = """
@@ -121,3 +123,32 @@ def test_further_tables_are_looked_at_as_well(tmp_path: Path) -> None:
         assert desk.now(desk.desk.relabel(desk.caller("olga"), "people", "2"))[0] == 200
         status, document = desk.ask("ana", "people", question=text.format(51), epsilon=1, delta="1e-6")
         assert (status, document.get("answer")) == (200, "no"), json.dumps(document)
+
+
+def test_a_file_that_is_added_to_a_folder_is_read_from_the_next_question_on(tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    pq.write_table(AGES, folder / "1.parquet")
+    older_ones = pa.table({"person": range(400, 950), "age": [80] * 550, "income": [90] * 550, "town": ["Ely"] * 550})
+    with served("people", tmp_path) as desk:
+        assert older(desk, 50) == (200, "no")
+        pq.write_table(older_ones, folder / "2.parquet")
+        assert older(desk, 51) == (200, "yes")
+        (folder / "2.parquet").unlink()
+        assert older(desk, 52) == (200, "no")
+        pq.write_table(older_ones.select(MOVED.column_names), folder / "2.parquet")
+        assert older(desk, 53) == (503, None)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_that_is_rewritten_while_a_question_is_read_tells_no_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    WRITERS[name](AGES, path)
+    with served(name, tmp_path, 'table = "t"' if name == "t.duckdb" else "") as desk:
+        assert older(desk, 29) == (200, "yes")
+        monkeypatch.setattr(engine_conformance, "require_trial", lambda *_: WRITERS[name](MOVED, path))
+        status, document = desk.ask("ana", "people", question="median(age) > 50", epsilon=1, delta="1e-6")
+        assert (status, document["kind"]) == (503, "unavailable")
+        assert str(tmp_path) not in document["error"]

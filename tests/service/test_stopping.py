@@ -71,12 +71,19 @@ def asked(url: str, headers: dict[str, str], replies: list[httpx.Response]) -> t
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_process_that_is_told_to_stop_ends_in_time(office: Office, number: signal.Signals) -> None:
-    """Who waits for an answer that is due in almost an hour is told at once; the charge is wasted, as a crash wastes it."""
+def test_a_process_that_is_told_to_stop_ends_in_time(
+    office: Office, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for an answer that is due in almost an hour is told at once; the charge is wasted, as a crash wastes it. No
+    temporary folder is left."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     headers, replies = {"Authorization": f"Bearer {Tokens(office.tokens_place).add('ana')}"}, list[httpx.Response]()
     with running(office) as (url, process):
         thread = asked(url, headers, replies)
         wait_until(lambda: unanswered(office) == 1, "the charge")
+        assert list(temporary.glob("duotone-*/*"))
         process.send_signal(number)
         process.wait(PATIENCE)  # which is long, but not the hour in which the answer is due
         thread.join(PATIENCE)
@@ -86,6 +93,7 @@ def test_a_process_that_is_told_to_stop_ends_in_time(office: Office, number: sig
     with open_ledger(office.ledger_place) as ledger:
         assert ledger.verify().holds
     assert unanswered(office) == 1
+    assert not list(temporary.glob("duotone-*"))
 
 
 def test_until_it_has_drained_it_refuses_in_a_sentence(office: Office) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,7 +36,7 @@ from duotone.service.refused import Refused
 from duotone.service.stopping import draining, leave_soon
 from duotone.service.terms import wrong_request
 from duotone.service.tokens import Tokens
-from duotone.temporary import temporary_folder
+from duotone.temporary import leave_temporary_folder, temporary_folder
 
 OFFICE = "DUOTONE_OFFICE"
 """The variable that names the office file to processes that a server starts."""
@@ -62,7 +63,10 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
             with draining(desk):
                 yield
             await desk.drain()  # where no signal came
-        if not desk.close():
+        ended = desk.close()
+        if threading.current_thread() is threading.main_thread():  # else it is a guest of another program
+            leave_temporary_folder()
+        if not ended:
             leave_soon()
 
     app = FastAPI(

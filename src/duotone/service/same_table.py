@@ -12,7 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.service.mistakes import Mistakes
 from duotone.service.records import Records
 from duotone.tables.engines.files import files_of
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.source import Source, quietly
 
 NOTED = "table "
 """With which a note about a table begins."""
@@ -22,7 +22,7 @@ BLOCKS, BLOCK = 64, 2**20
 
 def tables_held(place: str, table: str | None, source: Source) -> frozenset[str]:
     """What tells the tables of a place apart, without secrets: a database's own name of a table; of files, where each really
-    is, which file of the disk it is, and what all of them hold, so that a second name or a copy is no second table."""
+    is, which file of the disk it is, and what it holds, so that a second name or a copy is no second table."""
     if source.sibling is None and "://" not in place:
         return frozenset(_files(place))
     name = (table or source.name).rpartition(".")[2].lower()
@@ -36,13 +36,20 @@ def _files(place: str) -> Iterator[str]:
     for file in files:
         yield os.path.realpath(file)
         yield _on_disk(file)
-    if files:
-        yield f"content {hashlib.sha256(''.join(sorted(map(_content, files))).encode()).hexdigest()}"
+        if len(files) == 1 or _has_rows(file):  # of several, those without rows are everywhere alike
+            yield f"content {hashlib.sha256(_content(file).encode()).hexdigest()}"
 
 
 def _on_disk(file: str | Path) -> str:
     status = os.stat(file)
     return f"file {status.st_dev} {status.st_ino}"
+
+
+def _has_rows(file: Path) -> bool:
+    """Of a Parquet file, as several are."""
+    import pyarrow.parquet as pq
+
+    return int(quietly(lambda: pq.read_metadata(file).num_rows, f"{file} is not a Parquet file")) > 0
 
 
 def _content(file: Path) -> str:

@@ -65,6 +65,17 @@ def same_file(path: Path) -> Check:
     return check
 
 
+def same_files(table: object, opened: Sequence[Path], listed: Callable[[], Sequence[Path]], checked: Check) -> Check:
+    """The check of a folder or a pattern: of the files that were opened, and that there are no others now."""
+
+    def check() -> object:
+        if list(listed()) != list(opened):
+            raise DuotoneError(f"{table} has other files than when it was opened: open it again")
+        return checked()
+
+    return check
+
+
 def _facts(*paths: Path) -> list[tuple[int, ...]]:
     """Which files they are, and when they were written to."""
     facts: list[tuple[int, ...]] = []

@@ -15,7 +15,7 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import of_database, of_frame
-from duotone.tables.engines.file_changes import same_file
+from duotone.tables.engines.file_changes import same_file, same_files
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.parquet import of_parquet
@@ -52,13 +52,13 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
             raise DuotoneError(
                 f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
             )
-        return _several(files, path.resolve().name, layout, connect)
+        return _listed(path, _several(files, path.resolve().name, layout, connect), files)
     if not path.is_file() and any(mark in str(path) for mark in "*?["):
         _refuse_name(name)
         matches = files_of(path)
         if not matches:
             raise _no_file(path, " like")
-        return _several(matches, "the table", layout, connect, named=False)
+        return _listed(path, _several(matches, "the table", layout, connect, named=False), matches)
     if not path.is_file():
         raise _no_file(path)
     return _one(path, name, layout, vouched, connect)
@@ -144,6 +144,11 @@ def _several(paths: Sequence[Path], name: str, layout: FileLayout, connect: Conn
         raise DuotoneError("a file is there twice, by the same or another name: name each once")
     source = of_parquet(paths, name, named=named, connect=connect)
     return source if named else replace(source, identity=_identity(paths))
+
+
+def _listed(path: Path, source: Source, files: Sequence[Path]) -> Source:
+    """A folder or a pattern, whose files are listed again before every question."""
+    return replace(source, checked=same_files(path, files, lambda: files_of(path), source.checked))
 
 
 def _identity(paths: Sequence[Path]) -> str:

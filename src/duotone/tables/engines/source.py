@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError, UnreadableColumn
+from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
 from duotone.interrupts import held, uninterrupted
 from duotone.tables.engines.brackets import bracketing, sqlglot_of
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
@@ -113,7 +113,7 @@ class Source:
             return self
         chosen, reading = list(dict.fromkeys(columns)), self.reading
         self._require_own()
-        self.checked()
+        self.unchanged()
         made = quietly(lambda: reading.table(chosen), UNREADABLE)
         return replace(self, table=self.shortened(made) if reading.stored else made)
 
@@ -176,11 +176,18 @@ class Source:
         checked, just before, or nothing is given.
         """
         self._require_own()
-        before = self.checked()
+        before = self.unchanged()
         result = quietly(lambda: self._result(plan), UNREADABLE)
-        if self.checked() != before:
+        if self.unchanged() != before:
             raise DuotoneError(f"{self.name} was written to while it was read: ask again")
         return result
+
+    def unchanged(self) -> object:
+        """What `checked` gives. That files have changed is no fault of the question, and the sentence says where they are."""
+        try:
+            return self.checked()
+        except DuotoneError as error:
+            raise UnopenedTable(str(error)) from None
 
     def _result(self, plan: Any) -> Any:
         if self.embedded:
