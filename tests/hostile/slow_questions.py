@@ -30,7 +30,7 @@ from duotone.service.office import Dataset, Limits
 from duotone.service.refused import Refused
 from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
-from duotone.tables.engines.source import sqlglot_of
+from duotone.tables.engines.brackets import sqlglot_of
 
 LIMITS = EngineLimits(2**31, 1, 2**32)
 """One thread, so that the time of the process is the engine's."""
@@ -417,7 +417,6 @@ def main(pairs: int, seed: int = 1, seconds: float = float("inf")) -> int:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    ask.__dict__["require_trial"] = lambda *_, **__: (
-        None
-    )  # which other tests are about, and takes longer than all that is measured here
+    # other tests are about trials, which take longer than all that is measured here
+    ask.__dict__["require_trial"] = lambda *_, **__: None
     sys.exit(1 if main(int(given[0]), *(int(one) for one in given[1:2]), *(float(one) for one in given[2:3])) else 0)
