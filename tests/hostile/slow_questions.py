@@ -30,7 +30,7 @@ from duotone.service.office import Dataset, Limits
 from duotone.service.refused import Refused
 from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
-from duotone.tables.engines.source import sqlglot_of
+from duotone.tables.engines.brackets import sqlglot_of
 
 LIMITS = EngineLimits(2**31, 1, 2**32)
 """One thread, so that the time of the process is the engine's."""
@@ -92,8 +92,13 @@ class Grammar:
     def text(self, depth: int) -> str:
         if depth <= 0:
             return self.one(*self.texts)
-        inner = lambda: self.text(depth - 1)  # noqa: E731
-        other = lambda: self.text(self.draw.randrange(depth))  # noqa: E731
+
+        def inner() -> str:
+            return self.text(depth - 1)
+
+        def other() -> str:
+            return self.text(self.draw.randrange(depth))
+
         return self.one(
             lambda: f"lower({inner()})",
             lambda: f"upper({inner()})",
@@ -118,7 +123,10 @@ class Grammar:
     def number(self, depth: int) -> str:
         if depth <= 0:
             return self.one("n", "f", "length(s)")
-        inner = lambda: self.number(depth - 1)  # noqa: E731
+
+        def inner() -> str:
+            return self.number(depth - 1)
+
         return self.one(
             lambda: f"({self.text(depth - 1)})::{self.one('double', 'int', 'bigint')}",
             lambda: f"length({self.text(depth - 1)})",
@@ -136,7 +144,10 @@ class Grammar:
     def date(self, depth: int) -> str:
         if depth <= 0:
             return self.one("d", "at")
-        inner = lambda: self.date(depth - 1)  # noqa: E731
+
+        def inner() -> str:
+            return self.date(depth - 1)
+
         return self.one(
             lambda: f"({self.text(depth - 1)})::date",
             lambda: f"date_trunc('{self.draw.choice(UNITS[:5])}', {inner()})",
@@ -154,7 +165,10 @@ class Grammar:
         return self.one("%", "") + "%".join(parts) + self.one("%", "")
 
     def condition(self, depth: int) -> str:
-        text = lambda: self.text(max(0, depth - 1))  # noqa: E731
+
+        def text() -> str:
+            return self.text(max(0, depth - 1))
+
         choices: list[Callable[[], str]] = [
             lambda: f"{self.one('regexp_matches', 'regexp_matches', 'regexp_full_match')}({text()}, '{self.pattern()}')",
             lambda: f"{text()} {self.one('like', 'ilike', 'not like')} '{self.like()}'",
@@ -224,15 +238,16 @@ class Rows:
 
     def __init__(self, draw: random.Random, asked: Asked, kind: int | None = None) -> None:
         self.draw, self.longest = draw, asked.longest
-        constants = [text.replace("''", "'") for text in re.findall("'((?:[^']|'')*)'", asked.text)] or ["a"]
+        constants: list[str] = [text.replace("''", "'") for text in re.findall("'((?:[^']|'')*)'", asked.text)] or ["a"]
         parts = [part for text in constants for part in re.split(r"[%_]|\[[^\]]*\]|\{\d+\}|[(){}|*+?^$\\.]", text) if part]
-        self.near = [text for text in (*constants, *parts) if text]
+        self.near: list[str] = [text for text in (*constants, *parts) if text]
         self.letters = "".join(dict.fromkeys("".join(parts))) or "a"
         self.word, self.kind = draw.choice(self.near), draw.randrange(OF_ROWS) if kind is None else kind
 
     def text(self) -> str:
         """Of `longest` characters, or less where it is a number or a date."""
         size, draw, word = self.longest, self.draw, self.word
+        made: str
         match self.kind:
             case 0:
                 made = word * (size // len(word) + 1)
@@ -402,5 +417,6 @@ def main(pairs: int, seed: int = 1, seconds: float = float("inf")) -> int:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    ask.__dict__["require_trial"] = lambda *_, **__: None  # which other tests are about, and takes longer than all that is measured here
+    # other tests are about trials, which take longer than all that is measured here
+    ask.__dict__["require_trial"] = lambda *_, **__: None
     sys.exit(1 if main(int(given[0]), *(int(one) for one in given[1:2]), *(float(one) for one in given[2:3])) else 0)
