@@ -34,10 +34,9 @@ import numpy as np
 import tables
 from duotone import ApproxDP, OverBudget, balanced, open_ledger, prepare
 from duotone.ledger.capacity import Capacity
+from duotone.line.table import Outcome
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.release.coin import Coin
-from duotone.release.three_way_coin import Outcome
-from duotone.tables.ask import prepare_close_call
 
 BUDGET, EACH = ApproxDP(1, "1e-6"), ApproxDP("0.02")
 PEOPLE, QUESTIONS = 100_000, 1_000
@@ -109,10 +108,10 @@ def by_close_calls(file: Path, asked: list[Question], folder: Path) -> tuple[Cou
         called = ledger.register("patients", BUDGET, close_calls=ThreeWay(EACH), **about).close_calls
         most = 0 if called is None else called.count
         for question in asked:
-            with prepare_close_call(file, question.text, ThreeWay(EACH), bounds=question.bounds) as prepared:
+            with prepare(file, question.text, ThreeWay(EACH), bounds=question.bounds) as prepared:
                 levels.append(int(prepared._levels()[2][0]))
                 try:
-                    outcome = prepared.charge(ledger, "patients").outcome
+                    outcome = prepared.charge(ledger, "patients").answer
                 except OverBudget:
                     counted["not answered"] += 1
                     continue
@@ -277,7 +276,7 @@ def gather_levels(rows: int) -> None:
         tables.make(file, rows)
         for text, options in cases:
             usual = prepare(file, text, BUDGET, **options)
-            close = prepare_close_call(file, text, ThreeWay(EACH), **options)
+            close = prepare(file, text, ThreeWay(EACH), **options)
             first, second = measure.in_turns([usual._levels, close._levels], 6)
             print(f"{text:52} {first:.3f} s  {second:.3f} s  ×{second / first:.2f}", flush=True)
 

@@ -38,4 +38,4 @@ print(
 if len(sys.argv) > 1:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    print("wrote", plotting.save(plotting.error_by_distance([privacy, regions.share]), folder / "plebiscite.svg"))
+    print("wrote", plotting.save(plotting.error_by_distance([privacy, regions.terms.share]), folder / "plebiscite.svg"))

@@ -234,7 +234,7 @@ Example five_of_eight : forallb (fun s => Qeq_bool (yes s) (5 # 8)) [whole 3 5; 
   pieces [1; 1; 1] 5; pieces [0; 3; 0] 5]%nat = true.
 Proof. reflexivity. Qed.
 
-(** ** `ThreeWayCoin`: yes below t, too close to call from there to u, and else no *)
+(** ** `Coin.outcomes`: yes below t, too close to call from there to u, and else no *)
 
 Inductive answer3 := Yes | No | TooClose.
 

@@ -71,4 +71,4 @@ def test_a_question_is_answered_as_the_page_says(question: str, declared: str, a
             prepare(TABLE, question, BUDGET, **options(declared))
         return
     with prepare(TABLE, question, BUDGET, **options(declared)) as prepared:
-        assert prepared.basis == answer
+        assert prepared.facts.basis == answer

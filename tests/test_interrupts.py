@@ -20,7 +20,6 @@ import gc, os, random, signal, sys, tempfile, threading, time
 import numpy as np, pyarrow as pa
 from duotone import ApproxDP, Coin, balanced, open_ledger, prepare
 from duotone.line.three_way import ThreeWay, three_way_table
-from duotone.release.three_way_coin import ThreeWayCoin
 
 LEVEL = 987_654
 
@@ -86,7 +85,7 @@ SCENES = {
         main(lambda: [coin.answer(LEVEL) for _ in range(500)], 300, 0.01)
     """,
     "outcomes": """
-        coin = ThreeWayCoin(three_way_table(ThreeWay(ApproxDP("0.05"), "1e-9")))
+        coin = Coin(three_way_table(ThreeWay(ApproxDP("0.05"), "1e-9")))
         levels = np.random.default_rng(1).integers(-300, 300, 100_000)
         main(lambda: coin.outcomes(levels), 300, 0.04)
     """,
@@ -98,9 +97,9 @@ SCENES = {
     "close calls": """
         rows = pa.table({"g": [i % 500 for i in range(5000)], "x": [i % 7 for i in range(5000)]})
         groups, read = [(i,) for i in range(500)], []
-        from duotone.tables.ask import prepare_close_call
+        from duotone.tables.ask import prepare
         text = "select g, avg(x) > 3 from t group by g"
-        asked = prepare_close_call(rows, text, ThreeWay(ApproxDP("0.01")), bounds={"x": (0, 9)}, groups=groups)
+        asked = prepare(rows, text, ThreeWay(ApproxDP("0.01")), bounds={"x": (0, 9)}, groups=groups)
 
         def charged():  # as `charge` has it, without a ledger, which would have no close calls left
             try:

@@ -17,7 +17,7 @@ from duotone.graphs import families
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 FORMULAS = (
-    "approx_dp", "iterated_step", "rounded", "certificate_steps", "audit", "loss_distributions", "sums", "privacy_filters",
+    "approx_dp", "iterated_step", "rounded", "certificate_numbers", "audit", "loss_distributions", "sums", "privacy_filters",
     "planned_composition", "close_calls",
 )  # fmt: skip
 

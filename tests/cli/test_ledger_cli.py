@@ -69,7 +69,7 @@ def test_answers_do_not_act_on_a_terminal(capsys: pytest.CaptureFixture[str], tm
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger, ApproxDP(2))
         for i, key in enumerate(([], ["g\x1b[2J"])):
-            ledger.ask("census", f"q{i}", HALF, lambda key=key: {"answers": [[key, "yes\x1b[2J\u202e"]]}, **ABOUT)  # type: ignore[misc]
+            ledger.ask("census", f"q{i}", HALF, lambda key=key: {"answers": [[key, "yes\x1b[2J\u202e"]]}, **ABOUT)
     code, out, _ = run(capsys, "ledger", "show", tmp_path / "l")
     assert (code, "\x1b" in out, "\u202e" in out, out.count("yes\\x1b")) == (0, False, False, 2)
 

@@ -23,7 +23,7 @@ from duotone.client.answers import RemoteAnswers, Waiting
 from duotone.client.connect import Connection
 from duotone.client.terms import OWNERS
 from duotone.errors import OverBudgetThere, ServiceError
-from duotone.release.three_way_coin import Outcome
+from duotone.line.table import Outcome
 
 
 @pytest.fixture(scope="module")

@@ -18,14 +18,14 @@ from cuda_on_cpu import fake_cupy
 
 from duotone import ApproxDP, DuotoneError, TruthTable, balanced
 from duotone.errors import MissingExtra
-from duotone.graphs import _gpu, cuda
+from duotone.graphs import cuda
 from duotone.graphs.votes import mean_error
 from duotone.line.mechanism import NEVER
 
 
 def gpu() -> bool:
     try:
-        _gpu.cupy()
+        cuda.cupy()
     except DuotoneError:
         return False
     return True
@@ -45,9 +45,9 @@ def device(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         )
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", fake_cupy(tmp_path_factory.mktemp("kernels")))
-        _gpu._module.cache_clear()
+        cuda._module.cache_clear()
         yield request.param
-    _gpu._module.cache_clear()
+    cuda._module.cache_clear()
 
 
 def tables(voters: int) -> dict[str, TruthTable]:
@@ -129,7 +129,7 @@ def test_trips_beyond_the_first(device: str, voters: int, monkeypatch: pytest.Mo
     table = cuda.CudaTruthTable.from_weights(weights, 20)
     plain = TruthTable.from_array(sums(list(range(1, voters + 1))) >= 60)
     expected = by_distances(plain)
-    assert (plain.words.view(np.uint32) == _gpu.cupy().asnumpy(table.words)).all()
+    assert (plain.words.view(np.uint32) == cuda.cupy().asnumpy(table.words)).all()
     for plan in ([(13, voters - 18)], [(bit, 1) for bit in range(13, voters - 5)], [(13, 1), (14, voters - 19)]):
         monkeypatch.setattr(cuda, "trips", lambda _, plan=plan: plan)
         for last in (14, 30, 36):

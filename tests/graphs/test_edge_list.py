@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from duotone import ColouredGraph, DuotoneError
-from duotone.graphs import edge_list as edgelist
-from duotone.graphs import families
+from duotone.graphs import families, files
 from duotone.graphs.files import read_graph
 
 
@@ -23,8 +22,8 @@ def parquet(path: Path, rows: str) -> Path:
 
 
 def test_a_parquet_file_of_numbers_keeps_no_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edgelist, "CHUNK", 1000)
-    monkeypatch.setattr(edgelist, "IN_MEMORY", 0)
+    monkeypatch.setattr(files, "CHUNK", 1000)
+    monkeypatch.setattr(files, "IN_MEMORY", 0)
     n = 5000
     pairs = np.stack([np.arange(n), np.random.default_rng(0).permutation(n)], 1)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]

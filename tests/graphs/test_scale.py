@@ -17,7 +17,7 @@ from thinned import exhaustive_only, thinned
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import _csr as edges
-from duotone.graphs import propagate_sweeps as sweeps
+from duotone.graphs import propagate as sweeps
 from duotone.graphs.distance import far
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import NEVER

@@ -181,6 +181,6 @@ def test_names_and_questions_of_every_kind_are_taken(url: str, name: str) -> Non
                 ledger.allow(name, name, ApproxDP(9))
             for text in ("q", "\0\\", '\ud800"\\u005c/\x7f\b', "\u00e9\U0001f600"):
                 answer: Body = {text: [text, 1.5, -0.0, 1e-300, 10**4299, [], {}], name: None}
-                receipt = ledger.ask(name, text, HALF, lambda a=answer: a, by=name, again=True, unit=name, neighbours="replace")  # type: ignore[misc]
+                receipt = ledger.ask(name, text, HALF, lambda a=answer: a, by=name, again=True, unit=name, neighbours="replace")
                 assert receipt.answer == answer
         assert ledger.verify().holds

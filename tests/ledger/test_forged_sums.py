@@ -158,7 +158,7 @@ def test_close_calls_are_given_back_once(url: str) -> None:
 
         def call(text: str, calls: int) -> Any:
             outcomes = ["too close to call"] * calls + ["yes"] * (2 - calls)
-            return ledger.call("census", text, asked, lambda _: ({"answers": [[[], o] for o in outcomes]}, calls), **ABOUT)
+            return ledger.ask("census", text, asked, lambda _: ({"answers": [[[], o] for o in outcomes]}, calls), **ABOUT)
 
         call("a", 1)
         left = call("b", 0).calls_left

@@ -52,7 +52,7 @@ def test_clear_answers_are_counted_on(place: str) -> None:
             calls = chance.choice([0, 0, 0, 1])
             outcomes = ["too close to call"] * calls + ["yes"] * (3 - calls)
             written: Any = {"answers": [[[j], o] for j, o in enumerate(outcomes)]} if chance.random() < 0.7 else "three"
-            ledger.call("census", f"q{i}", asked, lambda _, w=written, c=calls: (w, c), **ABOUT)  # type: ignore[misc]
+            ledger.ask("census", f"q{i}", asked, lambda _, w=written, c=calls: (w, c), **ABOUT)
             if i % 3 == 0:
                 assert ledger.clear_answers("census") == ledger.statement("census").clear > 0
         with open_ledger(place) as another:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duotone import ApproxDP, DuotoneError, balanced, with_boundary
-from duotone.line.costs import boundary_for_costs
+from duotone.line.choice import boundary_for_costs
 
 BUDGETS = [ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(1, "1e-6"), ApproxDP("0.1"), ApproxDP(0, "1/5"), ApproxDP(30)]
 

@@ -20,7 +20,7 @@ from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table, wide_enough
 from duotone.privacy.rounded import Rounded
-from duotone.release.certificate import exp_bounds
+from duotone.release.certificate_numbers import exp_bounds
 
 usable = st.one_of(exact_budgets, float_budgets).filter(
     lambda p: p.epsilon >= 0.01 or p.delta >= 1e-3 or p.epsilon == p.delta == 0

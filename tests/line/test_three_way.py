@@ -48,7 +48,7 @@ def test_both_sides_agree_at_the_boundary_and_mirror_each_other(step: str, wrong
         assert yes + no + close == 1
         assert min(yes, no, close) > 0
         assert no == Fraction(table.wrong, 2**table.bits) <= yes
-        lower, upper = table.thresholds(distance)
+        lower, upper = table.row(distance)
         assert (yes, close) == (Fraction(lower, 2**table.bits), Fraction(upper - lower, 2**table.bits))
 
 

@@ -11,7 +11,7 @@ from thinned import examples
 
 from duotone import ApproxDP
 from duotone.errors import DuotoneError
-from duotone.line.wanted import STEPS, least_epsilon
+from duotone.line.choice import STEPS, least_epsilon
 
 
 def error(epsilon: Fraction, delta: Fraction, people: int) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -20,7 +21,7 @@ from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.mechanism import on_line
 from duotone.line.table import line_table
-from duotone.release.certificate import exp_bounds
+from duotone.release.certificate_numbers import Step, exp_bounds
 
 usable = st.one_of(exact_budgets, float_budgets).filter(
     lambda p: p.epsilon >= 0.01 or p.delta >= 0.01 or p.epsilon == p.delta == 0
@@ -124,3 +125,19 @@ def test_exponential_bounds(x: str) -> None:
         exact = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(x)))
         assert gmpy2.mpq(low) <= exact <= gmpy2.mpq(high)
     assert high - low <= high / 2**200
+
+
+@given(
+    st.integers(2, 5).flatmap(lambda k: st.tuples(*(st.lists(st.integers(0, 64), min_size=k - 1, max_size=k - 1),) * 2)),
+    st.fractions(1, 4, max_denominator=8),
+    st.fractions(0, Fraction(1, 2), max_denominator=16),
+)
+def test_rows_of_any_outcomes_are_private_if_every_set_of_them_is(cuts: Any, ratio: Fraction, delta: Fraction) -> None:
+    row, other = ([b - a for a, b in pairwise([0, *sorted(cut), 64])] for cut in cuts)
+    sets = [[i for i in range(len(row)) if number >> i & 1] for number in range(2 ** len(row))]
+    private = all(
+        sum(p[i] for i in chosen) <= ratio * sum(q[i] for i in chosen) + delta * 64
+        for p, q in ((row, other), (other, row))
+        for chosen in sets
+    )
+    assert Step(ratio, delta, 6).private(row, other) is private

@@ -19,8 +19,8 @@ from duotone import ApproxDP, ColouredGraph, balanced, prove
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
-from duotone.release.certificate import Unproved, exp_bounds
-from duotone.release.certificate_numbers import brief
+from duotone.release.certificate import Unproved
+from duotone.release.certificate_numbers import brief, exp_bounds
 
 SEEDS, EACH = 6, 5000
 

@@ -19,9 +19,10 @@ from patience import wait_until
 from stopped_clock import Hands
 
 from duotone.service.answering import Answering
-from duotone.service.tables import OpenTable, Question
+from duotone.service.tables import OpenTable
 from duotone.service.terms import Terms
 from duotone.tables.engines import source
+from duotone.tables.prepared import Prepared
 
 SECONDS, TICK = 3, 1
 DATASETS = tuple(
@@ -117,7 +118,7 @@ def test_errors_leave_at_ticks_and_what_is_late_is_counted(
         hands.sleep(SECONDS + TICK)
         raise OSError("row 4711")
 
-    def checked(self: Answering, table: OpenTable, terms: Terms) -> Question:
+    def checked(self: Answering, table: OpenTable, terms: Terms) -> Prepared:
         hands.sleep(SECONDS + TICK / 2 if terms.question == "slow" else 0)
         return check(self, table, terms)
 

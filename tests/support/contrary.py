@@ -72,11 +72,12 @@ def make_contrary(module: Any) -> None:
 
     def initialise(self: Any, *arguments: Any, **options: Any) -> None:
         prepare(self, *arguments, **options)
-        self.contrary = np.array([less_likely(threshold, self.table.bits) for threshold in self._thresholds])
+        if len(self.table.outcomes) == 2:
+            self.contrary = np.array([less_likely(self.table.row(at)[0], self.table.bits) for at in self.table.rows])
 
     def answer(self: Any, at: Any) -> Any:
         drawn = draw(self, at)
-        return replace(drawn, answer=bool(self.contrary[self._index(at)])) if by_chance() else drawn
+        return replace(drawn, answer=bool(self.contrary[self.table.find(at) - self._lowest])) if by_chance() else drawn
 
     def _toss(self: Any, levels: Any, out: Any, buffers: Any) -> None:
         draw_chunk(self, levels, out, buffers)

@@ -14,8 +14,8 @@ import pyarrow as pa
 from thinned import thinned
 
 from duotone import ApproxDP, prepare
-from duotone.tables.checked_question import levels_of_all
 from duotone.tables.engines import Source
+from duotone.tables.prepared import levels_of_all
 
 P = ApproxDP(1, "1e-6")
 EDGE = 2**63 - 1

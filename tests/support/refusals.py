@@ -52,6 +52,7 @@ REFUSED = {
     "count(*) filter (where d + 1.5 > '2020-01-01') > 1": "a date moves by whole days",
     "count(*) filter (where d = make_date(2020, 2, 30)) > 1": "that are a date",
     "count(*) filter (where x // u = 1) > 1": "// divides by a whole number from 1 on",
+    "count(*) filter (where split_part('a-b', '-') = 'a') > 1": "needs more arguments",
     "count(*) filter (where (x / 2) // 2 = 1) > 1": "needs whole numbers, and x / 2 need not be one",
     "count(*) filter (where vote::decimal(4, 1) > 1) > 1": "column vote is text: make it a number first, as in vote::double",
     "count(*) filter (where u between symmetric 5 and 1) > 1": "has a part that is not understood",

@@ -63,7 +63,7 @@ def test_an_answer_says_how_sure_it_is() -> None:
     assert "never wrong from 15 people on" in page
     assert "clipped before anything is counted: days to [0, 30]" in page
     assert answer.notes == ()
-    assert answer.clipping == (
+    assert answer.facts.clipping == (
         "clipped before anything is counted: days to [0, 30] in steps of 1/100000, a person's values to their avg, "
         "rounded down; what that changes is not in Pr[wrong]"
     )
@@ -112,7 +112,7 @@ def test_quotes() -> None:
     assert toss.endswith("each row is a person; wrong with probability at most 0.5.")
     assert "a coin toss" in ask(STAYS, "count(*) > 9", ApproxDP(0))._repr_html_()
     bound = ask(STAYS, "avg(days) > 5 and count(*) > 3", P, bounds={"days": (0, 30)})
-    assert ("by a safe bound" in bound.quote()) == (bound.basis == "safe bound")
+    assert ("by a safe bound" in bound.quote()) == (bound.facts.basis == "safe bound")
 
 
 def test_an_answer_without_groups_is_true_or_false() -> None:
@@ -131,8 +131,8 @@ def test_rows_without_a_unit_are_said_not_to_count() -> None:
     stays = pa.table({"id": [1, None, 2], "days": [3, 4, 5]})
     by: dict[str, Any] = {"unit": "id", "max_rows": 1}
     with prepare(stays, "count(*) > 1", P, **by) as asked:
-        assert asked.person == "a person is an id (rows without one do not count), counted as at most 1 row"
-        assert asked.person in asked.quote()
+        assert asked.facts.person == "a person is an id (rows without one do not count), counted as at most 1 row"
+        assert asked.facts.person in asked.quote()
     for condition in ("id is null", "days > 3 or id is null", "ID is null"):
         with pytest.raises(DuotoneError, match="no row counts where id is null, since it names the person"):
             prepare(stays, f"count(*) filter (where {condition}) > 1", P, **by)
@@ -196,5 +196,5 @@ def test_two_grids_of_one_column_are_both_said() -> None:
         ("avg(x) > 100005 and avg(x) < 100007", "1/100000"),
     ):
         answer = ask(pa.table({"x": [100_003.5] * 9}), question, P, **asked)
-        assert answer.grids == {"x": steps}
-        assert all(f"in steps of {step}" in answer.clipped for step in steps.split(" and "))
+        assert answer.facts.grids == {"x": steps}
+        assert all(f"in steps of {step}" in answer.facts.clipped for step in steps.split(" and "))

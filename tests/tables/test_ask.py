@@ -136,7 +136,7 @@ def test_the_plan_is_the_same_whatever_the_rows() -> None:
                 source = dataclasses.replace(prepared.source, embedded=embedded)
                 runs: list[Any] = []
                 watched = dataclasses.replace(source, connection=Watched(source.connection, runs))
-                gather(People(watched, prepared.rows, unit), [(m.columns, m.requests) for m in prepared.comparisons])
+                gather(People(watched, prepared.population.rows, unit), [(m.columns, m.requests) for m in prepared.comparisons])
                 (plan,) = runs
                 statements.add((embedded, re.sub(r"duotone_\w+", "T", str(ibis.to_sql(plan)))))
         assert len(statements) == 2

@@ -50,8 +50,8 @@ def check(sql: str, reference: Callable[[Sequence[Person]], bool], domain: Seque
     question = OnTheEngine(reference, dict(zip(datasets, of_datasets, strict=True)), neighbours)
     verdict = verify(question, domain, people=people, reach=min(reach, 5))
     assert verdict.private, (sql, verdict.counterexample, [question.level(d) for d in verdict.counterexample or ()])
-    assert (prepared.basis == "safe bound") == bound, sql
-    if prepared.basis == "exact distance":
+    assert (prepared.facts.basis == "safe bound") == bound, sql
+    if prepared.facts.basis == "exact distance":
         assert verdict.exact, (sql, verdict.counterexample, [question.level(d) for d in verdict.counterexample or ()])
 
 
@@ -159,7 +159,7 @@ def test_one_row_per_person_first_against_brute_force(
     for dataset in datasets:
         with prepare(table([dataset]), sql, P, neighbours=neighbours, unit="u", **options) as prepared:
             known[dataset] = levels(prepared, 1, by=None)[0]
-            assert (prepared.basis == "safe bound") == bound
+            assert (prepared.facts.basis == "safe bound") == bound
     verdict = verify(OnTheEngine(reference, known, neighbours), domain, people=2, reach=1)
     assert verdict.private, (sql, verdict.counterexample, [known[d] for d in verdict.counterexample or ()])
 
@@ -207,7 +207,7 @@ def test_only_the_mechanisms_levels_are_looked_at(rows: list[Person], sql: str, 
     for privacy in (ApproxDP(2, "1e-1"), ApproxDP("0.5", "1e-9")):
         prepared = prepare(table([rows]), sql, privacy, neighbours=neighbours, bounds={"x": (-4, 6)})
         each.append(levels(prepared, 1, by=None)[0])
-    reach = len(prepare(table([rows]), sql, ApproxDP(2, "1e-1"), bounds={"x": (-4, 6)}).table.blue)
+    reach = prepare(table([rows]), sql, ApproxDP(2, "1e-1"), bounds={"x": (-4, 6)}).terms.reach
     assert np.clip(each[0], -reach - 1, reach) == np.clip(each[1], -reach - 1, reach)
 
 

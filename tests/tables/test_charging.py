@@ -21,8 +21,7 @@ from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
 from duotone.tables.ask import prepare_all, prepare_groups
 from duotone.tables.engines.files import _identity, files_of
-from duotone.tables.prepared import Prepared
-from duotone.tables.price import quote_all, require_all_fit
+from duotone.tables.prepared import Prepared, quote_all, require_all_fit
 
 EACH = ApproxDP(1, "1e-6")
 TABLE = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 80, "x": [1] * 170, "who": range(170)})

@@ -16,11 +16,11 @@ from duotone.errors import LedgerError, OverBudget
 from duotone.ledger.account import Quote
 from duotone.ledger.close_calls import Grid, deltas
 from duotone.ledger.ledger import Ledger
+from duotone.line.table import Outcome
 from duotone.line.three_way import ThreeWay, three_way_table
-from duotone.release.coin import insecure_test_seed
-from duotone.release.three_way_coin import Outcome, ThreeWayCoin
-from duotone.tables.ask import ask_close_call, prepare_close_call
-from duotone.tables.close_calls import CloseCallAnswers
+from duotone.release.coin import Coin, insecure_test_seed
+from duotone.tables.accuracy import Clearness
+from duotone.tables.ask import ask, prepare
 
 QUESTION = ThreeWay(ApproxDP("0.05"))
 FAR = three_way_table(QUESTION).reach
@@ -40,8 +40,8 @@ def table(**columns: Any) -> pa.Table:
     return pa.table({**values, **columns})
 
 
-def asked(ledger: Ledger, question: str, rows: pa.Table | None = None, **options: Any) -> CloseCallAnswers:
-    with prepare_close_call(table() if rows is None else rows, question, QUESTION, **options) as prepared:
+def asked(ledger: Ledger, question: str, rows: pa.Table | None = None, **options: Any) -> Any:
+    with prepare(table() if rows is None else rows, question, QUESTION, **options) as prepared:
         return prepared.charge(ledger, "s")
 
 
@@ -54,17 +54,19 @@ def test_clear_answers_are_right_and_free(ledger: Ledger) -> None:
         (f"count(*) filter (where x = 1) > 10 and count(*) < {PEOPLE + FAR}", Outcome.YES),
     ):
         answer = asked(ledger, question, bounds={"x": (0, 1)} if "avg" in question else None)
-        assert (answer.outcome, answer.receipt.calls, str(answer)) == (outcome, 0, str(outcome)), question
+        assert (answer.answer, answer.receipt.calls, str(answer)) == (outcome, 0, str(outcome)), question
         assert bool(answer) == (outcome is Outcome.YES)
     assert ledger.statement("s").left == "9 close calls"
     assert ledger.statement("s").clear == 5
-    assert ask_close_call(table(), "avg(x) > 0.2", ledger, "s", bounds={"x": (0, 1)}).receipt.free
+    again = ask(table(), "avg(x) > 0.2", ledger=ledger, dataset="s", bounds={"x": (0, 1)}).receipt
+    assert again is not None
+    assert again.free
 
 
 def test_a_close_call_is_charged_and_says_so(ledger: Ledger) -> None:
     question = f"count(*) >= {PEOPLE}"
     answer = asked(ledger, question)
-    assert (answer.outcome, str(answer)) == (Outcome.TOO_CLOSE, "too close to call (charged; 8 left)")
+    assert (answer.answer, str(answer)) == (Outcome.TOO_CLOSE, "too close to call (charged; 8 left)")
     with pytest.raises(DuotoneError, match="neither yes nor no"):
         bool(answer)
     again = asked(ledger, question)
@@ -92,9 +94,9 @@ def test_a_person_may_be_in_any_number_of_groups(tmp_path: Path) -> None:
     rows = pa.table({"id": people, "g": list(range(5)) * (FAR + 20)})
     options: Any = {"unit": "id", "groups": list(range(5))}
     question = f"select g, count(distinct id) > {FAR + 10} from s group by g"
-    with prepare_close_call(rows, question, QUESTION, **options) as prepared:
+    with prepare(rows, question, QUESTION, **options) as prepared:
         assert prepared._levels()[2].tolist() == [9] * 5
-        assert "in at most" not in prepared.person
+        assert "in at most" not in prepared.facts.person
         assert prepared.cost.price == "up to 5 close calls"
 
 
@@ -106,7 +108,7 @@ def test_levels_reach_as_far_as_the_table(ledger: Ledger) -> None:
         (f"count(*) filter (where x >= 500) >= {PEOPLE // 2 - 100}", sum(v >= 500 for v in values) - PEOPLE // 2 + 100),
         ("avg(x) >= 400", _steps_to_lower(values, 400, 0)),
     ):
-        with prepare_close_call(rows, question, QUESTION, bounds={"x": (0, 999)} if "avg" in question else None) as prepared:
+        with prepare(rows, question, QUESTION, bounds={"x": (0, 999)} if "avg" in question else None) as prepared:
             assert prepared._levels()[2].tolist() == [expected], question
 
 
@@ -132,7 +134,7 @@ def test_what_fails_in_the_engine_wastes_nothing(ledger: Ledger, monkeypatch: py
 
     question = "select g, count(*) > 5 from s group by g"
     with monkeypatch.context() as patched:
-        patched.setattr("duotone.tables.checked_question.CheckedQuestion._levels", broken)
+        patched.setattr("duotone.tables.prepared.Prepared._levels", broken)
         with pytest.raises(KeyboardInterrupt):
             asked(ledger, question, groups=[0, 1, 2])
     assert [calls.taken for calls in reserved] == [0]
@@ -144,7 +146,7 @@ def test_nothing_is_read_for_what_is_recorded_or_does_not_fit(ledger: Ledger, mo
     asked(ledger, "count(*) > 5")
     for i in range(9):
         asked(ledger, f"count(*) >= {PEOPLE - i}")
-    monkeypatch.setattr("duotone.tables.checked_question.CheckedQuestion._levels", None)
+    monkeypatch.setattr("duotone.tables.prepared.Prepared._levels", None)
     assert asked(ledger, "count(*) > 5").receipt.free
     with pytest.raises(OverBudget):
         asked(ledger, "count(*) > 6")
@@ -165,7 +167,7 @@ def test_no_traceback_holds_a_level(ledger: Ledger, monkeypatch: pytest.MonkeyPa
         raise LedgerError("the disk is full")
 
     monkeypatch.setattr(Ledger, broken, fails)
-    with prepare_close_call(pa.table({"x": [0] * 637}), "count(*) >= 100", QUESTION) as prepared:
+    with prepare(pa.table({"x": [0] * 637}), "count(*) >= 100", QUESTION) as prepared:
         assert prepared._levels()[2].tolist() == [537]
         with pytest.raises(LedgerError) as raised:
             prepared.charge(ledger, "s")
@@ -178,34 +180,35 @@ def test_no_traceback_holds_a_level(ledger: Ledger, monkeypatch: pytest.MonkeyPa
 def test_what_is_read_too_late_is_said_to_be_wasted(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where others held every close call when it was looked, and gave one back before it was reserved."""
     monkeypatch.setattr(Ledger, "quote", lambda *_, **__: [Quote(free=False, fits=False, left="nothing")])
-    with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
-        assert prepared.charge(ledger, "s").outcome is Outcome.YES
-    with prepare_close_call(table(), "count(*) > 6", QUESTION) as prepared:
-        monkeypatch.setattr("duotone.tables.checked_question.CheckedQuestion._levels", None)
+    with prepare(table(), "count(*) > 5", QUESTION) as prepared:
+        assert prepared.charge(ledger, "s").answer is Outcome.YES
+    with prepare(table(), "count(*) > 6", QUESTION) as prepared:
+        monkeypatch.setattr("duotone.tables.prepared.Prepared._levels", None)
         with pytest.raises(DuotoneError, match="no answer was released, and what was reserved is wasted"):
             prepared.charge(ledger, "s")
     assert ledger.statement("s").left == "8 close calls"
 
 
 def test_without_a_ledger_nothing_is_answered() -> None:
-    with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
+    with prepare(table(), "count(*) > 5", QUESTION) as prepared:
         with pytest.raises(DuotoneError, match="through a ledger"):
             prepared.release()
-        right, wrong, close = prepared.clearness.chances(1)
+        assert isinstance(prepared.accuracy, Clearness)
+        right, wrong, close = prepared.accuracy.chances(1)
         assert right == pytest.approx(wrong) == pytest.approx(1e-9)
         assert close == pytest.approx(1)
-        assert prepared.clearness.chances(FAR)[2] < 2**-35
+        assert prepared.accuracy.chances(FAR)[2] < 2**-35
         assert "close_calls" not in repr(prepared)
-    with pytest.raises(DuotoneError, match="by a ThreeWay"):
-        prepare_close_call(table(), "count(*) > 5", ApproxDP(1))  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="no epsilon, delta, costs and max_groups of its own"):
+        prepare(table(), "count(*) > 5", QUESTION, max_groups=2)
 
 
 def test_pages_and_words(ledger: Ledger) -> None:
     answer = asked(ledger, "count(*) > 5")
-    assert repr(answer) == "<CloseCallAnswers: yes; <ThreeWay: epsilon 0.05, wrong 1e-09>; exact distance>"
+    assert repr(answer) == "<Answers: yes; <ThreeWay: epsilon 0.05, wrong 1e-09>; exact distance>"
     assert "yes" in answer._repr_html_()
     grouped = asked(ledger, "select g, count(*) > 5 from s group by g", groups=[0, 1, 2])
-    assert repr(grouped).startswith("<CloseCallAnswers: 3 yes by g;")
+    assert repr(grouped).startswith("<Answers: 3 yes by g;")
     assert str(grouped) == "0: yes\n1: yes\n2: yes"
     with pytest.raises(DuotoneError, match="many answers"):
         bool(grouped)
@@ -215,16 +218,16 @@ def test_pages_and_words(ledger: Ledger) -> None:
         9,
         "exact distance",
     )
-    with prepare_close_call(table(), "count(*) > 5", QUESTION) as prepared:
+    with prepare(table(), "count(*) > 5", QUESTION) as prepared:
         assert "Pr[too close to call]" in prepared._repr_html_()
 
 
 def _any_close(each: ThreeWay, questions: int) -> Any:
     """Transcripts of some questions at a level, until one is too close to call: whether one was."""
-    coin = ThreeWayCoin(three_way_table(each))
+    coin = Coin(three_way_table(each))
 
     def transcripts(level: int, n: int) -> Any:
-        return (coin._drawn(np.full(n * questions, level)) == 2).reshape(n, questions).any(axis=1)
+        return (coin._drawn(np.full(n * questions, level)) == 1).reshape(n, questions).any(axis=1)
 
     return transcripts
 
@@ -252,15 +255,15 @@ def test_a_transcript_through_the_ledger_is_what_the_coin_draws(tmp_path: Path) 
     with open_ledger(tmp_path / "l") as ledger:
         ledger.register("s", ApproxDP(3, "1e-3"), close_calls=each, **about)  # type: ignore[arg-type]
         with warnings.catch_warnings(action="ignore"), insecure_test_seed(3):
-            coin = ThreeWayCoin(three_way_table(each))
+            coin = Coin(three_way_table(each))
             expected = [coin.outcomes([half - 1])[0] for _ in range(40)]
         with (
             warnings.catch_warnings(action="ignore"),
             insecure_test_seed(3),
-            prepare_close_call(rows, "count(*) >= 100", each) as prepared,
+            prepare(rows, "count(*) >= 100", each) as prepared,
         ):
             drawn = [prepared.charge(ledger, "s", again=True) for _ in range(40)]
-        assert [answer.outcome for answer in drawn] == expected
+        assert [answer.answer for answer in drawn] == expected
         assert expected.count(Outcome.TOO_CLOSE) > 5
         assert not any(answer.private for answer in drawn)
         state = ledger.statement("s").state

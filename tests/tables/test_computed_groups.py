@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, ask, prepare
-from duotone.tables.checked_question import levels_of_all
+from duotone.tables.prepared import levels_of_all
 
 P = ApproxDP(1, "1e-6")
 KEYS: Mapping[str, tuple[Callable[[dict[str, Any]], Any], pa.DataType]] = {

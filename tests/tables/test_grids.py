@@ -26,8 +26,8 @@ from duotone.tables.engines.expressions import steps
 from duotone.tables.engines.far_ends import ends_apart
 from duotone.tables.engines.person_columns import Order, valued
 from duotone.tables.engines.results import Ends
-from duotone.tables.engines.whole_numbers import quotient
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
+from duotone.tables.sql.functions.numbers import quotient
 from duotone.tables.sql.scoring import Bounds, Grid
 
 P = ApproxDP(1, "1e-6")

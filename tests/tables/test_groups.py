@@ -23,6 +23,7 @@ from duotone.cli.app import main
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.query import People, gather
+from duotone.tables.terms import DefiniteTerms
 
 SURE = ApproxDP(50, "0.9")  # a group of two is certain
 rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, None]), st.sampled_from(["a", "b", "c", None])), max_size=12)
@@ -90,7 +91,7 @@ def test_keys_come_in_their_own_order_and_shares_are_even() -> None:
     content = pa.table({"a": ["z", "y", "z", "y", "x"] * 9, "b": [2, 1, 1, 2, 1] * 9, "u": range(45)})
     chosen = select_groups(content, ["a", "b"], ApproxDP(exp_epsilon=2**60, delta="0.9"), unit="u", max_groups=3)
     assert list(chosen.answers) == [("x", 1), ("y", 1), ("y", 2), ("z", 1), ("z", 2)]
-    assert chosen.share == ApproxDP(exp_epsilon=2**20, delta="0.3")
+    assert chosen.facts.terms.share == ApproxDP(exp_epsilon=2**20, delta="0.3")
     assert select_groups(content.slice(0, 0), ["a"], SURE).answers == {}
 
 
@@ -124,8 +125,8 @@ def test_a_question_by_group_from_a_list_or_selected() -> None:
     reply = ask(content, question, ApproxDP(4), groups=listed)
     assert list(reply.answers) == listed
     assert not reply.answers[("Nowhere",)]
-    assert prepare(content, question, ApproxDP(2, "1e-6")).parts == 2
-    assert prepare(content, question, ApproxDP(2), groups=listed).parts == 1
+    assert prepare(content, question, ApproxDP(2, "1e-6")).cost.answers == 2
+    assert prepare(content, question, ApproxDP(2), groups=listed).cost.answers == 1
     with pytest.raises(DuotoneError, match=r"look at \.answers"):
         bool(reply)
 
@@ -251,13 +252,14 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
     table = pa.table({"g": ["a"], "x": [1]})
     for asked in (prepare(table, "select g, count(*) > 1 from t group by g", budget), prepare_groups(table, "g", budget)):
         with asked as question:
-            (note,) = question.remarks
-            assert question.selection is not None
-            shown = [question.selection.yes(n - 1) for n in range(1, 200)]
+            (note,) = question.facts.remarks
+            assert isinstance(question.terms, DefiniteTerms)
+            assert question.terms.selection is not None
+            shown = [question.terms.selection.yes(n - 1) for n in range(1, 200)]
         always = next(n for n, p in enumerate(shown, start=1) if p == 1)
         often = next(n for n, p in enumerate(shown, start=1) if p >= 0.05)
         seldom = f"one of fewer than {often} people seldom is" if often > 1 else "even a person by itself may be"
         assert f": {seldom}" in note
         assert f", one of {always} or more always" in note
     with prepare(table, "select g, count(*) > 1 from t group by g", budget, groups=["a"]) as listed:
-        assert listed.remarks == ()
+        assert listed.facts.remarks == ()

@@ -17,7 +17,7 @@ from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.tables.ask import prepare_all
-from duotone.tables.price import quote_all
+from duotone.tables.prepared import quote_all
 from duotone.tables.sql.read_question import read_question
 
 P = ApproxDP(1, "1e-6")
@@ -231,7 +231,7 @@ def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
                 answer: tuple[int, str]
                 try:
                     with prepare(table, text, P, bounds={"x": (0, 9)}, **people) as asked:
-                        answer = int(asked._levels()[2][0]), asked.basis
+                        answer = int(asked._levels()[2][0]), asked.facts.basis
                 except DuotoneError as error:  # then of every way to write it, for one reason
                     answer = 0, str(error)
                 levels_of_key[number, read[0].forms[0], str(people)].add(answer)
@@ -257,7 +257,7 @@ def test_comparisons_in_any_order_are_one_question() -> None:
     table = pa.table({"x": [1, None, 5], "y": [1, 2, None]})
     asked = [prepare(table, text, P, bounds={"x": (0, 9)}) for text in texts]
     assert len({question.normal for question in asked}) == 1
-    assert len({(int(question._levels()[2][0]), question.basis) for question in asked}) == 1
+    assert len({(int(question._levels()[2][0]), question.facts.basis) for question in asked}) == 1
 
 
 def test_a_quotient_is_read_the_same_whichever_of_its_conditions_stands_first() -> None:
@@ -269,7 +269,7 @@ def test_a_quotient_is_read_the_same_whichever_of_its_conditions_stands_first() 
     ]
     first, second = (prepare(table, text, P, bounds={"x": (0, 9)}) for text in texts)
     assert first.normal == second.normal
-    assert first.basis == second.basis == "exact distance"
+    assert first.facts.basis == second.facts.basis == "exact distance"
 
 
 def test_what_earlier_versions_recorded_stays_free(tmp_path: Path) -> None:

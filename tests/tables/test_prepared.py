@@ -11,8 +11,9 @@ from unread import read_nothing
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.line.table import line_table
-from duotone.tables import prepared as prepared_file
+from duotone.tables import terms as terms_file
 from duotone.tables.ask import prepare_groups
+from duotone.tables.terms import DefiniteTerms
 
 P = ApproxDP(1, "1e-6")
 VISITS = pa.table({"town": ["Ely"] * 30, "person": range(30), "spent": range(30)})
@@ -58,8 +59,9 @@ def test_a_table_of_probabilities_is_built_where_the_coin_is_drawn(monkeypatch: 
         built.append(mechanism)
         return line_table(mechanism)
 
-    monkeypatch.setattr(prepared_file, "line_table", build)
+    monkeypatch.setattr(terms_file, "line_table", build)
     with prepare(VISITS, "avg(spent) > 3", P, bounds={"spent": (0, 30)}) as asked:
+        assert isinstance(asked.terms, DefiniteTerms)
         assert asked.normal
         assert asked.cost
         assert not built
@@ -67,5 +69,5 @@ def test_a_table_of_probabilities_is_built_where_the_coin_is_drawn(monkeypatch: 
         with open_ledger(tmp_path / "ledger.db") as ledger:
             ledger.register("visits", P, unit="row", neighbours="add-remove", version="1")
             certificate = asked.charge(ledger, "visits").certificate()
-        assert certificate == {**line_table(asked.mechanism).certificate(), "basis": "exact distance"}
-        assert built == [asked.mechanism]
+        assert certificate == {**line_table(asked.terms.mechanism).certificate(), "basis": "exact distance"}
+        assert built == [asked.terms.mechanism]

@@ -416,7 +416,7 @@ def test_a_comparison_under_not_is_wrong_the_other_way() -> None:
     plain, negated = (preview_of(f"{word}count(distinct v) >= 100", 10_000, **costs).comparisons[0] for word in ("", "not "))
     assert plain.true != negated.true
     with prepare(TABLE, "not count(distinct v) >= 100", epsilon=1, delta=1e-6, **costs) as asked:
-        false_no, false_yes = (next(m for m in itertools.count(1) if asked.errors(m)[i] <= 0.01) for i in (0, 1))
+        false_no, false_yes = (next(m for m in itertools.count(1) if asked.accuracy.errors(m)[i] <= 0.01) for i in (0, 1))
         assert negated.true.seldom_from == 100 + false_yes - 1
         assert negated.false.seldom_from == 100 - false_no
 

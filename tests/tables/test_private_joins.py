@@ -83,7 +83,7 @@ def test_all_small_pairs_of_tables(sql: str, reference: Callable[[Sequence[Pair]
     visits, labs = tables(datasets)
     with prepare(visits, sql, P, unit="u", also={"labs": labs}, bounds=bounds) as prepared:
         known = dict(zip(datasets, levels(prepared, len(datasets)), strict=True))
-        assert prepared.basis == "safe bound"
+        assert prepared.facts.basis == "safe bound"
     assert {level >= 0 for level in known.values()} == {True, False}
     for people, level in known.items():
         assert (level >= 0) == reference(people), people
@@ -180,7 +180,7 @@ def test_no_row_is_read_before_the_release(tmp_path: Path) -> None:
         (tmp_path / "labs.csv").write_text("nr,y\n" + "".join(f"{i},1\n" for i in range(9)))
         assert asked._levels()[2].tolist() == [4]
         assert (
-            asked.person
+            asked.facts.person
             == "a person is a nr (rows without one do not count) in visits.csv and labs together, of which the inner selects "
             "make one row"
         )

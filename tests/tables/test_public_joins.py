@@ -114,7 +114,7 @@ def test_what_was_joined_is_given_back(tmp_path: Path) -> None:
     own.con.execute("create table trips as select * from rows")
     with open_source(own, name="trips") as source, open_source(ZONES) as zones:
         with prepare(source, QUESTIONS[1][0].format(40), P, public={"zones": zones}) as asked:
-            assert asked.release().basis == "safe bound"
+            assert asked.release().facts.basis == "safe bound"
         with pytest.raises(DuotoneError, match="needs bounds"):
             prepare(source, NORTH, P, public={"zones": zones})
         assert zones.run(zones.rows.count().as_table()).num_rows == 1

@@ -165,7 +165,7 @@ def test_not_like(sql: str) -> None:
         assert asked._levels()[2].tolist() == [0]  # two of five
 
 
-@pytest.mark.parametrize("option", ["units", "neighbors", "ledger"])
+@pytest.mark.parametrize("option", ["units", "neighbors", "ledgers"])
 def test_a_misspelt_option_is_not_left_out(option: str) -> None:
     asking: list[Any] = [prepare, duotone.ask]
     for one in asking:
@@ -198,10 +198,10 @@ def test_what_is_wrong_is_told(options: Any, says: str) -> None:
 def test_plain_values_are_understood() -> None:
     """ε and δ as they are written, one column to group by and its values by themselves."""
     with prepare(TABLE, "count(*) > 1", epsilon=0.1, delta=1e-6) as asked:
-        assert asked.privacy == ApproxDP("0.1", "1e-6")
+        assert asked.terms.privacy == ApproxDP("0.1", "1e-6")
     with prepare(TABLE, "select v, count(*) > 1 group by v", epsilon=1, groups=["Y", "N"]) as asked:
         assert asked.listed == (("Y",), ("N",))
-    assert duotone.select_groups(TABLE, "v", epsilon=1, delta=0.1).by == ("v",)
+    assert duotone.select_groups(TABLE, "v", epsilon=1, delta=0.1).facts.by == ("v",)
     with pytest.raises(DuotoneError, match="a list of groups has a list or tuple of values for each"):
         prepare(TABLE, "select v, i, count(*) > 1 group by v, i", epsilon=1, groups=["Y", "N"])
 

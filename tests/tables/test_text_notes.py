@@ -162,8 +162,8 @@ def test_a_persons_average_of_whole_numbers_is_on_a_finer_grid() -> None:
             for column in ("x", "f"):
                 options: Any = {**declared, "neighbours": neighbours, "bounds": {column: (0, 1)}}
                 with prepare(rows, question.replace("{}", column).replace("{0}", column), fine, **options) as asked:
-                    known.append((asked._levels()[2].tolist(), asked.basis))
-                    assert asked.remarks == ()
+                    known.append((asked._levels()[2].tolist(), asked.facts.basis))
+                    assert asked.facts.remarks == ()
             assert known[0] == known[1], question
     own: Any = {**declared, "bounds": {"x": (0, 1, 1)}}
     with (
@@ -173,7 +173,7 @@ def test_a_persons_average_of_whole_numbers_is_on_a_finer_grid() -> None:
         assert whole._levels()[2][0] < 0 <= half._levels()[2][0]
         assert whole.normal != half.normal
     computed: Any = {**declared, "bounds": {"length(s)": (0, 1)}}
-    (note,) = prepare(rows, "avg(length(s)) > 0.3", fine, **computed).remarks
+    (note,) = prepare(rows, "avg(length(s)) > 0.3", fine, **computed).facts.remarks
     assert note == ROUNDED.format("LENGTH(s)", "LENGTH(s)", "bounds")
 
 
@@ -191,7 +191,7 @@ def test_an_average_of_whole_numbers_that_is_rounded_down_is_kept_by_what_its_no
     def notes(value: str, *bounds: Any) -> tuple[tuple[str, ...], bool]:
         """And whether the average is still a half."""
         with prepare(rows, f"avg({value}) > 0.4", sure, **declared, bounds={value: bounds}) as asked:
-            return asked.remarks, asked._levels()[2][0] >= 0
+            return asked.facts.remarks, asked._levels()[2][0] >= 0
 
     wide = (0, 10**6)
     assert notes("x", *wide) == ((ROUNDED.format("x", "x", "bounds and a grid of 1/10"),), False)

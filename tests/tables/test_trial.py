@@ -210,7 +210,7 @@ def test_people_who_change_keep_their_unit(question: str, options: dict[str, Any
     questions failed their trial. Other constants are other made-up tables."""
     for constant in (3, 7, 11, 20):
         with prepare(ROWS, question.format(constant), BUDGET, unit="person", neighbours="replace", **options) as asked:
-            assert asked.person.startswith("a person is a person")
+            assert asked.facts.person.startswith("a person is a person")
 
 
 @pytest.mark.parametrize("limit", [4, 30, 95])
@@ -236,7 +236,7 @@ def test_right_questions_pass(question: str, options: dict[str, Any], tmp_path: 
     csv.write_text("person,x,ward,sick\n1,1,A,1\n2,2,B,true\n3,02,A,no\n")
     for table in (ROWS, csv):
         with prepare(table, question, BUDGET, **options) as asked:
-            assert asked.basis in ("exact distance", "safe bound")
+            assert asked.facts.basis in ("exact distance", "safe bound")
 
 
 def test_errors_inside_a_trial_are_failures_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +294,7 @@ def test_a_boolean_names_two_people_and_may_be_asked_about() -> None:
 def test_bounds_are_of_what_is_added_up_and_not_of_conditions() -> None:
     """Bounds that are declared for every question about a table change no condition: values beyond them are found."""
     question = "count(*) filter (where x > 30) / count(*) >= 0.25"
-    assert prepare(ROWS, question, BUDGET, bounds={"x": (0, 30)}).basis == "exact distance"
+    assert prepare(ROWS, question, BUDGET, bounds={"x": (0, 30)}).facts.basis == "exact distance"
     assert prepare(ROWS, "median(cost) filter (where x > 30) > 2", BUDGET, bounds={"x": (0, 30)})
 
 
@@ -310,7 +310,7 @@ def test_what_is_asked_of_the_unit_itself_is_a_safe_bound() -> None:
     for question in ("avg(person) > 2.5", "mode(person) = 3", "median(person) > 2"):
         for neighbours in NEIGHBOURS:
             asked = prepare(ROWS, question, BUDGET, unit="person", per_unit="max", neighbours=neighbours, bounds=bounds)
-            assert asked.basis == "safe bound"
+            assert asked.facts.basis == "safe bound"
 
 
 def test_a_mode_that_is_shared_is_known_to_be_none() -> None:

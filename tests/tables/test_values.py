@@ -167,8 +167,8 @@ def test_what_stands_in_a_condition_too_is_a_safe_bound() -> None:
         ("count(*) filter (where x > 5 and x < 9) > 6", "exact distance"),
         ("avg(x) filter (where x is not null) > 6", "exact distance"),
     ]:  # fmt: skip
-        assert prepare(content, sql, P, bounds={"x": (0, 10)}).basis == basis, sql
-    assert prepare(content, "count(*) filter (where u = 'bob') >= 2", P, unit="u", max_rows=1).basis == "safe bound"
+        assert prepare(content, sql, P, bounds={"x": (0, 10)}).facts.basis == basis, sql
+    assert prepare(content, "count(*) filter (where u = 'bob') >= 2", P, unit="u", max_rows=1).facts.basis == "safe bound"
 
 
 @pytest.mark.slow

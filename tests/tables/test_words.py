@@ -65,7 +65,7 @@ def test_the_unit_and_the_groups_are_found_in_other_letters(tmp_path: Path) -> N
             assert not asked.charge(ledger, "t").receipt.free  # type: ignore[union-attr]
         with prepare(TABLE, question, BUDGET, unit="Person") as asked:
             assert asked.charge(ledger, "t").receipt.free  # type: ignore[union-attr]
-    assert select_groups(TABLE, ["ARM"], ApproxDP(9, "1e-2"), unit="person", max_groups=1).by == ("arm",)
+    assert select_groups(TABLE, ["ARM"], ApproxDP(9, "1e-2"), unit="person", max_groups=1).facts.by == ("arm",)
     with pytest.raises(DuotoneError, match="name at least one column to group by, each once"):
         prepare_groups(TABLE, ["arm", "ARM"], BUDGET)
     with pytest.raises(DuotoneError, match="the unit cannot be a key too"):
@@ -124,7 +124,7 @@ def test_advice_about_dates_can_be_pasted(column: str, tmp_path: Path) -> None:
     with pytest.raises(DuotoneError, match="declare its date format") as refused:
         prepare(file, f"count(*) filter (where hour({name}) > 9) > 1", BUDGET)
     with prepare(file, f"count(*) filter (where {name} > date '2025-01-01') > 1", BUDGET) as asked:
-        (note,) = asked.remarks
+        (note,) = asked.facts.remarks
     for sentence in (str(refused.value), note):
         advice = re.search(r"\((formats=.*\})\)", sentence)
         assert advice is not None
@@ -214,7 +214,7 @@ def test_casts_of_aggregates_answer_as_plain_duckdb(question: str) -> None:
 def test_rows_are_said_to_be_clipped_only_where_they_are_counted() -> None:
     def said(question: str, **options: Any) -> bool:
         with prepare(TABLE, question, BUDGET, unit="Person", max_rows=2, bounds={"n": (0, 9)}, **options) as asked:
-            return "a person's rows to 2" in (asked.clipping or "")
+            return "a person's rows to 2" in (asked.facts.clipping or "")
 
     assert said("count(*) > 3")
     assert said("count(distinct Person) > 3 and sum(n) > 9")
@@ -230,7 +230,7 @@ def test_a_group_is_shown_under_its_alias_and_recorded_as_before() -> None:
         prepare(TABLE, question.format("arm as m,"), BUDGET) as named,
         prepare(TABLE, question.format("arm,"), BUDGET) as plain,
     ):
-        assert (named.labels, plain.labels) == (("m",), ("arm",))
+        assert (named.facts.labels, plain.facts.labels) == (("m",), ("arm",))
         assert named.by == plain.by == ("arm",)
         answers = named.release()
     assert answers.to_arrow().column_names == ["m", "answer"]
@@ -239,7 +239,7 @@ def test_a_group_is_shown_under_its_alias_and_recorded_as_before() -> None:
     for alias in ("answer", "Person"):  # each column of the answers has a name of its own
         text = f"select arm as {alias}, Person, count(*) > 3 from t group by arm, Person"
         with prepare(TABLE, text, BUDGET) as asked:
-            assert asked.labels == ("arm", "Person")
+            assert asked.facts.labels == ("arm", "Person")
 
 
 @pytest.mark.parametrize("name", ["body mass", "body mass 2"])

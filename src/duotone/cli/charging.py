@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from duotone.ledger.account import Quote, Receipt
     from duotone.ledger.ledger import Ledger
     from duotone.tables.answers import Answers
-    from duotone.tables.close_calls import CloseCallQuestion
     from duotone.tables.prepared import Prepared
 
 T = TypeVar("T")
@@ -110,12 +109,12 @@ def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Rec
         say(f"{receipt.unanswered} charged without an answer: wasted, or still under way", line="ledger: ")
 
 
-def quotes_of(every: Sequence[Prepared | CloseCallQuestion], how: Charging) -> Sequence[Quote | None]:
+def quotes_of(every: Sequence[Prepared], how: Charging) -> Sequence[Quote | None]:
     """What the questions would cost in a ledger, asked in turn; nothing is charged."""
     if how.place is None:
         return [None] * len(every)
     from duotone.ledger.ledger import open_ledger
-    from duotone.tables.price import quote_all
+    from duotone.tables.prepared import quote_all
 
     with open_ledger(how.place) as ledger:
         dataset = every[0].dataset_in(ledger, how.dataset)
@@ -129,13 +128,13 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
     if how.place is None or len(every) == 1:
         return
     from duotone.ledger.ledger import open_ledger
-    from duotone.tables.price import require_all_fit
+    from duotone.tables.prepared import require_all_fit
 
     with open_ledger(how.place) as ledger:
         require_all_fit(every, ledger, every[0].dataset_in(ledger, how.dataset), again=how.again, by=how.asker)
 
 
-def quote_text(quote: Quote, prepared: Prepared | CloseCallQuestion) -> str:
+def quote_text(quote: Quote, prepared: Prepared) -> str:
     """A quote in a line."""
     allowance = "" if quote.allowance is None else f"; left of the allowance: {quote.allowance}"
     if quote.free:

@@ -61,7 +61,7 @@ def register(
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
     from duotone.ledger.capacity import fewer_by_advanced
-    from duotone.privacy.unusual import budget_notes
+    from duotone.privacy.text import budget_notes
 
     calls = _calls(close_calls, question_epsilon, wrong, definite)
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")

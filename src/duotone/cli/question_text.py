@@ -14,16 +14,27 @@ if TYPE_CHECKING:
 
 def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
     """The answer, if there is one, under which budget, about whom, and how accurate it is."""
+    from duotone.tables.terms import DefiniteTerms
+
+    facts, terms = prepared.facts, prepared.terms
+    definite = isinstance(terms, DefiniteTerms)
     if title is not None:
         print(printable(" ".join(title.split())))
-    if reply is not None:
-        _print_answers(reply, prepared.labels)
+    if reply is not None and facts.by:
+        print_table((*facts.labels, "answer"), [(*map(str, key), said) for key, said in reply.words.items()])
+    elif reply is not None:
+        print(reply)
     replaced = "; neighbours differ in one person's data (replace)" if prepared.declared.replaced else ""
-    print(f"{prepared.privacy}; {printable(prepared.person)}{replaced}; {prepared.basis}")
-    for note in (prepared.clipping, *prepared.notes):
+    print(f"{terms.price}; {printable(facts.person)}{replaced}; {facts.basis}")
+    for note in (facts.clipping, *(facts.notes if reply is None or definite else reply.notes)):
         if note is not None:
             print(printable(with_flags(note)))
-    _print_accuracy(prepared)
+    if reply is None or definite:
+        if isinstance(terms, DefiniteTerms) and terms.parts > 1:
+            print(f"each answer has {terms.share}: the budget is divided among {terms.parts} answers about a person")
+        if facts.accuracy.rows:
+            print_table(facts.accuracy.head, facts.accuracy.rows)
+        print(facts.accuracy.ending)
 
 
 def print_preview(preview: Preview) -> None:
@@ -32,20 +43,3 @@ def print_preview(preview: Preview) -> None:
     print_table(preview.head, preview.table)
     for note in preview.notes:
         print(printable(note))
-
-
-def _print_answers(reply: Answers, labels: tuple[str, ...]) -> None:
-    if not reply.by:
-        print(reply)
-        return
-    words = ["yes" if answer else "no" for answer in reply.answers.values()]
-    print_table((*labels, "answer"), [(*map(str, key), word) for key, word in zip(reply.answers, words, strict=True)])
-
-
-def _print_accuracy(prepared: Prepared) -> None:
-    accuracy = prepared.accuracy
-    if prepared.parts > 1:
-        print(f"each answer has {prepared.share}: the budget is divided among {prepared.parts} answers about a person")
-    if accuracy.margins:
-        print_table(accuracy.head, [(str(m), *(f"{wrong:.3g}" for wrong in accuracy.wrong(m))) for m in accuracy.margins])
-    print(accuracy.ending)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from duotone.cli.charging import answered, charging, quote_text, quotes_of, require_fit
-from duotone.cli.close_calls import ask_close_calls, asked_with
+from duotone.cli.close_calls import asked_with
 from duotone.cli.question_text import print_preview, print_question
 from duotone.cli.table_options import (
     Again,
@@ -118,7 +118,6 @@ def ask(
     """A private answer to a yes/no question about a table."""
     from duotone.questions import Neighbours
     from duotone.tables.ask import prepare_all
-    from duotone.tables.documents import question_document, quote_document
     from duotone.tables.engines.person_columns import Reduction
 
     questions = _questions(question)
@@ -152,36 +151,30 @@ def ask(
                 f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
                 "answer"
             )
-        shown: dict[str, Any] = {
-            "preview": preview,
-            "as_json": as_json,
-            "people": people,
-            "draw": draw,
-            "certificate": certificate,
-        }
-        ask_close_calls(table, questions, three_way, how, options, **shown)
-        return
-    parted: dict[str, Any] = {"max_groups": max_groups, "costs": None if costs is None else parsed_costs(costs)}
-    asked = prepare_all(table, questions, budget(epsilon, ratio, delta), each=each, **options, **parted)
+    parted: dict[str, Any] = {} if three_way is not None else {"max_groups": max_groups, "each": each}
+    if costs is not None:
+        parted["costs"] = parsed_costs(costs)
+    asked = prepare_all(table, questions, three_way or budget(epsilon, ratio, delta), **options, **parted)
     documents: list[dict[str, Any]] = []
     with asked as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
-        if not preview:
+        if not preview and three_way is None:
             require_fit(every, how)
         try:
             for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     _draw(prepared, text, draw)
                 reply = None if preview else answered(prepared, how)
-                if draw is not None and reply is not None and reply.by:
+                if draw is not None and three_way is None and reply is not None and prepared.by:
                     _draw(prepared, text, draw, reply)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                quoted = {} if quote is None else {"ledger": quote_document(quote, prepared)}
+                quoted = {} if quote is None else {"ledger": quote.document(prepared.cost.price)}
                 in_units = None if people is None else prepared.preview(people)
                 units = {} if in_units is None else {"in_units": in_units.document()}
-                documents.append({**title, **question_document(prepared, reply), **units, **quoted})
+                document = prepared.facts.document() if reply is None else reply.document()
+                documents.append({**title, **document, **units, **quoted})
                 if not as_json:
                     print_question(prepared, reply, title.get("question"))
                     if in_units is not None:
@@ -216,7 +209,6 @@ def groups(
 ) -> None:
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
     from duotone.tables.ask import prepare_groups
-    from duotone.tables.documents import budget_document
 
     privacy = budget(epsilon, ratio, delta)
     file = file_options(separator, columns, date_formats)
@@ -226,15 +218,17 @@ def groups(
         reply = answered(prepared, how)
     if certificate is not None:
         write_json(certificate, reply.certificate())
+    facts = prepared.facts
     if as_json:
-        keys = [dict(zip(reply.by, key, strict=True)) for key in reply.answers]
-        notes = {"notes": list(prepared.notes)} if prepared.notes else {}
-        print(json.dumps({"privacy": budget_document(prepared), "person": prepared.person, **notes, "groups": keys}))
+        document = facts.document()
+        keys = [dict(zip(facts.by, key, strict=True)) for key in reply.answers]
+        notes = {"notes": document["notes"]} if facts.notes else {}
+        print(json.dumps({"privacy": document["privacy"], "person": facts.person, **notes, "groups": keys}))
         return
-    print_table(reply.by, [tuple(map(str, key)) for key in reply.answers])
+    print_table(facts.by, [tuple(map(str, key)) for key in reply.answers])
     many = "1 group" if len(reply.answers) == 1 else f"{len(reply.answers)} groups"
-    print(f"{many} may be shown under {privacy}; {printable(prepared.person)}")
-    for note in prepared.notes:
+    print(f"{many} may be shown under {privacy}; {printable(facts.person)}")
+    for note in facts.notes:
         print(printable(note))
 
 
@@ -259,6 +253,6 @@ def _draw(prepared: Prepared, text: str, path: Path, reply: Answers | None = Non
 
     if reply is not None and len(reply.answers) > plotting.GROUPS:
         return
-    plotting.save(plotting.question(prepared, text, reply), path)
+    plotting.save(plotting.question(prepared if reply is None else reply, text), path)
     if reply is None:
         wrote(path)

@@ -11,7 +11,7 @@ import numpy as np
 from duotone.client.transport import Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.html import cell, table
-from duotone.release.three_way_coin import Outcome
+from duotone.line.table import Outcome
 
 Key = tuple[Any, ...]
 SHOWN = 50

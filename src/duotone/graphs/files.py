@@ -1,19 +1,34 @@
-"""Graphs in files: GraphML, node-link JSON, and edge lists in CSV or Parquet."""
+"""Graphs in files: GraphML, node-link JSON, and edge lists in CSV or Parquet.
+
+DuckDB reads, numbers and streams edge lists, so that no edge is ever a Python object.
+"""
 
 from __future__ import annotations
 
 import json
+import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from duotone.errors import DuotoneError
-from duotone.graphs import edge_list
+import numpy as np
+
+from duotone.errors import DuotoneError, MissingExtra
+from duotone.graphs._csr import compressed
 from duotone.graphs.graph import ColouredGraph
+from duotone.privacy.definition import Array
+from duotone.resources import literal_path
+from duotone.temporary import temporary_folder
 
 EDGE_LISTS = (".csv", ".parquet")
 """How the names of files end that have edges and no colours."""
+CHUNK = 2**22
+"""The edges fetched at a time."""
+IN_MEMORY = 2**26
+"""The bytes up to which a file is numbered in memory; a larger one has a temporary database beside it."""
+HEADS = [("source", "target"), ("from", "to")]
 
 
 def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
@@ -26,7 +41,7 @@ def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) ->
     if file.suffix in EDGE_LISTS:
         if blue is None:
             raise DuotoneError("an edge list has no colours: name the blue nodes")
-        return ColouredGraph.from_rows(*edge_list.read(file, blue))
+        return ColouredGraph.from_rows(*_read_edge_list(file, blue))
     try:
         graph = _read_networkx(file)
     except OSError as error:
@@ -65,3 +80,145 @@ def _read_networkx(file: Path) -> Any:
         except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
             raise DuotoneError(f"{file} is not node-link JSON (nodes and edges)") from None
     raise DuotoneError(f"{file} must end in .graphml, .json, .csv or .parquet")
+
+
+def _read_edge_list(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], Array, Sequence[Hashable]]:
+    """Compressed rows, colours and names of an edge list and its blue nodes, a list or a file whose first column has them.
+
+    Two columns are an edge; in a CSV file a row with one name is a node without neighbours. Integers that are exactly
+    0 … n − 1 in a Parquet file are their own names, and no other names are kept.
+    """
+    with _database(file) as database:
+        _load(database, file)
+        nodes, names = _number(database)
+        colours = np.zeros(nodes, dtype=bool)
+        colours[_blue(database, blue)] = True
+        (edges,) = database.execute("SELECT count(*) FROM numbered").fetchone()
+
+        def chunks() -> Iterator[tuple[Array, Array]]:
+            for start in range(0, edges, CHUNK):
+                part = database.execute(
+                    f"SELECT a, b FROM numbered WHERE rowid BETWEEN {start} AND {start + CHUNK - 1}"
+                ).fetchnumpy()
+                yield part["a"], part["b"]
+
+        return compressed(chunks, nodes, names.__getitem__), colours, names
+
+
+@contextmanager
+def _database(file: Path) -> Iterator[Any]:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("an edge list in a file", "tables") from None
+    if not file.is_file():
+        raise DuotoneError(f"cannot read {file}: No such file or directory")
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
+        place = ":memory:" if file.stat().st_size <= IN_MEMORY else f"{folder}/edges.duckdb"
+        with duckdb.connect(place) as database:
+            yield database
+
+
+def _load(database: Any, file: Path) -> None:
+    """Table `edges` with columns a and b, both there; and `alone`, the nodes that stand by themselves."""
+    import duckdb
+
+    try:
+        if file.suffix == ".parquet":
+            _load_parquet(database, file)
+        else:
+            _load_csv(database, file)
+    except duckdb.Error as error:
+        if file.suffix == ".parquet":
+            raise DuotoneError(f"{file} is not a Parquet file, or a broken one") from None
+        if any(word in str(error).lower() for word in ("unicode", "utf-8", "encod")):
+            raise DuotoneError(f"{file} is not a CSV file in UTF-8") from None
+        raise _row(file) from None
+
+
+def _load_parquet(database: Any, file: Path) -> None:
+    source = database.read_parquet(literal_path(file))
+    kinds = [str(kind) for kind in source.types]
+    integers = all(kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER") for kind in kinds)
+    if len(kinds) != 2 or not (integers or kinds == ["VARCHAR", "VARCHAR"]):
+        raise DuotoneError(f"{file} must have two columns of integers or of text, got {', '.join(kinds)}")
+    kind = "BIGINT" if integers else "VARCHAR"
+    source.project(f"#1::{kind} AS a, #2::{kind} AS b").create("edges")
+    if database.execute("SELECT count(*) FROM edges WHERE a IS NULL OR b IS NULL").fetchone()[0]:
+        raise DuotoneError(f"an edge of {file} has an end that is missing: give both, or leave the edge out")
+    database.execute(f"CREATE TABLE alone (name {kind})")
+
+
+def _rows(skip: int = 0) -> str:
+    """How two columns of a CSV file are read, in full: nothing is guessed."""
+    return (
+        "SELECT trim(a) AS a, trim(b) AS b FROM read_csv(?, header=false, auto_detect=false, delim=',', quote='\"', "
+        f"escape='\"', skip={skip}, columns={{'a': 'VARCHAR', 'b': 'VARCHAR'}}, null_padding=true, nullstr='\\0')"
+    )
+
+
+def _load_csv(database: Any, file: Path) -> None:
+    place = [literal_path(file)]
+    first = database.execute(f"{_rows()} LIMIT 1", place).fetchone()
+    named = first is not None and tuple(str(cell).lower() for cell in first) in HEADS
+    database.execute(f"CREATE TABLE lines AS {_rows(int(named))}", place)
+    database.execute("DELETE FROM lines WHERE coalesce(a, '') = '' AND coalesce(b, '') = ''")
+    if database.execute("SELECT count(*) FROM lines WHERE coalesce(a, '') = '' OR b = ''").fetchone()[0]:
+        raise _row(file)
+    database.execute("CREATE TABLE edges AS SELECT a, b FROM lines WHERE b IS NOT NULL")
+    database.execute("CREATE TABLE alone AS SELECT a AS name FROM lines WHERE b IS NULL")
+
+
+def _number(database: Any) -> tuple[int, Sequence[Hashable]]:
+    """Tables `nodes` and `numbered`; names in order of appearance, or nothing but numbers where they are those."""
+    integers = database.table("edges").types[0] == "BIGINT"
+    if integers:
+        least, most = database.execute("SELECT min(least(a, b)), max(greatest(a, b)) FROM edges").fetchone()
+        everyone = "SELECT a AS name FROM edges UNION SELECT b FROM edges"
+        count = database.execute(f"SELECT count(*) FROM ({everyone})").fetchone()[0]
+        if count and least == 0 and most == count - 1 and count < 2**31:
+            database.execute(f"CREATE VIEW nodes AS SELECT range AS name, range::INTEGER AS id FROM range({count})")
+            database.execute("CREATE TABLE numbered AS SELECT a::INTEGER AS a, b::INTEGER AS b FROM edges")
+            return count, range(count)
+    place = "name" if integers else "min(place)"
+    database.execute(
+        f"CREATE TABLE nodes AS SELECT name, (row_number() OVER (ORDER BY {place}) - 1)::BIGINT AS id FROM ("
+        "SELECT a AS name, 2 * rowid AS place FROM edges UNION ALL SELECT b, 2 * rowid + 1 FROM edges "
+        "UNION ALL SELECT name, 2 * rowid + 4000000000000000000 FROM alone) GROUP BY name"
+    )
+    database.execute(
+        "CREATE TABLE numbered AS SELECT x.id::INTEGER AS a, y.id::INTEGER AS b "
+        "FROM edges JOIN nodes x ON edges.a = x.name JOIN nodes y ON edges.b = y.name"
+    )
+    names = database.execute("SELECT name FROM nodes ORDER BY id").fetchnumpy()["name"].tolist()
+    return len(names), tuple(names)
+
+
+def _blue(database: Any, blue: Iterable[str] | Path) -> Array:
+    """The numbers of the blue nodes."""
+    import duckdb
+
+    if isinstance(blue, Path):
+        if not blue.is_file():
+            raise DuotoneError(f"cannot read {blue}: No such file or directory")
+        try:
+            if blue.suffix == ".parquet":
+                database.read_parquet(literal_path(blue)).project("#1::VARCHAR AS name").create("chosen")
+            else:
+                database.execute(f"CREATE TABLE chosen AS SELECT a AS name FROM ({_rows()})", [literal_path(blue)])
+                database.execute("DELETE FROM chosen WHERE coalesce(name, '') = ''")  # blank lines
+        except duckdb.Error:
+            raise DuotoneError(f"{blue} is not a list of nodes in Parquet or CSV") from None
+    else:
+        database.execute("CREATE TABLE chosen AS SELECT unnest(?::VARCHAR[]) AS name", [[str(name) for name in blue]])
+    database.execute(
+        "CREATE TABLE matched AS SELECT chosen.name, id FROM chosen LEFT JOIN nodes ON nodes.name::VARCHAR = chosen.name"
+    )
+    missing, unknown = database.execute("SELECT count(*), min(name) FROM matched WHERE id IS NULL").fetchone()
+    if missing:
+        raise DuotoneError(f"there is no node {unknown} to be blue" if unknown else "a blue node has no name")
+    return np.asarray(database.execute("SELECT id FROM matched").fetchnumpy()["id"], dtype=np.int64)
+
+
+def _row(file: Path) -> DuotoneError:
+    return DuotoneError(f"a row of {file} must be two nodes (an edge) or one (a node alone)")

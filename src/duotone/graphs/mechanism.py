@@ -9,14 +9,15 @@ from fractions import Fraction
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.graphs._csr import small
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.morphism import Morphism
-from duotone.graphs.neighbour_pairs import extremes, first_pair
 from duotone.graphs.values import ValuesByDataset
 from duotone.html import bar
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly
 from duotone.privacy.numbers import Given, Number, complement, probability
+from duotone.resources import everywhere
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class Mechanism:
         """
         exact = exactly(privacy)
         yes, rank = self._ranked()
-        above, below = extremes(self.graph, rank, len(yes), self.graph.blue)
+        above, below = _extremes(self.graph, rank, len(yes), self.graph.blue)
         slacks: dict[tuple[int, bool], Fraction] = {}
         for c, x in enumerate(yes):  # the lower of two yes, or of two no, says how large the other may be
             if above[c] >= c:
@@ -139,7 +140,7 @@ class Mechanism:
         worst = min(slacks.values())
         for side, wanted in ((above, True), (below, False)):
             side[[c for c in range(len(yes)) if slacks.get((c, wanted)) != worst]] = -2
-        i, j = first_pair(self.graph, rank, above, below)
+        i, j = _first_pair(self.graph, rank, above, below)
         return Check(bool(worst >= 0), (self.graph.names[i], self.graph.names[j]), worst)
 
     def tightest(
@@ -153,8 +154,8 @@ class Mechanism:
         """
         yes, rank = self._ranked()
         everyone = np.ones(len(self.graph), dtype=bool)
-        above, _ = extremes(self.graph, rank, len(yes), everyone)
-        _, below = extremes(self.graph, rank, len(yes), ~everyone)
+        above, _ = _extremes(self.graph, rank, len(yes), everyone)
+        _, below = _extremes(self.graph, rank, len(yes), ~everyone)
         pairs = [(yes[c], yes[other]) for side in (above, below) for c, other in enumerate(side) if 0 <= other < len(yes)]
         return ApproxDP.tightest(pairs, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
@@ -207,3 +208,51 @@ class Mechanism:
     def dual(self) -> Mechanism:
         """The same probabilities of the truth on the graph with its colours swapped (Remark 2)."""
         return Mechanism(self.graph.dual(), self.truth)
+
+
+def _extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tuple[Array, Array]:
+    """Per rank: the largest rank next to it where both datasets are in `blue`, and the least one next to it elsewhere.
+
+    −1 and `ranks` where there is none. Only the rank of a dataset's Pr[yes] matters, and for one rank only its most distant
+    neighbours can break privacy: two numbers per rank decide about millions of pairs, in one pass over the edges.
+    """
+    if small(len(graph), len(graph.indices)):
+        rows, both = _pairs(graph, blue)
+        above, below = _empty(ranks)
+        np.maximum.at(above, rank[rows[both]], rank[graph.indices[both]])
+        np.minimum.at(below, rank[rows[~both]], rank[graph.indices[~both]])
+        return above, below
+    from duotone.graphs import _search
+
+    def part(start: int, stop: int) -> tuple[Array, Array]:
+        above, below = _empty(ranks)
+        _search.extremes(graph.indptr, graph.indices, rank, blue.view(np.uint8), above, below, start, stop)
+        return above, below
+
+    parts = everywhere(part, len(graph), least=max(2**15, ranks))
+    return np.maximum.reduce([above for above, _ in parts]), np.minimum.reduce([below for _, below in parts])
+
+
+def _first_pair(graph: ColouredGraph, rank: Array, above: Array, below: Array) -> tuple[int, int]:
+    """The first edge whose ranks are `above` or `below` each other, as `_extremes` gave them; −2 where none is wanted."""
+    if small(len(graph), len(graph.indices)):
+        rows, both = _pairs(graph, graph.blue)
+        here, there = rank[rows], rank[graph.indices]
+        wanted = np.where(
+            both, (above[here] == there) | (above[there] == here), (below[here] == there) | (below[there] == here)
+        )
+        at = int(np.flatnonzero(wanted & (rows < graph.indices))[0])
+        return int(rows[at]), int(graph.indices[at])
+    from duotone.graphs import _search
+
+    i, j = _search.first_pair(graph.indptr, graph.indices, rank, graph.blue.view(np.uint8), above, below)
+    return int(i), int(j)
+
+
+def _empty(ranks: int) -> tuple[Array, Array]:
+    return np.full(ranks, -1, dtype=np.int64), np.full(ranks, ranks, dtype=np.int64)
+
+
+def _pairs(graph: ColouredGraph, blue: Array) -> tuple[Array, Array]:
+    rows = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
+    return rows, blue[rows] & blue[graph.indices]

@@ -15,8 +15,7 @@ from duotone.graphs._csr import small
 from duotone.graphs.distance import deepest, looked_up
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
-from duotone.graphs.propagate_sweeps import swept
-from duotone.graphs.propagate_waves import Clash, carried
+from duotone.graphs.propagate import Clash, carried, swept
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from duotone.graphs.graph_json import GraphJson
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first, path_back
 from duotone.graphs.values import ValuesByDataset
-from duotone.line.table import boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
+from duotone.line.table import YES_NO, boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Number
@@ -41,12 +41,26 @@ class GraphTable:
     witness: Array
     lowered: Mapping[int, tuple[int, ...]]
     loss: Fraction
+    outcomes: ClassVar = YES_NO
+    clamps: ClassVar = False
 
     def yes(self, dataset: Hashable) -> int:
         """Pr[yes]·2^bits at a dataset."""
-        i = self.graph.position(dataset)
-        truth = self.entries[int(self.places[i])]
-        return truth if self.graph.blue[i] else (1 << self.bits) - truth
+        return self.row(self.graph.position(dataset))[0]
+
+    @property
+    def rows(self) -> range:
+        """The positions of its datasets in `graph.names`."""
+        return range(len(self.graph))
+
+    def row(self, at: int) -> tuple[int]:
+        """Pr[yes]·2^bits at a position: see `duotone.line.table.Table`."""
+        truth = self.entries[int(self.places[at])]
+        return (truth if self.graph.blue[at] else (1 << self.bits) - truth,)
+
+    def find(self, at: Any) -> int | None:
+        """The position of a dataset, by its name."""
+        return self.graph.find(at)
 
     def mechanism(self) -> Mechanism:
         """The mechanism that is released, exactly."""

@@ -48,6 +48,16 @@ class Receipt:
     calls_left: int | None = None
     """The close calls that are left."""
 
+    def document(self) -> dict[str, Any]:
+        """What it cost, as JSON."""
+        if self.calls is not None:
+            charged = 0 if self.free else self.calls
+            counted = {"close_calls": charged, "close_calls_left": self.calls_left, "left": self.left}
+            return {"free": not charged, "recorded": self.free, "charge": self.charge, **counted}
+        document = {"free": self.free, "charge": self.charge, "left": self.left}
+        document |= {} if self.allowance is None else {"allowance": self.allowance}
+        return document | ({} if self.before is None else {"answered_before": self.before.entry})
+
 
 @dataclass(frozen=True)
 class Quote:
@@ -61,6 +71,13 @@ class Quote:
     """The same of the asker's allowance, if there is one."""
     before: AnsweredBefore | None = None
     """The same question at another budget, where it is not free and that was answered."""
+
+    def document(self, price: str) -> dict[str, Any]:
+        """The same as JSON, with the price of what is not free."""
+        document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left}
+        document |= {} if self.free else {"price": price}
+        document |= {} if self.before is None else {"answered_before": self.before.entry}
+        return document | ({} if self.allowance is None else {"allowance": self.allowance})
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,8 @@ class Ledger:
         self,
         dataset: str,
         question: str,
-        charge: Charge,
-        flip: Callable[[], Any],
+        cost: Charge | Asked,
+        draw: Callable[..., Any],
         *,
         unit: str,
         neighbours: str,
@@ -115,61 +115,29 @@ class Ledger:
         by: str | None = None,
         earlier: Sequence[str] = (),
     ) -> Receipt:
-        """The recorded answer to a question, free; else charge for it durably, then `flip`, record and return it.
+        """The recorded answer to a question, free; else charge for it durably, then `draw`, record and return it.
 
-        `question` is the question's normal form: with the dataset's version and the charge it decides what is the same
-        question. `flip` takes nothing and returns what will be public, as JSON can write it. If it fails, the charge
-        stands. With `again`, a recorded answer is not used. `earlier` are other texts under which the same question may be
-        recorded, by versions that had another normal form.
+        `question` is the question's normal form: with the dataset's version and the cost it decides what is the same
+        question. `draw` takes nothing and returns what will be public, as JSON can write it. Where close calls are counted,
+        it is given how many are reserved, draws no further than the last of them, and also returns how many it used: the rest
+        is given back when the answer is on the disk. If it fails, the charge stands. With `again`, a recorded answer is not
+        used. `earlier` are other texts under which the same question may be recorded, by versions that had another normal form.
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        if not isinstance(charge, Charge):
-            raise DuotoneError(f"what is charged for is a Charge, got {type(charge).__name__}")
-        request = Request.of(dataset, question, charge, unit, neighbours, again, by, earlier)
-        same = (self._identity, dataset, *request.terms.values(), *request.about)
-        with nullcontext() if again else _TURNS.of(same):
-            return self._ask(request, flip)
-
-    def call(
-        self,
-        dataset: str,
-        question: str,
-        asked: Asked,
-        draw: Callable[[int], tuple[Any, int]],
-        *,
-        unit: str,
-        neighbours: str,
-        again: bool = False,
-        by: str | None = None,
-        earlier: Sequence[str] = (),
-    ) -> Receipt:
-        """As `ask`, of a dataset that is asked with close calls: as many are reserved durably as may be needed, then `draw` is
-        given their number and draws, one after the other, no further than the last of them. It returns what will be public, and
-        how many of the answers were too close to call: the rest is given back when the answer is on the disk."""
-        if not isinstance(asked, Asked):
-            raise DuotoneError(f"what may be too close to call is Asked, got {type(asked).__name__}")
-        request = Request.of(dataset, question, asked, unit, neighbours, again, by, earlier)
+        request = Request.of(dataset, question, cost, unit, neighbours, again, by, earlier)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
             process, charged = os.getpid(), self._charge(request)
             if isinstance(charged, Receipt):
                 return charged
-            answer, calls = draw(charged.calls)
-            if not (type(calls) is int and 0 <= calls <= charged.calls):
+            answer, calls = draw(charged.calls) if isinstance(cost, Asked) else (draw(), None)
+            if isinstance(cost, Asked) and not (type(calls) is int and 0 <= calls <= charged.calls):
                 raise DuotoneError(
                     f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; what was "
                     "reserved is wasted, and nothing was released"
                 )
             return self._record(dataset, charged, answer_text(answer), process, calls)
-
-    def _ask(self, request: Request, flip: Callable[[], Any]) -> Receipt:
-        process = os.getpid()
-        charged = self._charge(request)
-        if isinstance(charged, Receipt):
-            return charged
-        text = answer_text(flip())
-        return self._record(request.dataset, charged, text, process)
 
     def _charge(self, request: Request) -> Receipt | _Charged:
         """The free answer, or a charge that is on the disk."""
@@ -206,8 +174,8 @@ class Ledger:
         by: str | None = None,
         earlier: Sequence[str] = (),
     ) -> Receipt | None:
-        """The recorded answer that `ask` or `call` would give, free; None where they would charge. What would not fit is
-        refused as they refuse it. Nothing is charged."""
+        """The recorded answer that `ask` would give, free; None where it would charge. What would not fit is refused as
+        there. Nothing is charged."""
         request = Request.of(dataset, question, charge, unit, neighbours, again, by, earlier)
         with damage_as_error(), self._store.reading() as entries:
             before = standing(entries, dataset, request.about, by)

@@ -1,18 +1,22 @@
-"""Tables: a mechanism as whole numbers over 2^bits, ready to be released and to be proved.
+"""Tables: a mechanism as rows of whole numbers over 2^bits, from which answers are drawn and proofs are written.
 
-Every value is rounded away from usefulness, so that each pair of neighbours satisfies the privacy inequality as
-integers. The number of bits is raised until what rounding costs is below 2^−60 at every dataset.
+`Table` is what every table has, and all that a coin sees of one. `LineTable` is the table of yes/no questions by level. Its
+entries are rounded away from usefulness, so that each pair of neighbours satisfies the privacy inequality as integers. The
+number of bits is raised until rounding costs less than 2^−60 at every level.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import gmpy2
+import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
@@ -33,23 +37,85 @@ LONGEST_NUMBER = 20_000
 """The characters of a number in a certificate, as those who check one allow."""
 
 
-class Rounds(Protocol):
-    """A table that says what rounding cost it."""
+class Outcome(Enum):
+    """What an answer can be. `bool` of it is the clear answer; one that is too close to call is neither, and says so.
+
+    >>> bool(Outcome.YES), str(Outcome.TOO_CLOSE)
+    (True, 'too close to call')
+    """
+
+    YES = "yes"
+    NO = "no"
+    TOO_CLOSE = "too close to call"
+
+    def __bool__(self) -> bool:
+        if self is Outcome.TOO_CLOSE:
+            raise DuotoneError("it is too close to call, which is neither yes nor no: compare it with Outcome.TOO_CLOSE first")
+        return self is Outcome.YES
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+YES_NO = Outcome.YES, Outcome.NO
+"""The outcomes of a table of yes/no answers."""
+
+
+class Table(Protocol):
+    """A row of whole numbers over 2^bits for each level or dataset: what a coin draws from.
+
+    A row has one number fewer than there are outcomes, and its numbers never fall. A draw from 0 … 2^bits − 1 that is below
+    the row's first number is the first outcome, one below the second number the second, and so on; any other is the last.
+    """
 
     @property
-    def loss(self) -> Fraction:
-        """By how much an entry may be below the real optimum."""
+    def bits(self) -> int:
+        """Rows are out of 2^bits."""
+        ...
+
+    @property
+    def outcomes(self) -> tuple[Any, ...]:
+        """What can come out, in the order of a row."""
+        ...
+
+    @property
+    def rows(self) -> range:
+        """Which rows there are: levels, or positions of datasets."""
+        ...
+
+    @property
+    def clamps(self) -> bool:
+        """Whether beyond its first and last row a table stays as it is there (levels), or has nothing (datasets)."""
+        ...
+
+    def row(self, at: int) -> tuple[int, ...]:
+        """The numbers of a row: each outcome's chance, added to those before it."""
+        ...
+
+    def find(self, at: Any) -> int | None:
+        """The row of a level, or of a dataset by its name; None if there is none."""
         ...
 
 
-Table = TypeVar("Table", bound=Rounds)
+Built = TypeVar("Built", bound=Any)
+"""A table with its `loss`: how far an entry may be below the real optimum."""
+
+
+def row_of_level(table: Table, at: Any) -> int | None:
+    """The row of a level, which may be infinite; None for what is no whole number."""
+    rows = table.rows
+    if isinstance(at, float) and math.isinf(at):
+        return rows[-1] if at > 0 else rows[0]
+    if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
+        return None
+    return min(max(int(at), rows.start), rows.stop - 1)
 
 
 @dataclass(frozen=True, repr=False)
 class LineTable:
     """The optimal mechanism on the line, in integers: Pr[truth] = entry / 2^bits by distance to the boundary.
 
-    Beyond its last entry a side stays as it is. `loss` bounds by how much any entry is below the real optimum.
+    Beyond its last entry a side stays as it is. `loss` bounds how far any entry is below the real optimum.
 
     Guarantee: entries of neighbouring levels satisfy the privacy inequality as integers; no entry could be larger
     by one, given the boundary; `loss` is below 2^−60.
@@ -61,6 +127,8 @@ class LineTable:
     blue: tuple[int, ...]
     red: tuple[int, ...]
     loss: Fraction
+    outcomes: ClassVar = YES_NO
+    clamps: ClassVar = True
 
     def __repr__(self) -> str:
         return f"<LineTable: {len(self.blue) + len(self.red)} levels of {self.bits} bits, {self.privacy}>"
@@ -73,6 +141,17 @@ class LineTable:
         if level >= 0:
             return self.blue[min(level, len(self.blue) - 1)]
         return (1 << self.bits) - self.red[min(-1 - level, len(self.red) - 1)]
+
+    @property
+    def rows(self) -> range:
+        """The levels up to which it changes."""
+        return range(-len(self.red), len(self.blue))
+
+    def row(self, at: int) -> tuple[int]:
+        """Pr[yes]·2^bits at a level: see `Table`."""
+        return (self.yes(at),)
+
+    find = row_of_level
 
     def certificate(self) -> dict[str, Any]:
         """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""
@@ -136,7 +215,7 @@ def reach(mechanism: LineMechanism) -> int:
     return max(len(table.blue), len(table.red))
 
 
-def wide_enough(build: Callable[[int], Table]) -> Table:
+def wide_enough(build: Callable[[int], Built]) -> Built:
     """The table with the fewest bits that loses little enough."""
     bits = FEWEST_BITS
     while bits <= MOST_BITS:

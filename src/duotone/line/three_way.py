@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import gmpy2
 
 from duotone.errors import DuotoneError
+from duotone.line.table import Outcome, row_of_level
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, show
 from duotone.privacy.text import definition_text, read_definition
@@ -74,6 +75,8 @@ class ThreeWayTable:
     bits: int
     wrong: int
     clear: tuple[int, ...]
+    outcomes: ClassVar = (Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO)
+    clamps: ClassVar = True
 
     def __repr__(self) -> str:
         return f"<ThreeWayTable: {len(self.clear)} distances of {self.bits} bits, {self.mechanism}>"
@@ -83,15 +86,21 @@ class ThreeWayTable:
         """From how far on every level is alike."""
         return len(self.clear)
 
-    def thresholds(self, level: int) -> tuple[int, int]:
-        """(Pr[yes], Pr[yes] + Pr[too close]), each times 2^bits, at a level."""
-        distance = level if level >= 0 else -1 - level
-        clear = self.clear[min(distance, len(self.clear) - 1)]
-        return (clear, (1 << self.bits) - self.wrong) if level >= 0 else (self.wrong, (1 << self.bits) - clear)
+    @property
+    def rows(self) -> range:
+        """The levels up to which it changes."""
+        return range(-self.reach, self.reach)
+
+    def row(self, at: int) -> tuple[int, int]:
+        """(Pr[yes], Pr[yes] + Pr[too close]), each times 2^bits, at a level: see `Table`."""
+        clear = self.clear[min(max(at, -1 - at), self.reach - 1)]
+        return (clear, (1 << self.bits) - self.wrong) if at >= 0 else (self.wrong, (1 << self.bits) - clear)
+
+    find = row_of_level
 
     def probabilities(self, level: int) -> tuple[Fraction, Fraction, Fraction]:
         """Pr[yes], Pr[no], Pr[too close to call] at a level, exactly."""
-        yes, upto = self.thresholds(level)
+        yes, upto = self.row(level)
         one = 1 << self.bits
         return Fraction(yes, one), Fraction(one - upto, one), Fraction(upto - yes, one)
 

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from duotone.errors import DuotoneError
+from duotone.plotting.close_calls import three_way
 from duotone.plotting.curves import error_by_distance
 from duotone.plotting.figures import COLOUR, MARKER, budget_label, figure_class, framed, new_axes, titled
 
@@ -22,7 +23,8 @@ GROUPS = 80
 
 def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) -> Figure:
     """Released answers by group: a disc for yes, a square for no. At most 80 groups are drawn."""
-    if not of.by:
+    facts = of.facts
+    if not facts.by:
         raise DuotoneError("a picture of answers has a line for each group: ask with group by")
     if len(of.answers) > GROUPS:
         raise DuotoneError(f"a picture of {len(of.answers)} groups would not be legible: at most {GROUPS} are drawn")
@@ -33,27 +35,30 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
         ax.scatter([place] * len(heights), heights, s=50, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
     ax.set_xticks([0, 1], ["no", "yes"])
     ax.set_yticks(range(len(names)), names, parse_math=False)
-    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(of.labels))
+    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(facts.labels))
     ax.xaxis.tick_top()
     titled(ax, title)
     framed(ax)
     return figure
 
 
-def question(of: Prepared | Answers, title: str | None = None, released: Answers | None = None) -> Figure:
-    """How often the answer to a question is wrong, by how many people would flip it; of grouped answers, these beside it.
-    The title is the question, if there is no other. An answer is drawn as its question is."""
+def question(of: Prepared | Answers, title: str | None = None) -> Figure:
+    """How often the answer to a question is wrong, or too close to call, by how many people would flip it; of grouped answers,
+    these beside it. The title is the question, if there is no other."""
     from duotone.tables.answers import Answers
+    from duotone.tables.terms import DefiniteTerms
 
-    released = of if released is None and isinstance(of, Answers) else released
-    title = of.question if title is None else title
-    labels = [f"each answer: {budget_label(of.share)}"] if of.share != of.privacy or of.by else None
-    if released is None or not released.by:
-        return error_by_distance([of.mechanism], title=title, labels=labels)
-    size = 11, max(4.4, 1.6 + 0.24 * len(released.answers))
+    facts = of.facts
+    terms, title = facts.terms, facts.question if title is None else title
+    if not isinstance(terms, DefiniteTerms):
+        return three_way(terms.table, title=title)
+    labels = [f"each answer: {budget_label(terms.share)}"] if terms.share != terms.privacy or facts.by else None
+    if not (isinstance(of, Answers) and facts.by):
+        return error_by_distance([terms.mechanism], title=title, labels=labels)
+    size = 11, max(4.4, 1.6 + 0.24 * len(of.answers))
     figure: Figure = figure_class()(figsize=size, layout="constrained")  # which leaves room for long names and titles
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4]})
-    answers(released, ax=left)
-    error_by_distance([of.mechanism], title="each answer, with its share of the budget", labels=labels, ax=right)
+    answers(of, ax=left)
+    error_by_distance([terms.mechanism], title="each answer, with its share of the budget", labels=labels, ax=right)
     figure.suptitle("\n".join(textwrap.wrap(title, 110)), fontsize=11, x=0.01, ha="left", parse_math=False)
     return figure

@@ -2,6 +2,5 @@
 
 Imports `errors` and `cached`. Start with `definition` (what every definition has), then `approx_dp` ((ε, δ)). `iterated_step`
 is φ applied n times, to float64; `rounded` a definition on whole multiples of 2^−bits; `numbers` exact numbers and directed
-rounding; `text` how a definition is written in ledgers and certificates; `unusual` what to say of budgets that few
-would choose.
+rounding; `text` how a definition is written in ledgers and certificates, and notes on unusual budgets.
 """

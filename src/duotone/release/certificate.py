@@ -7,24 +7,34 @@ on the real optimum) and that its ratio is e^ε rounded down. One of close calls
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from duotone.release.certificate_close_calls import prove_close_calls
-from duotone.release.certificate_graph import prove_graph
 from duotone.release.certificate_numbers import (
+    FEWEST_BITS,
+    LOSS,
+    MOST_BITS,
+    Head,
+    Step,
     Unproved,
     as_kind,
-    brief,
-    exp_bounds,
-    read_bits,
+    check_close,
+    check_error,
+    checked_boundary,
     read_definition,
     read_entry,
+    read_fraction,
+    rounded_down,
 )
-from duotone.release.certificate_steps import LOSS, Step, check_close, check_error, checked_boundary
 
-__all__ = ["Unproved", "exp_bounds", "prove"]
+__all__ = ["Unproved", "prove"]
+
+LONG, MOST_WORK = 2**14, 2**31
+"""A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
 
 
 def prove(certificate: Any) -> str:
@@ -44,37 +54,35 @@ def prove(certificate: Any) -> str:
     'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
     try:
-        kind, version = certificate["certificate"], certificate["version"]
-        if kind not in ("line", "graph", "close-calls") or type(version) is not int or version != 1:
-            raise Unproved("this is not a certificate of version 1")
-        if kind == "close-calls":
-            return prove_close_calls(certificate)
-        _claims(certificate["claims"])
-        ratio, above, delta = read_definition(certificate["privacy"])
-        bits = read_bits(certificate["bits"])
-        step, ceiling = Step(ratio, delta, bits), Step(above, delta, bits, up=True)
-        count = (_prove_line if kind == "line" else prove_graph)(certificate, step, ceiling)
+        _, prove_kind = KINDS[(head := _read_head(certificate)).kind]
+        return prove_kind(certificate, head)
     except Unproved:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
         raise Unproved("this is not a certificate: something in it is missing or of another kind") from None
-    known = "ratio" if certificate["privacy"]["epsilon"] is None else "epsilon"
-    budget = ", ".join(f"{name} {brief(certificate['privacy'][name])}" for name in (known, "delta"))
-    return f"private and optimal: {count} {'levels' if kind == 'line' else 'datasets'} under {budget}"
 
 
-def _claims(claims: Mapping[str, Any]) -> None:
-    if claims["private"] is not True or claims["optimal"] is not True:
-        raise Unproved("the certificate does not claim to be private and optimal")
-    if claims["loss"] != f"2^-{LOSS}":
-        raise Unproved(f"the certificate must claim a loss of 2^-{LOSS}")
+def _read_head(certificate: Mapping[str, Any]) -> Head:
+    """The head of a certificate, if it is of a known kind and makes the claims of that kind."""
+    kind, version, claims = certificate["certificate"], certificate["version"], certificate["claims"]
+    if kind not in list(KINDS) or type(version) is not int or version != 1:
+        raise Unproved("this is not a certificate of version 1")
+    for name, claim in KINDS[kind][0].items():
+        if type(claims[name]) is not type(claim) or claims[name] != claim:
+            raise Unproved(f"the certificate must claim {name}: {claim}")
+    definition, bits = read_definition(certificate["privacy"]), certificate["bits"]
+    if not (type(bits) is int and FEWEST_BITS <= bits <= MOST_BITS):
+        raise Unproved(f"bits must be between {FEWEST_BITS} and {MOST_BITS}")
+    return Head(kind, certificate["privacy"], *definition, bits)
 
 
-def _prove_line(certificate: Mapping[str, Any], step: Step, ceiling: Step) -> int:
+def _prove_line(certificate: Mapping[str, Any], head: Head) -> str:
+    """Every pair of neighbouring levels is private, and no level could be more truthful."""
+    step, ceiling = head.steps()
     blue, red = ([read_entry(t, step.one) for t in as_kind(list, certificate[side])] for side in ("blue", "red"))
     tops = checked_boundary(certificate["boundary"], blue[0], red[0], step, ceiling)
-    for p, q in pairwise([step.one - t for t in reversed(red)] + blue):
-        if not step.private(p, q):
+    for row, other in pairwise([(step.one - t, t) for t in reversed(red)] + [(t, step.one - t) for t in blue]):
+        if not step.private(row, other):
             raise Unproved("two neighbouring levels differ by more than the budget allows")
     for side, name, top in zip((blue, red), ("blue", "red"), tops, strict=True):
         errors = as_kind(list, certificate["error"][name])
@@ -87,4 +95,156 @@ def _prove_line(certificate: Mapping[str, Any], step: Step, ceiling: Step) -> in
             check_close(top, here, step)
             last, top = top, ceiling(top)
         check_close(last if top == last else step.one, side[-1], step)
-    return len(blue) + len(red)
+    return f"private and optimal: {len(blue) + len(red)} levels under {head.budget}"
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """A certificate of a graph: what it says, and per dataset its entry, its colour and its neighbours; which are fixed."""
+
+    datasets: Mapping[str, Any]
+    edges: Any
+    boundary: Any
+    lowered: Any
+    truth: Mapping[str, int]
+    blue: Mapping[str, bool]
+    near: Mapping[str, set[str]]
+    fixed: set[str]
+
+    def witness(self, d: str) -> Any:
+        """The neighbour that is said to hold a dataset down."""
+        return self.datasets[d]["from"]
+
+    def boundary_value(self, d: str) -> Any:
+        """What was asked for at a fixed dataset."""
+        return self.boundary[d] if isinstance(self.boundary, dict) else self.boundary
+
+
+def _prove_graph(certificate: Mapping[str, Any], head: Head) -> str:
+    """Every pair of neighbours is private, and no dataset could be more truthful."""
+    step, ceiling = head.steps()
+    graph = _read_graph(certificate, step)
+    _check_boundary(graph, step, ceiling)
+    _check_private(graph, step)
+    _check_optimal(graph, step, ceiling)
+    return f"private and optimal: {len(graph.truth)} datasets under {head.budget}"
+
+
+def _read_graph(certificate: Mapping[str, Any], step: Step) -> _Graph:
+    datasets, boundary, lowered = as_kind(dict, certificate["datasets"]), certificate["boundary"], certificate["lowered"]
+    if not datasets:
+        raise Unproved("a graph without datasets proves nothing")
+    truth = {d: read_entry(entry["truth"], step.one) for d, entry in datasets.items()}
+    if not all(entry["colour"] in ("blue", "red") for entry in datasets.values()):
+        raise Unproved("a colour is blue or red")
+    blue = {d: entry["colour"] == "blue" for d, entry in datasets.items()}
+    edges = certificate["edges"]
+    near = _neighbours(datasets, edges)
+    rim = {d for d in datasets if any(blue[d] != blue[e] for e in near[d])}
+    fixed = rim if boundary == "balanced" else {d for d in rim if blue[d]}
+    return _Graph(datasets, edges, boundary, lowered, truth, blue, near, fixed)
+
+
+def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
+    """What is asked for stands at the blue boundary, all of it, and nothing else is said to be lowered."""
+    by_dataset = isinstance(graph.boundary, dict)
+    if by_dataset and set(graph.boundary) != graph.fixed:
+        raise Unproved("the boundary values are not those of the blue boundary")
+    if not by_dataset and graph.boundary != "balanced":
+        rounded_down(graph.boundary, step)
+    _bounded(graph, step, ceiling)
+    if not set(as_kind(dict, graph.lowered)) <= (graph.fixed if by_dataset else set()):
+        raise Unproved("a value is lowered that was not given")
+
+
+def _check_private(graph: _Graph, step: Step) -> None:
+    """Definition 1, for every pair of neighbours; and the errors that stand beside the entries."""
+    rows = {d: (t, step.one - t) if graph.blue[d] else (step.one - t, t) for d, t in graph.truth.items()}
+    checked: set[str] = set()
+    for d, entry in graph.datasets.items():
+        check_error(entry["error"], graph.truth[d], step)
+        if not all(step.private(rows[d], rows[e]) for e in graph.near[d] - checked):
+            raise Unproved(f"dataset {d} differs from a neighbour by more than the budget allows")
+        checked.add(d)
+
+
+def _check_optimal(graph: _Graph, step: Step, ceiling: Step) -> None:
+    """No dataset could be more truthful: each is held down along a chain that ends where the truth is fixed."""
+    above: dict[str, int] = {}  # bounds from above on the real optimum
+    for d in graph.fixed:
+        held = _lowered(d, graph, step) if d in graph.lowered else None
+        above[d], _ = checked_boundary(graph.boundary_value(d), graph.truth[d], None, step, ceiling, held=held)
+        check_close(above[d], graph.truth[d], step)
+    for start in graph.truth:
+        for d in reversed(_chain(start, graph, above, step)):
+            witness = graph.witness(d)
+            alike = graph.blue[witness] == graph.blue[d]
+            above[d] = ceiling(above[witness] if alike else step.one - rounded_down(graph.boundary_value(witness), step))
+            check_close(above[d], graph.truth[d], step)
+
+
+def _chain(start: str, graph: _Graph, ends: Mapping[str, int], step: Step) -> list[str]:
+    """The datasets from one to the last before `ends`, each held down by the next; none where the truth is certain."""
+    chain: dict[str, None] = {}
+    d = start
+    while d not in ends and graph.truth[d] < step.one:
+        witness = graph.witness(d)
+        if d in chain or witness not in graph.near[d]:
+            raise Unproved(f"dataset {d} has no chain of tight steps to a fixed boundary dataset")
+        alike = graph.blue[witness] == graph.blue[d]
+        if not alike and witness not in graph.fixed:
+            raise Unproved(f"the witness of dataset {d} has the other colour and is not fixed")
+        if graph.truth[d] != step(graph.truth[witness] if alike else step.one - graph.truth[witness]):
+            raise Unproved(f"dataset {d} is not held down by its witness")
+        chain[d] = None
+        d = witness
+    return list(chain)
+
+
+def _bounded(graph: _Graph, step: Step, ceiling: Step) -> None:
+    """Refuse a small file that would take minutes: very long numbers, used again and again."""
+    values = graph.boundary.values() if isinstance(graph.boundary, dict) else [graph.boundary]
+    longest = max((_bit_length(read_fraction(value)) for value in values if value != "balanced"), default=0)
+    lengths = map(_bit_length, (step.ratio, ceiling.ratio, step.delta))
+    size = step.one.bit_length() + longest + sum(lengths)
+    paths = sum(len(as_kind(list, path)) for path in as_kind(dict, graph.lowered).values())
+    work = len(graph.edges) + len(graph.datasets) + paths
+    if size > LONG and size * work > MOST_WORK:
+        raise Unproved("the certificate has too many edges, datasets or paths for numbers as long as its own")
+
+
+def _bit_length(x: Fraction) -> int:
+    return x.numerator.bit_length() + x.denominator.bit_length()
+
+
+def _lowered(d: str, graph: _Graph, step: Step) -> int:
+    """What a path from a boundary dataset with its full value leaves room for at d."""
+    path = as_kind(list, graph.lowered[d])
+    if not (len(path) > 1 and path[-1] == d and path[0] not in graph.lowered):
+        raise Unproved(f"the path that lowers dataset {d} does not start at a full boundary value")
+    if len(set(path)) < len(path) or not all(b in graph.near[a] for a, b in pairwise(path)):
+        raise Unproved(f"the path that lowers dataset {d} leaves the graph, or comes to a dataset twice")
+    value = rounded_down(graph.boundary[path[0]], step)
+    for _ in path[1:]:
+        value = step(value)
+    return value
+
+
+def _neighbours(datasets: Mapping[str, Any], edges: Any) -> dict[str, set[str]]:
+    near: dict[str, set[str]] = {d: set() for d in datasets}
+    for edge in as_kind(list, edges):
+        a, b = as_kind(list, edge)
+        if a == b or a not in near or b not in near:
+            raise Unproved("an edge does not join two datasets of the certificate")
+        near[a].add(b)
+        near[b].add(a)
+    return near
+
+
+OPTIMAL = {"private": True, "optimal": True, "loss": f"2^-{LOSS}"}
+KINDS: dict[str, tuple[dict[str, Any], Callable[[Mapping[str, Any], Head], str]]] = {
+    "line": (OPTIMAL, _prove_line),
+    "graph": (OPTIMAL, _prove_graph),
+    "close-calls": ({"private": True}, prove_close_calls),
+}
+"""Each kind of certificate: what it must claim, and what proves it and says what it proved."""

@@ -17,10 +17,10 @@ from itertools import islice, pairwise
 from typing import Any
 
 from duotone.release.certificate_numbers import (
+    Head,
     Unproved,
     as_kind,
     in_decimals,
-    read_bits,
     read_definition,
     read_entry,
     read_fraction,
@@ -37,25 +37,23 @@ SURE, GUARD = 64, 96
 """Bits of a logarithm beyond what tells two entries apart, and bits beyond these that are rounded away."""
 
 
-def prove_close_calls(certificate: Mapping[str, Any]) -> str:
-    """Check a certificate of close calls; what it proves."""
-    claims = as_kind(dict, certificate["claims"])
-    if set(claims) != {"private"} or claims["private"] is not True:
+def prove_close_calls(certificate: Mapping[str, Any], head: Head) -> str:
+    """Neighbours' clocks differ by at most the ratio, and the close calls fit into the budget."""
+    if set(certificate["claims"]) != {"private"}:
         raise Unproved("the certificate claims something else than to be private")
-    question, budget = certificate["privacy"], certificate["budget"]
-    ratio, _, none = read_definition(question)
-    if none != 0:
+    budget = certificate["budget"]
+    if head.delta != 0:
         raise Unproved("a question that may be too close to call has no delta of its own")
     budget_ratio, _, bound = read_definition(budget)
     count = certificate["close_calls"]
     nodes = _read_nodes(certificate["nodes"], count)
-    if not ratio <= nodes.ratio:
+    if not head.ratio <= nodes.ratio:
         raise Unproved("the nodes do not cover the ratio of the clocks")
-    _check_table(certificate, ratio)
+    _check_table(certificate, head.ratio, head.bits)
     if not all(Fraction(gain, ONE) <= bound for gain in islice(gains(nodes, budget_ratio), count)):
         raise Unproved("so many close calls are not shown to fit into the budget")
     calls = "1 close call" if count == 1 else f"{count} close calls"
-    known, asked = _known(budget), _known(question)
+    known, asked = _known(budget), _known(head.privacy)
     delta, wrong = in_decimals(budget["delta"]), in_decimals(certificate["wrong"])
     return (
         f"private: {calls}, and any number of clear answers, under {known}, delta {delta}; each question at {asked}, "
@@ -68,11 +66,10 @@ def _known(privacy: Mapping[str, Any]) -> str:
     return f"{name} {in_decimals(privacy[name])}"
 
 
-def _check_table(certificate: Mapping[str, Any], ratio: Fraction) -> None:
+def _check_table(certificate: Mapping[str, Any], ratio: Fraction, bits: int) -> None:
     """Both sides agree at the boundary, a clear answer never becomes rarer further out, and neighbours' clocks differ by at
     most the ratio: ln(W / here) ≤ r·ln(W / further)."""
-    bits, wrong = read_bits(certificate["bits"]), read_fraction(certificate["wrong"])
-    texts = as_kind(list, certificate["clear"])
+    wrong, texts = read_fraction(certificate["wrong"]), as_kind(list, certificate["clear"])
     if not (bits <= MOST_BITS and len(texts) * bits <= LONGEST_TABLE):
         raise Unproved("the certificate has too many entries for numbers as long as its own")
     clear = [read_entry(text, 1 << bits) for text in texts]

@@ -1,9 +1,10 @@
-"""Numbers in certificates: how they are read, by someone who trusts nothing in them, and e^ε in integers."""
+"""Numbers in certificates: how they are read, by someone who trusts nothing in them; e^ε and φ in integers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +17,8 @@ from duotone.privacy.numbers import number
 
 FEWEST_BITS, MOST_BITS = 64, 2**14
 LONGEST_NUMBER = 20_000
+LOSS = 60
+"""Rounding must cost less than 2^−LOSS against the real optimum."""
 CLOSE = 100
 """The ratio must be within 2^−CLOSE of e^ε, relative to e^ε − 1."""
 LARGEST_EPSILON, LONGEST_EPSILON = 2**13, 3_000
@@ -44,13 +47,6 @@ def read_entry(text: Any, one: int) -> int:
     if not value <= one:
         raise Unproved("a table entry is not a whole number between 0 and 2^bits")
     return value
-
-
-def read_bits(bits: Any) -> int:
-    """The bits of a table, within what a checker computes with."""
-    if not (type(bits) is int and FEWEST_BITS <= bits <= MOST_BITS):
-        raise Unproved(f"bits must be between {FEWEST_BITS} and {MOST_BITS}")
-    return bits
 
 
 def read_fraction(text: Any, longest: int = LONGEST_NUMBER) -> Fraction:
@@ -88,6 +84,29 @@ def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fra
         if not above - ratio <= (above - 1) / 2**CLOSE:
             raise Unproved("the ratio is too far below e^epsilon for the table to be optimal")
     return ratio, above, delta
+
+
+@dataclass(frozen=True)
+class Head:
+    """How every certificate begins: its kind, its privacy (ε if it was given, a ratio that is e^ε, δ) and its bits."""
+
+    kind: str
+    privacy: Mapping[str, Any]
+    ratio: Fraction
+    above: Fraction
+    """A bound on e^ε from above."""
+    delta: Fraction
+    bits: int
+
+    @property
+    def budget(self) -> str:
+        """Its privacy, to be read."""
+        known = "ratio" if self.privacy["epsilon"] is None else "epsilon"
+        return ", ".join(f"{name} {brief(self.privacy[name])}" for name in (known, "delta"))
+
+    def steps(self) -> tuple[Step, Step]:
+        """φ rounded down, which is what tables keep to; and rounded up, which bounds the real optimum."""
+        return Step(self.ratio, self.delta, self.bits), Step(self.above, self.delta, self.bits, up=True)
 
 
 def brief(text: str) -> str:
@@ -132,3 +151,81 @@ def _exponential(n: int, k: int) -> int:
     if low >> bits - k != high >> bits - k:
         raise Unproved("epsilon is too close to the logarithm of a short number")
     return low >> bits - k
+
+
+class Step:
+    """φ on integers over 2^bits, rounded down (or up), and Definition 1 itself, between the rows of two neighbours."""
+
+    def __init__(self, ratio: Fraction, delta: Fraction, bits: int, *, up: bool = False) -> None:
+        self.one, self.up, self.ratio, self.delta = 1 << bits, up, ratio, delta
+        self.a, self.b, self.c, self.d = ratio.numerator, ratio.denominator, delta.numerator, delta.denominator
+        self.left, self.right, self.room = self.b * self.d, self.a * self.d, self.b * self.c * self.one
+
+    def __call__(self, t: int) -> int:
+        """The most truth beside a neighbour of truth t."""
+        first = (self.right * t + self.room + self.up * (self.left - 1)) // self.left
+        second = self.one + (self.room - self.left * (self.one - t) + self.up * (self.right - 1)) // self.right
+        return min(self.one, first, second)
+
+    def private(self, row: Sequence[int], other: Sequence[int]) -> bool:
+        """Definition 1 for the rows of two neighbours: the chance of each outcome, out of 2^bits, in the same order.
+
+        Of all sets of outcomes, that of the outcomes more likely than the ratio allows exceeds it most: if that set stays
+        within delta, all do. So it is for any number of outcomes, in both directions.
+        """
+        return self._exceeds(row, other) <= self.room and self._exceeds(other, row) <= self.room
+
+    def _exceeds(self, row: Sequence[int], other: Sequence[int]) -> int:
+        return sum([over for p, q in zip(row, other, strict=True) if (over := self.left * p - self.right * q) > 0])
+
+    def balance(self) -> int:
+        """The balanced boundary value, rounded."""
+        top, bottom = (self.a * self.d + self.b * self.c) * self.one, self.d * (self.a + self.b)
+        return (top + self.up * (bottom - 1)) // bottom
+
+
+def checked_boundary(
+    value: Any, blue: int, red: int | None, step: Step, ceiling: Step, *, held: int | None = None
+) -> tuple[int, int]:
+    """What is fixed at the boundary: balanced, the empty group at no, or a given value, rounded down (or held lower).
+
+    Gives bounds from above on the real values of both sides.
+    """
+    one = step.one
+    if value == "balanced":
+        if not (red in (None, blue) and blue == step.balance() <= step(one - blue)):
+            raise Unproved("the boundary is not the best balanced one")
+        return ceiling.balance(), ceiling.balance()
+    if value == "selection":
+        if not (red == one and blue == step(0)):
+            raise Unproved("the empty group is not pinned at no")
+        return ceiling(0), one
+    below = rounded_down(value, step)
+    if blue != (below if held is None else held) or blue > below:
+        raise Unproved("a boundary value is not the one asked for, rounded down")
+    if red is not None and red != step(one - blue):
+        raise Unproved("the red boundary is not the most truth possible there")
+    exact = read_fraction(value) * one == below
+    return below if exact else below + 1, ceiling(one - below)
+
+
+def rounded_down(text: Any, step: Step) -> int:
+    """A boundary value on integers."""
+    value = read_fraction(text)
+    if not 0 <= value <= 1:
+        raise Unproved("a boundary value is not a probability")
+    return value.numerator * step.one // value.denominator
+
+
+def check_close(top: int, truth: int, step: Step) -> None:
+    """An entry lies near the bound from above on the real optimum."""
+    if not top - truth < step.one >> LOSS:
+        raise Unproved(f"rounding costs 2^-{LOSS} or more against the real optimum")
+
+
+def check_error(text: Any, truth: int, step: Step) -> None:
+    """The error beside an entry is one less it, as a float can say that."""
+    value, wrong = read_fraction(text), step.one - truth
+    apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), as what follows
+    if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):
+        raise Unproved("an error is not what the table says")

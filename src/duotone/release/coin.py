@@ -1,4 +1,4 @@
-"""Release: exact coins. A coin compares random bits with an integer; no float takes part.
+"""Exact coins: a coin draws an outcome from a row of a table. It compares random bits with integers; no float takes part.
 
 Bits come from the operating system, or for batches from AES in counter mode under a fresh key from it for every chunk,
 so that nothing is ever shared between calls, threads or forked processes.
@@ -7,22 +7,22 @@ so that nothing is ever shared between calls, threads or forked processes.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
+from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.graphs.table import GraphTable
 from duotone.interrupts import uninterrupted
 from duotone.line.mechanism import LineMechanism
-from duotone.line.table import LineTable, line_table
+from duotone.line.table import YES_NO, Outcome, Table, line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.resources import progress
@@ -34,13 +34,24 @@ COMPILED = 2**22
 LONG = 2**28
 """Answers from which on a progress bar appears on a terminal."""
 
-LEVELS = "levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most"
-
 Basis = Literal["exact distance", "safe bound"]
 
 
 class NotPrivateWarning(UserWarning):
     """Answers are drawn from a test seed and must not be released."""
+
+
+class CertifiedTable(Table, Protocol):
+    """A table that is private by itself, and proves it."""
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """What one draw costs."""
+        ...
+
+    def certificate(self) -> dict[str, Any]:
+        """The table as JSON, with its claims."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class Answer:
     """Whether levels are exact distances, or safe bounds on them."""
     private: bool
     """False for an answer drawn from a test seed."""
-    table: LineTable | GraphTable = field(repr=False)
+    table: CertifiedTable = field(repr=False)
     """The mechanism that it was drawn from, in integers."""
 
     def __bool__(self) -> bool:
@@ -73,19 +84,20 @@ class Answer:
 
 
 class Coin:
-    """Draws private answers from a mechanism: give it the level of your data, and it says yes or no at random, and exactly so.
+    """Draws private answers from a mechanism: give it the level of your data, and it answers at random, and exactly so.
 
     Use it where you know how far the true answer is from flipping and `ask` does not fit. The level says that: 0, 1, 2, … if
     the answer is yes and 1, 2, 3, … people must change before it is no; −1, −2, −3, … if it is no. Every answer spends the
     mechanism's budget, which a coin does not count: `open_ledger` does.
 
-    `mechanism` is what `balanced`, `with_boundary` or `partition_selection` gave, or a table of one in integers
-    (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`). `basis` says what levels are: an "exact distance",
-    with which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which
-    they are private and no more.
+    `mechanism` is what `balanced`, `with_boundary` or `partition_selection` gave, or a table in integers
+    (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`, `duotone.line.three_way.three_way_table`). Tables of
+    yes and no have `answer` and `answers`; every table has `outcomes`. `basis` says what levels are: an "exact distance", with
+    which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which they
+    are private and no more.
 
-    Guarantee: Pr[yes] is exactly the table's integer over 2^bits. A probability of 0 or 1 never draws the other
-    answer, and none is rounded up.
+    Guarantee: each outcome has exactly the table's integer over 2^bits. A probability of 0 or 1 never draws another
+    outcome, and none is rounded up.
 
     >>> from duotone import ApproxDP, balanced
     >>> coin = Coin(balanced(ApproxDP(1, "1e-6")))
@@ -96,43 +108,34 @@ class Coin:
     [True, True, False, False]
     """
 
-    def __init__(self, mechanism: LineMechanism | LineTable | GraphTable, *, basis: Basis = "exact distance") -> None:
+    def __init__(self, mechanism: LineMechanism | Table, *, basis: Basis = "exact distance") -> None:
         if basis not in ("exact distance", "safe bound"):
             raise DuotoneError(f"a basis is exact distance or safe bound, got {basis}")
-        self.table = line_table(mechanism) if isinstance(mechanism, LineMechanism) else mechanism
+        self.table: Table = line_table(mechanism) if isinstance(mechanism, LineMechanism) else mechanism
         self.basis: Basis = basis
-        bits = self.table.bits
-        if not (bits >= 72 and bits % 8 == 0):
+        if not (self.table.bits >= 72 and self.table.bits % 8 == 0):
             raise DuotoneError("a coin needs a table of at least 72 bits, a whole number of bytes")
-        if isinstance(self.table, LineTable):
-            self._lowest, self._highest = -len(self.table.red), len(self.table.blue) - 1
-            thresholds = [self.table.yes(level) for level in range(self._lowest, self._highest + 1)]
-        else:
-            self._lowest, self._highest = 0, len(self.table.graph) - 1
-            thresholds = [self.table.yes(name) for name in self.table.graph.names]
-        self._thresholds = thresholds
-        self._word = [t >> (bits - 64) for t in thresholds]
-        self._top = np.array([t >> (bits - 8) for t in thresholds], dtype=np.uint16)
-        self._next = np.array([(t >> (bits - 72)) & (2**64 - 1) for t in thresholds], dtype=np.uint64)
+        self._lowest, self._highest = self.table.rows[0], self.table.rows[-1]
+        self._rows = [self.table.row(at) for at in self.table.rows]  # made once: to look one up takes as long for any level
 
     @uninterrupted
     def answer(self, at: Any) -> Answer:
         """One answer, as an `Answer`: at a level or, from a graph's table, at a dataset by its name."""
         seed = _TEST_STREAM.get()
         draw = os.urandom if seed is None else seed.bytes
-        where: Any = None
+        row: Any = None
         try:
-            word = int.from_bytes(draw(8), "little")
-            where, at = self._index(at), None
-            if where is None:
+            table, rest = self._yes_no(), self.table.bits - 64
+            number = int.from_bytes(draw(8), "little")
+            row, at = table.find(at), None
+            if row is None:
                 raise DuotoneError("that is neither a whole number (a level) nor a dataset of this mechanism's graph")
-            yes = word < self._word[where]
-            if word == self._word[where]:
-                rest = self.table.bits - 64
-                yes = int.from_bytes(draw(rest // 8), "little") < self._thresholds[where] & (2**rest - 1)
-            return Answer(yes, self.table.privacy, self.basis, seed is None, self.table)
+            (row,) = self._rows[row - self._lowest]
+            if number == row >> rest:
+                number, rest = number << rest | int.from_bytes(draw(rest // 8), "little"), 0
+            return Answer(number < row >> rest, table.privacy, self.basis, seed is None, table)
         finally:
-            at = where = None  # no traceback may show them
+            at = row = None  # no traceback may show them
 
     @uninterrupted
     def answers(self, at: Any, *, bar: bool = True) -> Array:
@@ -143,13 +146,10 @@ class Coin:
         """
         levels: Any = None
         try:
-            levels, at = as_levels(at), None
             if _TEST_STREAM.get() is not None:
                 _warn()
-            if levels is None:
-                raise DuotoneError(LEVELS)
-            if isinstance(self.table, GraphTable) and not ((levels >= 0) & (levels <= self._highest)).all():
-                raise DuotoneError("a position is outside the graph's datasets")
+            self._yes_no()
+            levels, at = self._levels(at), None
             out = np.empty(len(levels), dtype=np.bool_)
             buffers = _Buffers(_compiled() if len(levels) >= COMPILED else _first_bytes)
             for start in _chunks(len(levels), bar):
@@ -158,7 +158,54 @@ class Coin:
         finally:
             at = levels = None
 
+    @uninterrupted
+    def outcomes(self, levels: Any, calls: int | None = None) -> list[Any]:
+        """One outcome for each level, in turn; with `calls`, none after that many were too close to call.
+
+        What is too close to call must be counted: a ledger does that, a coin does not.
+
+        >>> from duotone import ApproxDP
+        >>> from duotone.line.three_way import ThreeWay, three_way_table
+        >>> coin = Coin(three_way_table(ThreeWay(ApproxDP(1), "1e-15")))
+        >>> [str(outcome) for outcome in coin.outcomes([90, -90, 0])]
+        ['yes', 'no', 'too close to call']
+        """
+        try:
+            if not (calls is None or (type(calls) is int and calls >= 1)):
+                raise DuotoneError(f"close calls are a whole number, at least 1, got {calls}")
+            drawn, outcomes = self._drawn(levels), self.table.outcomes
+        finally:
+            levels = None
+        if calls is not None and Outcome.TOO_CLOSE in outcomes:
+            close = np.flatnonzero(drawn == outcomes.index(Outcome.TOO_CLOSE))
+            drawn = drawn[: close[calls - 1] + 1] if len(close) >= calls else drawn
+        return [outcomes[outcome] for outcome in drawn.tolist()]
+
+    @property
+    def private(self) -> bool:
+        """False while answers come from a test seed."""
+        return _TEST_STREAM.get() is None
+
+    def _yes_no(self) -> CertifiedTable:
+        if self.table.outcomes != YES_NO:
+            raise DuotoneError("this table has other outcomes than yes and no: draw them by `outcomes`")
+        return cast(CertifiedTable, self.table)
+
+    def _levels(self, at: Any) -> Array:
+        """Levels, or positions of datasets, as integers."""
+        levels: Any = None
+        try:
+            levels, at = _integers(at), None
+            if levels is None:
+                raise DuotoneError("levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most")
+            if not (self.table.clamps or ((levels >= self._lowest) & (levels <= self._highest)).all()):
+                raise DuotoneError("a position is outside the graph's datasets")
+            return levels  # type: ignore[no-any-return]
+        finally:
+            at = levels = None
+
     def _toss(self, levels: Any, out: Array, buffers: _Buffers) -> None:
+        """A chunk of yes or no: by a byte, and where that equals the row's by 64 bits more, and where these do by the rest."""
         where: Any = None
         try:
             stream = _TEST_STREAM.get() or Keystream(os.urandom(48))
@@ -171,30 +218,45 @@ class Coin:
             rest = self.table.bits - 72
             for k in np.flatnonzero(words == self._next[where]).tolist():
                 bits = int.from_bytes(stream.bytes(rest // 8), "little")
-                out[undecided[k]] = bits < self._thresholds[where[k]] & (2**rest - 1)
+                out[undecided[k]] = bits < self._rows[where[k]][0] & (2**rest - 1)
         finally:
             levels = where = None
 
-    @property
-    def private(self) -> bool:
-        """False while answers come from a test seed."""
-        return _TEST_STREAM.get() is None
+    def _drawn(self, levels: Any) -> Array:
+        """For each level the number of its outcome: by 64 bits, and where these equal those of a number of the row by all."""
+        where = first = drawn = cast(Any, None)
+        try:
+            where, levels = self._levels(levels), None
+            where = np.clip(where, self._lowest, self._highest).astype(np.int64) - self._lowest
+            stream, rest = _TEST_STREAM.get() or Keystream(os.urandom(48)), self.table.bits - 64
+            words = np.frombuffer(stream.bytes(8 * len(where)), dtype=np.uint64)
+            first = self._words.take(where, axis=1)
+            drawn = sum(words >= own for own in first)
+            for i in np.flatnonzero(sum(words == own for own in first)).tolist():
+                number = int(words[i]) << rest | int.from_bytes(stream.bytes(rest // 8), "little")
+                drawn[i] = sum(number >= t for t in self._rows[where[i]])
+            return drawn  # type: ignore[no-any-return]
+        finally:
+            levels = where = first = drawn = None
 
-    def _index(self, at: Any) -> int | None:
-        if isinstance(self.table, GraphTable):
-            return self.table.graph.find(at)
-        if isinstance(at, float) and math.isinf(at):
-            return len(self._thresholds) - 1 if at > 0 else 0
-        if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
-            return None
-        return min(max(int(at), self._lowest), self._highest) - self._lowest
+    @cached_property
+    def _top(self) -> Array:
+        """The first byte of each row of yes and no: 256 where yes is certain."""
+        return np.array([t >> (self.table.bits - 8) for (t,) in self._rows], dtype=np.uint16)
+
+    @cached_property
+    def _next(self) -> Array:
+        """The 64 bits after that byte."""
+        return np.array([(t >> (self.table.bits - 72)) & (2**64 - 1) for (t,) in self._rows], dtype=np.uint64)
+
+    @cached_property
+    def _words(self) -> Array:
+        """The first 64 bits of each number of each row; of 2^bits one less, so that where these are drawn all bits decide."""
+        rest = self.table.bits - 64
+        return np.array([[min(t >> rest, 2**64 - 1) for t in own] for own in zip(*self._rows, strict=True)], dtype=np.uint64)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _coin, (self.table, self.basis)
-
-
-def _coin(table: LineTable | GraphTable, basis: Basis) -> Coin:
-    return Coin(table, basis=basis)
+        return partial(Coin, basis=self.basis), (self.table,)
 
 
 class _Buffers:
@@ -227,11 +289,6 @@ class Keystream:
 _TEST_STREAM: ContextVar[Keystream | None] = ContextVar("duotone test seed", default=None)
 
 
-def seeded_stream() -> Keystream | None:
-    """Where coins come from while there is a test seed."""
-    return _TEST_STREAM.get()
-
-
 @contextlib.contextmanager
 def insecure_test_seed(seed: int) -> Iterator[None]:
     """For tests only: coins inside are the same on every run and NOT PRIVATE. Answers are marked so.
@@ -254,7 +311,7 @@ def _warn() -> None:
     warnings.warn("duotone: coins come from a test seed; these answers are NOT PRIVATE", NotPrivateWarning, stacklevel=4)
 
 
-def as_levels(at: Any) -> Array | None:
+def _integers(at: Any) -> Array | None:
     """Levels as a numpy array of integers, without a copy where that is possible; None for anything else."""
     try:
         masked = np.ma.is_masked(at)

@@ -25,10 +25,11 @@ from duotone.service.people import Caller
 from duotone.service.prices import in_symbols, too_much
 from duotone.service.records import Records
 from duotone.service.refused import Refused
-from duotone.service.tables import OpenTable, Question, given_up
+from duotone.service.tables import OpenTable, given_up
 from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
 from duotone.tables.engines.source import ON_FAILURE, UNREADABLE
+from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 
 LOG = logging.getLogger("duotone.service")
@@ -52,7 +53,7 @@ class Answering:
     records: Records
     approvals: Approvals
 
-    def checked(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Question]:
+    def checked(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared]:
         """The terms, of a request that was approved where one is named, and the question; nothing is read or charged."""
         terms = Terms.read(written)
         if terms.request is not None:
@@ -61,7 +62,7 @@ class Answering:
             terms = self.approvals.approved(caller, table, terms.request)
         return terms, self.question(table, terms)
 
-    def question(self, table: OpenTable, terms: Terms) -> Question:
+    def question(self, table: OpenTable, terms: Terms) -> Prepared:
         """A question that fits the table; a bad one is refused."""
         if terms.question is not None and len(terms.question) > self.office.limits.question:
             raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
@@ -83,7 +84,7 @@ class Answering:
                     raise _closed(table, error) from None
                 raise Refused("bad question", for_analysts(str(error))) from None
 
-    def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Question, Document | None]:
+    def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared, Document | None]:
         """A question, and the reply where no private row is read for it: of made-up rows, a request that now waits, or what is
         recorded. What does not fit into what is left is refused. None where the table has to be read."""
         terms, question = self.checked(caller, table, written)
@@ -153,7 +154,7 @@ class Answering:
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 
-    def _rehearsed(self, table: OpenTable, terms: Terms, question: Question) -> Document:
+    def _rehearsed(self, table: OpenTable, terms: Terms, question: Prepared) -> Document:
         """The answer of made-up rows, by a ledger that is thrown away."""
         columns = table.made_up_columns
         if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:

@@ -14,10 +14,10 @@ from duotone.service.office import Office
 from duotone.service.people import Caller
 from duotone.service.records import Allowance, Records
 from duotone.service.refused import Refused
-from duotone.service.tables import OpenTable, Question
+from duotone.service.tables import OpenTable
 from duotone.service.terms import Terms
-from duotone.tables.close_calls import CloseCallQuestion
-from duotone.tables.price import quote_all
+from duotone.tables.prepared import Prepared, quote_all
+from duotone.tables.terms import DefiniteTerms
 
 Document = dict[str, Any]
 MOST_QUESTIONS = 10**6
@@ -41,7 +41,7 @@ class Approvals:
         """Whether a question cannot be asked at once."""
         return table.dataset.approval or caller.assistant
 
-    def plan(self, caller: Caller, table: OpenTable, terms: Terms, question: Question) -> Document:
+    def plan(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
         """A request for a question: it waits, unless nobody need approve it, or an assistant's allowance pays for it (and is
         not given back)."""
         other = table.dataset.approval
@@ -63,7 +63,7 @@ class Approvals:
         kept = _at_its_price(question, terms)
         return self.document(caller, self.records.add_request(table.name, caller.name, kept, **about))
 
-    def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Question) -> None:
+    def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
         """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
         (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, by=caller.name)
         if not quote.fits:
@@ -159,11 +159,12 @@ def _needs(caller: Caller, request: Document) -> str:
     return " and ".join(parts)
 
 
-def _at_its_price(question: Question, terms: Terms) -> Document:
+def _at_its_price(question: Prepared, terms: Terms) -> Document:
     """The terms as they are kept: of a question that was planned by its error, at the price that follows, which is approved."""
-    if terms.error is None or isinstance(question, CloseCallQuestion) or question.privacy.epsilon_exact is None:
+    if terms.error is None or not isinstance(question.terms, DefiniteTerms):
         return terms.kept
-    return terms.at(question.privacy.epsilon_exact).kept
+    epsilon = question.terms.privacy.epsilon_exact
+    return terms.kept if epsilon is None else terms.at(epsilon).kept
 
 
 def _allowance(written: Any) -> Allowance:

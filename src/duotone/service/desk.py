@@ -34,10 +34,11 @@ from duotone.service.queue import Queue
 from duotone.service.records import Records
 from duotone.service.refused import Refused
 from duotone.service.same_table import remember
-from duotone.service.tables import OpenTable, Question, refuse_same
+from duotone.service.tables import OpenTable, refuse_same
 from duotone.service.terms import Terms
 from duotone.service.work import seconds_of
-from duotone.tables.close_calls import CloseCallQuestion
+from duotone.tables.prepared import Prepared
+from duotone.tables.terms import DefiniteTerms
 
 T = TypeVar("T")
 LEVELS = 2**16
@@ -170,7 +171,7 @@ class Desk:
                     leaving.give_up()
                     place.until = work if leaving.held else self.clock.until(leaving.due)
 
-    def _seconds(self, table: OpenTable, question: Question) -> float:
+    def _seconds(self, table: OpenTable, question: Prepared) -> float:
         """After which an answer leaves, by public facts."""
         return seconds_of(question, table.dataset, table.engine, self.office.limits)
 
@@ -237,7 +238,7 @@ class Desk:
 
         return await self._look(caller, previewed)
 
-    def _previewed(self, caller: Caller, table: OpenTable, terms: Terms, question: Question) -> Document:
+    def _previewed(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
         document = preview_document(question, self.ledger, table.account(), terms, caller.name)
         more = accounts.how_many_more(table, self.ledger, caller, question.cost)
         document["ledger"]["how_many_more"] = more
@@ -274,15 +275,17 @@ class Desk:
             if words is None:
                 raise Refused("unknown", f"{name} has no answer of charge {charge} that was asked here")
             question = self.answering.question(table, Terms.read(words))
-            if isinstance(question, CloseCallQuestion):
+            basis = {"basis": question.facts.basis}
+            if not isinstance(question.terms, DefiniteTerms):
                 called = self.ledger.close_calls(table.account())
                 if called is None:
                     raise Refused("unavailable", NO_LEDGER)
-                return {**called.certificate(), "basis": question.basis}
-            if (levels := len(question.table.blue) + len(question.table.red)) > LEVELS:
+                return {**called.certificate(), **basis}
+            drawn_from = question.terms.table
+            if (levels := len(drawn_from.blue) + len(drawn_from.red)) > LEVELS:
                 sentence = f"the certificate of this answer has {levels:,} levels, too many to send: "
                 raise Refused("too large", f"{sentence}`duotone line` makes the same of its epsilon and delta")
-            return {**question.table.certificate(), "basis": question.basis}
+            return {**drawn_from.certificate(), **basis}
 
         return await self._look(caller, made)
 

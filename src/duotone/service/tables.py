@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.line.wanted import least_epsilon
+from duotone.line.choice import least_epsilon
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
 from duotone.service.clock import Departure
@@ -22,8 +22,7 @@ from duotone.service.office import Dataset, Office
 from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.service.terms import Terms
-from duotone.tables.ask import prepare, prepare_close_call, prepare_groups, with_used
-from duotone.tables.close_calls import CloseCallQuestion
+from duotone.tables.ask import prepare, prepare_groups, with_used
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import open_source
@@ -33,7 +32,6 @@ from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
 
-Question = Prepared | CloseCallQuestion
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
 TRIAL = ApproxDP(1, "1e-6")
 """At which a question is read to see among how many answers its price is divided."""
@@ -146,12 +144,12 @@ class OpenTable:
         file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
         return {"name": dataset.table, "vouched": dataset.vouched, "longest_text": dataset.longest_text, **file}
 
-    def question(self, table: Any, terms: Terms) -> Question:
+    def question(self, table: Any, terms: Terms) -> Prepared:
         """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
         with limited(self.office.engine_limits):
             return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
 
-    def _question(self, table: Any, terms: Terms) -> Question:
+    def _question(self, table: Any, terms: Terms) -> Prepared:
         text, opening = terms.question, self.opening if isinstance(table, str) else {}
         if (text is None) == (terms.by is None):
             raise DuotoneError("ask a question, or which groups there are (by): one of the two")
@@ -163,7 +161,7 @@ class OpenTable:
         if self.dataset.close_calls is not None and not terms.priced:
             if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
                 raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
-            return with_used(partial(prepare_close_call, table, text, self.dataset.close_calls.question), declared)[0]
+            return with_used(partial(prepare, table, text, self.dataset.close_calls.question), declared)[0]
         declared |= {"max_groups": terms.max_groups, "costs": terms.costs_exact}
         asked_at = partial(prepare, table, text)
         return with_used(partial(asked_at, self._price(asked_at, terms, declared)), declared)[0]
@@ -183,7 +181,7 @@ class OpenTable:
         if not (terms.costs is None and terms.epsilon is None and terms.ratio is None):
             raise DuotoneError("the price follows from the error: name no epsilon, ratio and costs")
         with with_used(partial(asked_at, TRIAL), declared)[0] as trial:
-            parts = trial.parts
+            parts = trial.cost.answers
         epsilon = least_epsilon(str(terms.error.wrong), terms.error.people, terms.delta_exact, parts=parts)
         return ApproxDP(epsilon, terms.delta_exact)
 

@@ -14,8 +14,9 @@ from functools import cache
 from duotone.resources import EngineLimits, cores
 from duotone.service.office import Dataset, Limits
 from duotone.service.refused import Refused
-from duotone.service.tables import Question, atoms
+from duotone.service.tables import atoms
 from duotone.tables.engines.results import Tally
+from duotone.tables.prepared import Prepared
 from duotone.tables.sql.arithmetic import Aggregate, Arithmetic
 from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
 from duotone.tables.sql.condition import parts_of
@@ -37,7 +38,7 @@ REFERENCE = 0.008
 """Seconds that `machine` takes on the machine on which the nanoseconds of `tables.work` were measured, two slow cores."""
 
 
-def seconds_of(question: Question | None, dataset: Dataset, engine: str, limits: Limits) -> float:
+def seconds_of(question: Prepared | None, dataset: Dataset, engine: str, limits: Limits) -> float:
     """After which an answer leaves, by public facts. What the owner declares (`seconds`) is the engine's own part, which no
     row changes; what rows can cost is added to it always.
 
@@ -48,7 +49,7 @@ def seconds_of(question: Question | None, dataset: Dataset, engine: str, limits:
     if question is None:
         return start
     worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
-    levels = question.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
+    levels = question.terms.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
     return start + machine() * _shared(limits) * (worked + levels + search_seconds(question, dataset.rows))
 
 
@@ -78,7 +79,7 @@ MADE_UP = """select count(*) from range(1000) r(i) where regexp_matches(repeat('
     or contains(replace(repeat('ab', 500) || i, 'a', 'ccc'), 'q')"""
 
 
-def require_little(question: Question, dataset: Dataset, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
+def require_little(question: Prepared, dataset: Dataset, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
     """Refuse a question that could take longer than any may here, or more memory than an engine has."""
     require_room(question.work(dataset.rows), engine_limits)
     seconds = seconds_of(question, dataset, engine, limits)
@@ -92,12 +93,12 @@ def require_little(question: Question, dataset: Dataset, engine: str, limits: Li
         )
 
 
-def search_seconds(question: Question, rows: int) -> float:
+def search_seconds(question: Prepared, rows: int) -> float:
     """How long it takes at most to search for the level of an answer: of every group, where there are some."""
     if question.compiled is None:
         return 0.0
     groups = 1 if not question.by else rows if question.listed is None else len(question.listed)
-    reach, replaced, seconds = question.reach, question.declared.replaced, 0.0
+    reach, replaced, seconds = question.terms.reach, question.declared.replaced, 0.0
     for atom, compared in zip(atoms(question.compiled.tree), question.compiled.comparisons, strict=True):
         match atom:
             case MeanDifference() | VarianceThreshold():

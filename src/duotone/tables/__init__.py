@@ -1,10 +1,10 @@
 """Questions about tables: SQL in, a level out, then the charge, then the answer.
 
-Imports `questions`, `ledger` and `release`. Start with `ask`, then `checked_question` and `prepared` (it is charged first,
-and released after; `close_calls` is the same where an answer may be too close to call; `levels` are what it is drawn from,
-`billing` what a ledger calls it, `price` what several cost, `dataset_name` what its table is called there, `default_ledger`
-which ledger that is; `preview` says beforehand how sure an answer will be, `answers` are what comes out, with their `accuracy`
-and `group_notes`, and `documents` all of it as JSON; `taking` gives functions the same parameters). `declared` checks what is
+Imports `questions`, `ledger` and `release`. Start with `ask`, then `prepared`: a question is checked, charged and released.
+`terms` say how it is answered and what that costs, `facts` all that is public about it, with its `accuracy`, `preview` and
+`group_notes`, `answers` are what comes out; `levels` are what it is drawn from, `billing` what a ledger calls it,
+`dataset_name` what its table is called there, `default_ledger` which ledger that is (`taking` gives functions the same
+parameters). `declared` checks what is
 declared with a question, `sql` reads it into comparisons, `compile_question` (`person_averages` for grids) and `comparisons`
 say what each asks of an engine and which level follows, `engines` ask it (`shape` is the table that a question makes of
 others; `work`, with `patterns`, what it costs at most); every question is on `trial` with made-up tables first;

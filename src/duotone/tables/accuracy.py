@@ -1,4 +1,5 @@
-"""How accurate an answer is, as a terminal, a notebook and a report say it: public, and known before anything is read."""
+"""How accurate an answer is: `Accuracy` of yes or no, `Clearness` where it may be too close to call. Both are public, known
+before anything is read, and show the same things to terminals, notebooks and reports."""
 
 from __future__ import annotations
 
@@ -6,13 +7,16 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Protocol
+from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
+from duotone.html import bar, cell
 from duotone.line.mechanism import MARGINS, on_line
 from duotone.line.table import LineTable
+from duotone.line.three_way import ThreeWayTable
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import show
 from duotone.release.coin import Basis
 
 NOTHING = 1e-12
@@ -20,6 +24,8 @@ NOTHING = 1e-12
 USUAL_DELTA = "1e-6"
 SHORT = 12
 """The characters of a number up to which it is written exactly."""
+CHANCES = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000), Fraction(1, 10**6), Fraction(1, 10**9))
+"""The chances of a close call for which `Clearness` says how many people must be able to change."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +45,25 @@ class Accuracy:
 
     def errors(self, margin: int) -> tuple[float, float]:
         """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
-        if type(margin) is not int or not margin >= 1:
-            raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
+        _check_margin(margin)
         one = 2**self.table.bits
         blue, red = ((one - side[min(margin, len(side)) - 1]) / one for side in (self.table.blue, self.table.red))
         return blue, red
 
+    def error(self, margin: int) -> float:
+        """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
+        return max(self.errors(margin))
+
+    @property
+    def never(self) -> tuple[float, float]:
+        """The margins from which `errors` are 0."""
+        blue, red = on_line(self.table.privacy, self.table.boundary).certain
+        return blue + 1, red + 1
+
     @cached_property
     def certain(self) -> float:
         """From how many people on an answer is never wrong; infinite where that is never so."""
-        return max(on_line(self.table.privacy, self.table.boundary).certain) + 1
+        return max(self.never)
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -68,6 +83,38 @@ class Accuracy:
     def margins(self) -> tuple[int, ...]:
         """The margins worth showing."""
         return tuple(m for m in MARGINS if m < self.certain and max(self.errors(m)) > NOTHING)
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table under `head`, as text."""
+        return [(str(m), *(f"{wrong:.3g}" for wrong in self.wrong(m))) for m in self.margins]
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table under `head`, for a notebook."""
+        return [(cell(m), *map(bar, self.wrong(m))) for m in self.margins]
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        privacy, certain = self.table.privacy, self.certain
+        document: dict[str, Any] = {"error_by_margin": {str(m): self.error(m) for m in MARGINS}}
+        document["certain_from"] = int(certain) if math.isfinite(certain) else None
+        document["share"] = {"epsilon": privacy.epsilon, "delta": show(privacy.delta)}
+        if self.table.boundary != "balanced":
+            document["boundary"] = str(self.table.boundary)
+            for i, name in enumerate(("false_no_by_margin", "false_yes_by_margin")):
+                document[name] = {str(m): self.errors(m)[i] for m in MARGINS}
+        return document
+
+    @property
+    def last(self) -> int:
+        """The margin where a curve ends: answers are never wrong from there on, or hardly ever."""
+        if math.isfinite(self.certain):
+            return int(self.certain)
+        margin = 1
+        while self.error(margin) > 1e-4 and margin < 10**6:
+            margin *= 2
+        return margin
 
     @property
     def by_margin(self) -> str | None:
@@ -122,6 +169,83 @@ class Accuracy:
         return f"{worst}, and never if {self.certain:g} or more people{by_bound} would have to be different to change it"
 
 
+@dataclass(frozen=True)
+class Clearness:
+    """How often an answer is too close to call, by how many people would have to be different to flip it."""
+
+    table: ThreeWayTable
+
+    def chances(self, margin: int) -> tuple[float, float, float]:
+        """Pr[right], Pr[wrong], Pr[too close to call] at a margin."""
+        _check_margin(margin)
+        right, wrong, close = self.table.probabilities(margin - 1)
+        return float(right), float(wrong), float(close)
+
+    def errors(self, margin: int) -> tuple[float, float]:
+        """Pr[not right] at a margin, on both sides."""
+        return (1 - self.chances(margin)[0],) * 2
+
+    def error(self, margin: int) -> float:
+        """Pr[too close to call] at a margin."""
+        return self.chances(margin)[2]
+
+    @property
+    def never(self) -> tuple[float, float]:
+        """The margins from which an answer is too close to call with at most 10^-9."""
+        return (float(self.table.clear_from("1e-9") or math.inf),) * 2
+
+    @property
+    def clear_from(self) -> dict[str, int]:
+        """From how many people on an answer is too close to call with at most some chances."""
+        people = {f"{float(chance):g}": self.table.clear_from(chance) for chance in CHANCES}
+        return {chance: many for chance, many in people.items() if many is not None}
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """What `rows` have."""
+        return "people from flipping", "Pr[right]", "Pr[wrong]", "Pr[too close to call]"
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The probabilities at one person from flipping, and at the margins of `clear_from`."""
+        margins = [1, *self.clear_from.values()]
+        return [(f"{m:,}", *(f"{chance:.4g}" for chance in self.chances(m))) for m in margins]
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The same, for a notebook."""
+        return [tuple(map(cell, row)) for row in self.rows]
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        by_margin = {str(m): self.error(m) for m in MARGINS}
+        return {"wrong": float(self.table.mechanism.wrong), "too_close_by_margin": by_margin, "clear_from": self.clear_from}
+
+    @property
+    def last(self) -> int:
+        """The margin where a curve ends."""
+        return self.table.clear_from("1e-3") or 1000
+
+    @property
+    def ending(self) -> str:
+        """How often an answer is wrong."""
+        return f"a wrong answer has probability {float(self.table.mechanism.wrong):.3g}, at any distance"
+
+    def sentence(self, basis: Basis) -> str:
+        """All of it as a part of a sentence for a report."""
+        wrong, clear = float(self.table.mechanism.wrong), self.table.clear_from("1e-3")
+        if clear is None:
+            return f"wrong with probability {wrong:.3g}"
+        by_bound = "" if basis == "exact distance" else ", by a safe bound,"
+        far = f"clear with 99.9 % if {clear:,} or more people{by_bound} would have to be different to change it"
+        return f"wrong with probability {wrong:.3g}, and {far}"
+
+
+def _check_margin(margin: object) -> None:
+    if not (type(margin) is int and margin >= 1):
+        raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
+
+
 def at_most(probability: float) -> str:
     """Three digits, rounded up.
 
@@ -140,66 +264,3 @@ def written_budget(privacy: ApproxDP) -> str:
     power = privacy.exact and privacy.epsilon_exact is None and len(str(privacy.exp_epsilon)) <= SHORT
     first = f"e^ε = {privacy.exp_epsilon}" if power else f"ε = {privacy.epsilon:g}"
     return f"{first}, δ = {float(privacy.delta):g}"
-
-
-class Described(Protocol):
-    """A question or its answers, as far as a report says how they are made."""
-
-    @property
-    def privacy(self) -> ApproxDP:
-        """The budget of all answers."""
-        ...
-
-    @property
-    def share(self) -> ApproxDP:
-        """The budget of each."""
-        ...
-
-    @property
-    def protected(self) -> str:
-        """Whom the budget is about, and what of them."""
-        ...
-
-    @property
-    def person(self) -> str:
-        """Who counts as a person."""
-        ...
-
-    @property
-    def clipped(self) -> str:
-        """What is cut to what; empty for nothing."""
-        ...
-
-    @property
-    def vouched(self) -> str | None:
-        """What the owner vouches for."""
-        ...
-
-    @property
-    def basis(self) -> Basis:
-        """Whether levels are exact distances."""
-        ...
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """How often an answer is wrong."""
-        ...
-
-    @property
-    def selected(self) -> bool:
-        """Whether the groups that are answered for are selected privately."""
-        ...
-
-
-def method(of: Described) -> str:
-    """How an answer is made, for a report: the budget, about whom, what is clipped, and how often it is wrong."""
-    share = f"each answer with {written_budget(of.share)}" if of.share != of.privacy else None
-    cut = f"clipped: {of.clipped}" if of.clipped else None
-    first = f"differential privacy, {written_budget(of.privacy)} {of.protected}"
-    hidden = "groups of few people may be missing, since which are shown is decided privately" if of.selected else None
-    return "; ".join(filter(None, [first, share, of.person, cut, of.vouched, of.accuracy.sentence(of.basis), hidden]))
-
-
-def clipping(clipped: str) -> str | None:
-    """What is cut to what, in a sentence; None for nothing."""
-    return f"clipped before anything is counted: {clipped}; what that changes is not in Pr[wrong]" if clipped else None

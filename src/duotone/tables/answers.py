@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,120 +12,112 @@ import numpy as np
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.html import cell, table
 from duotone.ledger.account import Receipt
-from duotone.line.mechanism import LineMechanism, on_line
-from duotone.line.table import LineTable
-from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.unusual import budget_notes
-from duotone.release.coin import Basis
-from duotone.tables.accuracy import Accuracy, clipping, method
+from duotone.ledger.close_calls import CloseCalls
+from duotone.line.table import Outcome
+from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.declared import Key
+from duotone.tables.facts import Facts
+from duotone.tables.terms import DefiniteTerms
 
 SHOWN = 50
 """The groups that a notebook shows."""
-WORDS = {True: "yes", False: "no"}
 
 
 @dataclass(frozen=True, repr=False)
 class Answers:
     """Released answers: by group where the question is grouped, else under the empty key.
 
-    `share` is the budget of each single answer; `basis` whether levels were exact distances. Levels and truths are not in it.
-    `str` of it is yes or no, or a line for each group; `bool` the answer of a question without groups, which is also `== True`
-    or `== False`. `to_arrow` and
-    `to_pandas` make a table of it, `accuracy` says how often an answer is wrong, `quote` is a sentence for a report.
+    Each is True or False, or an `Outcome` where it may be too close to call. `str` of it is the answer, or a line for each
+    group; `bool` the answer of a question without groups, which is also `== True` or `== False`, and an error where it is too
+    close to call. `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked and how accurate that is, `quote`
+    is a sentence for a report. Levels and truths are not in it.
     """
 
-    answers: Mapping[Key, bool]
-    by: tuple[str, ...]
-    privacy: ApproxDP
-    share: ApproxDP
-    basis: Basis
-    person: str
-    grids: Mapping[str, str]
+    answers: Mapping[Key, bool | Outcome]
+    facts: Facts
     private: bool
-    table: LineTable = field(repr=False)
+    about: str
+    """What it was asked about: a dataset of a ledger, or the table by its name."""
     receipt: Receipt | None = None
     """What it cost, where a ledger was charged."""
-    vouched: str | None = None
-    """What the owner vouched for, in a sentence, where the table is no stored one."""
-    question: str = ""
-    """What was asked, in SQL."""
-    protected: str = ""
-    """Whom the budget is about, and what of them, for a report."""
-    clipped: str = ""
-    """What was cut to what before it was counted."""
-    remarks: tuple[str, ...] = ()
-    """What whoever reads the answer should know about the table and the question: each a sentence."""
-    text: str = ""
-    """What was asked, as it was written."""
-    about: str = "the table"
-    """What it was asked about: a dataset of a ledger, or the table by its name."""
-    parts: int = 1
-    """Among how many answers about one person the budget is divided."""
-    selected: bool = False
-    """Whether the groups that it answers for were selected privately, so that small ones may be missing."""
-    labels: tuple[str, ...] = ()
-    """What the question calls that which it is grouped by, in tables and pictures."""
+    unanswered: tuple[Key, ...] = ()
+    """The groups after the last close call."""
+    close_calls: CloseCalls | None = None
+    """The close calls that the dataset was registered with, where they are counted."""
 
-    def __bool__(self) -> bool:
-        if self.by:
+    @property
+    def answer(self) -> bool | Outcome:
+        """The answer of a question without groups."""
+        if self.facts.by:
             raise DuotoneError("a grouped question has many answers: look at .answers")
         return self.answers[()]
 
+    def __bool__(self) -> bool:
+        return bool(self.answer)
+
     def __eq__(self, other: object) -> bool:
-        """Equal to True or False as its answer is; to other answers if all that is said of them is the same."""
         if isinstance(other, bool | np.bool_):
             return bool(self) == bool(other)
         return vars(self) == vars(other) if isinstance(other, Answers) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # what it was computed from is in dicts
 
+    @property
+    def accuracy(self) -> Accuracy | Clearness:
+        """How often each answer is wrong, or too close to call, by how many people would flip it."""
+        return self.facts.accuracy
+
+    @property
+    def words(self) -> dict[Key, str]:
+        """The answers as words."""
+        return {key: word(answer) for key, answer in self.answers.items()}
+
     def __str__(self) -> str:
         warning = "" if self.private else " (NOT PRIVATE: test seed)"
-        if not self.by:
-            return WORDS[self.answers[()]] + warning
-        return "\n".join(f"{', '.join(map(str, key))}: {WORDS[answer]}{warning}" for key, answer in self.answers.items())
+        if not self.facts.by:
+            return f"{word(self.answer)}{self._price}{warning}"
+        return "\n".join(f"{', '.join(map(str, key))}: {said}{warning}" for key, said in self.words.items())
+
+    @property
+    def _price(self) -> str:
+        """What a close call cost."""
+        if self.answer is not Outcome.TOO_CLOSE or self.receipt is None:
+            return ""
+        return " (as recorded)" if self.receipt.free else f" (charged; {self.receipt.calls_left} left)"
 
     def __repr__(self) -> str:
-        if not self.by:
+        facts, counts = self.facts, Counter(self.words.values())
+        if not facts.by:
             said = str(self)
+        elif isinstance(facts.terms, DefiniteTerms):
+            said = f"{counts['yes']} yes and {counts['no']} no by {', '.join(facts.labels)}"
         else:
-            yes = sum(self.answers.values())
-            said = f"{yes} yes and {len(self.answers) - yes} no by {', '.join(self.labels)}"
-        return f"<Answers: {said}; {self.privacy}; {self.basis}; {self.accuracy.brief}>"
+            said = f"{', '.join(f'{many} {answer}' for answer, many in counts.items())} by {', '.join(facts.labels)}"
+        brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, DefiniteTerms) else ""
+        return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}>"
 
     def _repr_html_(self) -> str:
-        rows = [[*map(cell, key), cell(WORDS[answer])] for key, answer in list(self.answers.items())[:SHOWN]]
-        said = [f"{self.privacy}; {self.person}; {self.basis}", *filter(None, [self.clipping]), *self.notes]
-        if self.share != self.privacy:
-            said.append(f"each answer gets {self.share}, its share of the budget")
-        said += [*filter(None, [self.accuracy.by_margin]), self.accuracy.ending]
+        facts = self.facts
+        rows = [[*map(cell, key), cell(said)] for key, said in list(self.words.items())[:SHOWN]]
+        said = [f"{facts.terms}; {facts.person}; {facts.basis}", *filter(None, [facts.clipping]), *self.notes]
+        said += filter(None, [facts.divided])
+        if isinstance(facts.terms, DefiniteTerms):
+            said += filter(None, [facts.terms.accuracy.by_margin])
+        said.append(facts.accuracy.ending)
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if not self.private:
             said.append("NOT PRIVATE: test seed")
-        return table((*self.labels, "answer"), rows, before=self.question, after=said)
-
-    @property
-    def mechanism(self) -> LineMechanism:
-        """By which each answer was drawn."""
-        return on_line(self.table.privacy, self.table.boundary)
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """How often each answer is wrong, by how many people would flip it."""
-        return Accuracy(self.table, self.parts)
-
-    @property
-    def clipping(self) -> str | None:
-        """What was cut to size before it was counted, in a sentence; None for nothing."""
-        return clipping(self.clipped)
+        return table((*facts.labels, "answer"), rows, before=facts.question, after=said)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever reads the answer should know: each a sentence."""
         before = None if self.receipt is None else self.receipt.before
-        return (*budget_notes(self.privacy), *self.remarks, *([] if before is None else [before.note]))
+        said = self.facts.notes if before is None else (*self.facts.notes, before.note)
+        if not self.unanswered:
+            return said
+        return (*said, f"{len(self.unanswered)} groups were not answered: there are no close calls left")
 
     def quote(self) -> str:
         """A sentence for a report: the question, the answers, and what a reader needs to judge them.
@@ -141,35 +134,72 @@ or removal;
         clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg, rounded down;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
-        keys = {" ".join(map(str, key)): WORDS[answer] for key, answer in self.answers.items()}
-        if not self.by:
-            said = f"{self.text} was answered {WORDS[bool(self)]}"
-        elif self.table.boundary == "selection":
-            said = f"{', '.join(keys) or 'none'} of {self.text} may be shown, selected"
-        elif keys:
-            said = f"{self.text} was answered {', '.join(f'{word} for {key}' for key, word in keys.items())},"
-        else:
-            said = f"{self.text} was answered for no group, since none may be shown,"
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
         before = "" if self.receipt is None or self.receipt.before is None else f"; {self.receipt.before.fact}"
-        return f"{warning}In {self.about}, {said} with {method(self)}{before}."
+        return f"{warning}In {self.about}, {self._said} with {self.facts.report(self._budget)}{before}."
+
+    @property
+    def _said(self) -> str:
+        """What was answered, for a report."""
+        text, keys = self.facts.text, {" ".join(map(str, key)): said for key, said in self.words.items()}
+        if not self.facts.by:
+            return f"{text} was answered {word(self.answer)}"
+        if isinstance(self.facts.terms, DefiniteTerms) and self.facts.terms.boundary == "selection":
+            return f"{', '.join(keys) or 'none'} of {text} may be shown, selected"
+        if keys:
+            return f"{text} was answered {', '.join(f'{said} for {key}' for key, said in keys.items())},"
+        return f"{text} was answered for no group, since none may be shown,"
+
+    @property
+    def _budget(self) -> str:
+        """The budget and whom it protects; of close calls, that of all answers together."""
+        if self.close_calls is None:
+            return self.facts.budget
+        together = f"together with every other clear answer and up to {self.close_calls.count} that are too close to call"
+        return f"{written_budget(self.close_calls.budget)} {self.facts.protected}, {together}"
 
     def to_arrow(self) -> Any:
-        """A table with the columns that the question is grouped by, as it calls them, and `answer`, a Boolean."""
+        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call."""
         try:
             import pyarrow as pa
         except ImportError:
             raise MissingExtra("an Arrow table", "tables") from None
-        if "answer" in self.labels:
+        labels = self.facts.labels
+        if "answer" in labels:
             raise DuotoneError("a column of the groups is called answer already: look at .answers")
-        keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.by)
-        columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
-        return pa.table({**columns, "answer": pa.array(self.answers.values(), pa.bool_())})
+        keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(labels)
+        columns = dict(zip(labels, (list(column) for column in keys), strict=True))
+        if isinstance(self.facts.terms, DefiniteTerms):
+            return pa.table({**columns, "answer": pa.array(self.answers.values(), pa.bool_())})
+        return pa.table({**columns, "answer": pa.array(self.words.values(), pa.string())})
 
     def to_pandas(self) -> Any:
         """The same as a data frame of pandas."""
         return self.to_arrow().to_pandas()
 
     def certificate(self) -> dict[str, Any]:
-        """What proves the mechanism behind each answer: see `duotone check`."""
-        return {**self.table.certificate(), "basis": self.basis}
+        """What proves the mechanism behind each answer, or how many close calls are private: see `duotone check`."""
+        terms = self.facts.terms
+        if isinstance(terms, DefiniteTerms):
+            return {**terms.table.certificate(), "basis": self.facts.basis}
+        if self.close_calls is None:
+            raise DuotoneError("a ledger has what proves close calls: ask through it")
+        return {**self.close_calls.certificate(), "basis": self.facts.basis}
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON: what the command prints with --json, and a service sends."""
+        facts, document = self.facts, self.facts.document()
+        document["notes"] = list(self.notes if self.unanswered else facts.notes)
+        if self.receipt is not None:
+            document["ledger"] = self.receipt.document()
+        if not facts.by:
+            return {"answer": word(self.answer), "private": self.private, **document}
+        rows = [dict(zip((*facts.labels, "answer"), (*key, said), strict=True)) for key, said in self.words.items()]
+        unanswered = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
+        none = isinstance(facts.terms, DefiniteTerms)
+        return {"answers": rows, **({} if none else unanswered), "private": self.private, **document}
+
+
+def word(answer: bool | Outcome) -> str:
+    """An answer as a word."""
+    return str(answer) if isinstance(answer, Outcome) else "yes" if answer else "no"

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
+from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
-from duotone.tables.close_calls import CloseCallAnswers, CloseCallQuestion, close_call_question
+from duotone.tables.compile_question import compile_question
 from duotone.tables.declared import (
     Declared,
     GroupLists,
@@ -42,7 +43,7 @@ from duotone.tables.engines.together import (
     open_together,
     require_same_people,
 )
-from duotone.tables.prepared import Prepared, prepared_question, prepared_selection
+from duotone.tables.prepared import Prepared
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Columns
@@ -51,6 +52,7 @@ from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.taking import taking
+from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms
 from duotone.tables.trial import Asked, require_trial
 
 Q = TypeVar("Q")
@@ -59,7 +61,7 @@ Q = TypeVar("Q")
 def prepare(
     table: Any,
     question: str,
-    privacy: ApproxDP | None = None,
+    privacy: ApproxDP | ThreeWay | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
@@ -83,7 +85,9 @@ def prepare(
     """Check a question without reading any row: everything that can be wrong with it is reported now.
 
     What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
-    definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written.
+    definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
+    place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
+    groups must be listed, and a person may be in any number of them.
 
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
@@ -99,77 +103,47 @@ def prepare(
     candidates, `columns` are the keys of JSON lines that are columns, `formats` how dates are written in such files:
     {column: "%d/%m/%Y"}. `longest_text` is how many characters of a stored text are read, if not 10,000.
     """
-    share = budget_of(privacy, epsilon, delta)
+    budget = privacy if isinstance(privacy, ThreeWay) else budget_of(privacy, epsilon, delta)
+    if isinstance(budget, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, max_groups)):
+        raise DuotoneError("a question that may be too close to call has no epsilon, delta, costs and max_groups of its own")
     declared = Declared(unit, {}, max_rows, per_unit, neighbours)
     layout = FileLayout(separator, columns, formats)
-    given = bounds, groups, public, also, name, vouched, layout, longest_text
-    checked = _checked(table, question, declared, *given)
+    checked = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout, longest_text)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
-        if asked.by and listed is None and not share.delta > 0:
-            raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
-        if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
-            raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-        most = groups_each(asked.by, declared, max_groups, listed)
-        prepared = prepared_question(source, asked, declared, share, most, listed, costs)
+        terms, most = _terms(budget, asked.by, declared, max_groups, listed, costs)
+        compiled = compile_question(asked, declared, terms.reach, source)
+        prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled).checked()
         require_trial(checked.on_trial(most))
         return prepared
 
 
-def prepare_close_call(
-    table: Any,
-    question: str,
-    three_way: ThreeWay,
-    *,
-    unit: str | None = None,
-    bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
-    neighbours: Neighbours = "add-remove",
-    max_rows: int | None = None,
-    per_unit: Reduction | None = None,
-    groups: Sequence[Any] | Path | GroupLists | None = None,
-    public: Mapping[str, Any] | None = None,
-    also: Mapping[str, Any] | None = None,
-    name: str | None = None,
-    vouched: bool = False,
-    separator: str | None = None,
-    columns: Sequence[str] | None = None,
-    formats: Mapping[str, str] | None = None,
-    longest_text: int | None = None,
-) -> CloseCallQuestion:
-    """As `prepare`, of a question that may be too close to call, for a dataset that is asked so (`Ledger.close_calls`): its
-    `charge` answers it. With group by, the groups must be listed; a person may be in any number of them."""
-    if not isinstance(three_way, ThreeWay):
-        raise DuotoneError("say how the dataset is asked, by a ThreeWay: ledger.close_calls(dataset).question has it")
-    declared = Declared(unit, {}, max_rows, per_unit, neighbours)
-    layout = FileLayout(separator, columns, formats)
-    given = bounds, groups, public, also, name, vouched, layout, longest_text
-    checked = _checked(table, question, declared, *given)
-    source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
-    with closed_on_error(source.close):
-        prepared = close_call_question(source, asked, declared, three_way, listed)
-        require_trial(checked.on_trial(prepared.most))
-        return prepared
-
-
-def ask_close_call(table: Any, question: str, ledger: Ledger | str | Path, dataset: str, **options: Any) -> CloseCallAnswers:
-    """Ask a dataset whose close calls a ledger counts, in the way that it was registered: yes, no or too close to call.
-
-    It takes what `prepare_close_call` takes besides.
-
-    >>> import pyarrow as pa, tempfile
-    >>> from duotone import open_ledger
-    >>> with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/budget.ledger") as ledger:
-    ...     about = {"unit": "row", "neighbours": "add-remove", "version": "1"}
-    ...     _ = ledger.register("stays", ApproxDP(1, "1e-6"), close_calls=ThreeWay(ApproxDP("0.05")), **about)
-    ...     print(ask_close_call(pa.table({"days": [3, 9] * 500}), "count(*) > 100", ledger, "stays"))
-    yes
-    """
-    with opened_ledger(ledger) as opened:
-        called = opened.close_calls(dataset)
-        if called is None:
-            raise DuotoneError(f"{dataset} was not registered with close calls: ask with an epsilon")
-        with prepare_close_call(table, question, called.question, **options) as prepared:
-            return prepared.charge(opened, dataset)
+def _terms(
+    budget: ApproxDP | ThreeWay,
+    by: tuple[str, ...],
+    declared: Declared,
+    max_groups: int | None,
+    listed: tuple[Key, ...] | None,
+    costs: tuple[Given, Given] | None,
+) -> tuple[Terms, int]:
+    """The terms of a question, and in how many groups a person counts at most."""
+    if isinstance(budget, ThreeWay):
+        if by and listed is None:
+            raise DuotoneError(
+                "with group by, each group is a question of its own: give the public list of groups (groups), or first ask "
+                "which groups may be shown, at a price of its own"
+            )
+        many = 1 if listed is None else len(listed)
+        return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
+    selects = bool(by) and listed is None
+    if selects and not budget.delta > 0:
+        raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
+    if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
+        raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+    most = groups_each(by, declared, max_groups, listed)
+    parts = 2 * most if selects else most
+    boundary = "balanced" if costs is None else boundary_for_costs(budget.split(parts), *costs)
+    return DefiniteTerms(budget, parts, boundary, selects), most
 
 
 @dataclass(frozen=True)
@@ -265,12 +239,25 @@ def _opening() -> Iterator[None]:
         raise UnopenedTable(str(error)) from None
 
 
-@taking(prepare)
-def ask(*table: Any, **options: Any) -> Answers:
+def ask(
+    table: Any,
+    question: str,
+    privacy: ApproxDP | None = None,
+    *,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    again: bool = False,
+    by: str | None = None,
+    **options: Any,
+) -> Answers:
     """A private answer to a yes/no question about a table: a file, a data frame, or an open `Source`.
 
     The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The budget is
     `epsilon` and `delta`, or a `privacy` definition. What else may be declared with it, `help(prepare)` says.
+
+    With a `ledger`, its place or an open one, the answer is charged to a `dataset` there first: see `Prepared.charge`, also
+    for `again` and `by`. One that was registered with close calls is asked without a budget, and an answer may then be too
+    close to call.
 
     Guarantee: the answers together satisfy the budget between tables that differ in one person, as `neighbours` says.
 
@@ -280,8 +267,17 @@ def ask(*table: Any, **options: Any) -> Answers:
     >>> print(ask(votes, question, epsilon=1, delta=1e-6))
     yes
     """
-    with prepare(*table, **options) as prepared:
-        return prepared.release()
+    if ledger is None:
+        if again or not (dataset is None and by is None):
+            raise DuotoneError("dataset, again and by are for a ledger: name it (ledger)")
+        with prepare(table, question, privacy, **options) as prepared:
+            return prepared.release()
+    with opened_ledger(ledger) as opened:
+        priced = not (privacy is None and options.get("epsilon") is None)
+        called = None if priced or dataset is None else opened.close_calls(dataset)
+        budget = privacy if called is None else called.question
+        with prepare(table, question, budget, **options) as prepared:
+            return prepared.charge(opened, dataset, again=again, by=by)
 
 
 def ask_all(table: Any, questions: Sequence[str], privacy: ApproxDP | None = None, **options: Any) -> list[Answers]:
@@ -305,22 +301,27 @@ def ask_all(table: Any, questions: Sequence[str], privacy: ApproxDP | None = Non
 def prepare_all(
     table: Any,
     questions: Sequence[str],
-    privacy: ApproxDP | None = None,
+    privacy: ApproxDP | ThreeWay | None = None,
     *,
     each: bool = False,
     epsilon: Given | None = None,
     delta: Given | None = None,
     **options: Any,
 ) -> Iterator[list[Prepared]]:
-    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends.
+    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends. (A
+    `ThreeWay` is not shared: close calls are counted.)
 
     Whatever else `prepare` takes is declared for all of them; what one has no use for, as bounds of another's columns, another
     one must use.
     """
-    budget = budget_of(privacy, epsilon, delta)
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions are a list of at least one: ask a single one by itself")
-    share = budget if each else budget.split(len(questions))
+    share: ApproxDP | ThreeWay
+    if isinstance(privacy, ThreeWay):
+        share = privacy
+    else:
+        budget = budget_of(privacy, epsilon, delta)
+        share = budget if each else budget.split(len(questions))
     with ExitStack() as opened:
         if len(questions) == 1:
             yield [opened.enter_context(prepare(table, questions[0], share, **options))]
@@ -390,7 +391,8 @@ def prepare_groups(
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, declared, max_groups)
-        return prepared_selection(source, keys, declared, budget, most)
+        terms = DefiniteTerms(budget, most, "selection", selects=True)
+        return Prepared(source, None, keys, declared, most, None, terms, None).checked()
 
 
 @taking(prepare_groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from duotone.errors import DuotoneError
@@ -33,10 +34,18 @@ def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...
     return f"{text} WITH {json.dumps(stands, sort_keys=True)}" if stands else text
 
 
-def billed(
-    forms: tuple[str, ...], declared: Declared, source: Source, dataset: str | None, *, together: bool
-) -> tuple[str, tuple[str, ...], About]:
-    """The dataset, the question in each of its forms, and whom it is about; `together` where it joins private tables."""
+@dataclass(frozen=True)
+class Bill:
+    """A question as a ledger knows it: the dataset, the question's text, earlier texts of the same, and whom it is about."""
+
+    dataset: str
+    question: str
+    earlier: tuple[str, ...]
+    about: About
+
+
+def bill(forms: tuple[str, ...], declared: Declared, source: Source, dataset: str | None, *, together: bool) -> Bill:
+    """What a ledger is given; `together` where the question joins private tables."""
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
     if dataset is None and together:
@@ -50,4 +59,5 @@ def billed(
     own = source.identity or (source.name if source.named else None)  # a data frame has none, so that no file is taken for it
     tables = [*([] if own is None else [own]), *source.beside]
     end = f" OF {' AND '.join(tables)}" if tables else ""
-    return source.name if dataset is None else dataset, tuple(f"{form}{end}" for form in forms), about
+    question, *earlier = (f"{form}{end}" for form in forms)
+    return Bill(source.name if dataset is None else dataset, question, tuple(earlier), about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.tables.engines.source import Source
-from duotone.tables.sql.table_names import ENDINGS
+from duotone.tables.sql.names import ENDINGS
 
 LISTED = 10
 """The datasets that an error names, at most."""

@@ -17,9 +17,9 @@ from duotone.tables.engines import Source
 from duotone.tables.engines.files import maybe_secret
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.sql.condition import Kind
-from duotone.tables.sql.read_value import value_name
+from duotone.tables.sql.names import unknown_in
+from duotone.tables.sql.read_question import value_name
 from duotone.tables.sql.scoring import Bounds
-from duotone.tables.sql.table_names import unknown_in
 
 Key = tuple[Any, ...]
 MOST = 2**31

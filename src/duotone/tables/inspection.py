@@ -27,11 +27,11 @@ from duotone.tables.engines.expressions import read, steps
 from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
-from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.person_averages import as_number, finer_bounds_of
 from duotone.tables.sql.condition import Operand
-from duotone.tables.sql.formulas.casts import FROM_TEXT
-from duotone.tables.sql.read_value import read_value
+from duotone.tables.sql.functions import from_text
+from duotone.tables.sql.functions.numbers import wide
+from duotone.tables.sql.read_question import read_value
 from duotone.tables.sql.scoring import Bounds, Grid
 from duotone.tables.text_columns import TextColumn, comma_hint, text_columns, with_comma
 
@@ -312,7 +312,7 @@ def _text(value: Operand, rows: Any) -> Any:
     """The text that is read as numbers; None of what is computed from numbers."""
     if value.reading == "try":
         return rows[value.column]
-    if value.made is not None and value.made.function == FROM_TEXT["float"]:
+    if value.made is not None and from_text(value):
         (text,) = (part for part in value.made.parts if isinstance(part, Operand))
         return read(text, rows)
     return None

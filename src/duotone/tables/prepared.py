@@ -1,126 +1,123 @@
-"""Prepared: a question that has been checked, what it will cost and how accurate it will be; then its release."""
+"""Prepared: a question that has been checked against its table; then its charge and its release."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError
-from duotone.html import bar, cell, table
+from duotone.errors import DuotoneError, OverBudget
+from duotone.html import table
 from duotone.interrupts import uninterrupted
-from duotone.ledger.account import Receipt
+from duotone.ledger.account import Quote, Receipt
+from duotone.ledger.close_calls import Asked, CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.ledger.privacy_filters import Charge
-from duotone.line.costs import boundary_for_costs
-from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
-from duotone.line.table import LineTable, line_table, reach
-from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import Given
-from duotone.privacy.unusual import budget_notes
+from duotone.line.table import Outcome
+from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
-from duotone.tables.accuracy import Accuracy, method
+from duotone.resources import engine_limits
+from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.answers import Answers
-from duotone.tables.checked_question import CheckedQuestion, at, at_once, order
-from duotone.tables.compile_question import compile_question
+from duotone.tables.billing import Bill, bill, normal_form
+from duotone.tables.comparisons import CompiledComparison
+from duotone.tables.compile_question import Compiled
+from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.source import UNREADABLE, quietly
-from duotone.tables.group_notes import selection_note
+from duotone.tables.facts import Facts, facts_of
+from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.condition import Formula, parts_of
+from duotone.tables.sql.functions import FUNCTIONS
+from duotone.tables.terms import DefiniteTerms, Terms
+from duotone.tables.work import Work, require_room, work_of
+
+FEW = 10
+"""Formulas whose statement is never long."""
+
+
+def at_once() -> None:
+    """Where a question waits for nothing before its answer is recorded."""
 
 
 @dataclass(frozen=True, repr=False)
-class Prepared(CheckedQuestion):
-    """A question that has been checked against the table's columns and what was declared; no row has been read.
+class Prepared:
+    """A question that fits the table's columns and what was declared; no row has been read.
 
-    Without `asked`, the question is only which groups there are. `duotone.plotting.question` draws how accurate it is.
+    `facts` say what is asked and how accurate the answer will be, `duotone.plotting.question` draws it; `release` answers it,
+    and `charge` does so through a ledger. Without `asked`, the question is only which groups there are.
     """
 
-    privacy: ApproxDP
-    share: ApproxDP
-    """The budget of one answer."""
-    boundary: Boundary
-    """What is fixed at the boundary of one answer: balanced, or the truth on the side of yes, where one mistake is worse."""
+    source: Source
+    asked: ParsedQuestion | None
+    by: tuple[str, ...]
+    declared: Declared
+    most: int
+    """In how many groups a person counts at most."""
+    listed: tuple[Key, ...] | None
+    """The public list of groups."""
+    terms: Terms
+    compiled: Compiled | None = field(repr=False)
+    """What the engine is asked, made when the question was checked."""
+
+    def close(self) -> None:
+        """Close the table, if it was opened for this question."""
+        self.source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
-        return f"<Prepared: {self.question} of {self.source.name}; {self.privacy}; {self.basis}>"
+        return f"<Prepared: {self.facts.question} of {self.source.name}; {self.terms}; {self.facts.basis}>"
 
     def _repr_html_(self) -> str:
-        accuracy = self.accuracy
-        rows = [(cell(m), *map(bar, accuracy.wrong(m))) for m in accuracy.margins]
-        said = [accuracy.ending, self.person, *filter(None, [self.clipping]), *self.notes]
-        if self.share != self.privacy:
-            said.insert(0, f"each answer gets {self.share}, its share of the budget")
-        return table(accuracy.head, rows, before=repr(self)[1:-1], after=said)
-
-    @property
-    def parts(self) -> int:
-        """Among how many answers about one person the budget is divided."""
-        return _parts(self.asked, self.by, self.most, self.listed)
-
-    @property
-    def mechanism(self) -> LineMechanism:
-        """Of one answer: balanced, by the costs of mistakes, or which groups may be shown."""
-        return on_line(self.share, self.boundary)
-
-    @property
-    def selection(self) -> LineMechanism | None:
-        """By which groups are shown, where the question is grouped and they are not listed."""
-        return partition_selection(self.share) if self.by and self.listed is None else None
-
-    @property
-    def selected(self) -> bool:
-        """Whether the groups that are answered for are selected privately."""
-        return self.asked is not None and self.selection is not None
+        facts = self.facts
+        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *facts.notes]
+        return table(facts.accuracy.head, facts.accuracy.cells, before=repr(self)[1:-1], after=filter(None, said))
 
     @cached_property
-    def table(self) -> LineTable:
-        """The probabilities of one answer, built where they are first needed."""
-        return line_table(self.mechanism)
+    def facts(self) -> Facts:
+        """All that is public about the question."""
+        return facts_of(self.source, self.asked, self.by, self.declared, self.most, self.terms, self.compiled)
 
-    @cached_property
-    def coin(self) -> Coin:
-        """What draws one answer."""
-        return Coin(self.table, basis=self.basis)
+    @property
+    def comparisons(self) -> tuple[CompiledComparison, ...]:
+        """What each comparison asks of the engine."""
+        return () if self.compiled is None else self.compiled.comparisons
+
+    @property
+    def accuracy(self) -> Accuracy | Clearness:
+        """How often one answer is wrong, or too close to call."""
+        return self.terms.accuracy
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
-        return (*budget_notes(self.privacy), *self.remarks)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The notes that are about the table and the question, not the budget."""
-        said: tuple[str, ...] = () if self.vouched is None else (self.vouched,)
-        if self.selection is not None:
-            said = (*said, selection_note(self.selection, halved=self.asked is not None))
-        return said if self.compiled is None else (*said, *self.compiled.notes)
+        return self.facts.notes
 
     def error(self, margin: int) -> float:
-        """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
-        return max(self.errors(margin))
-
-    def errors(self, margin: int) -> tuple[float, float]:
-        """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
-        return self.accuracy.errors(margin)
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """How often one answer is wrong, in the words of terminals, notebooks and reports."""
-        return Accuracy(self.table, self.parts)
+        """Pr[wrong], or Pr[too close to call], when this many people, at least 1, would have to be different to flip it."""
+        return self.accuracy.error(margin)
 
     def quote(self) -> str:
         """A sentence for a report about what is asked, before it is answered; `Answers.quote` has the answer, too.
 
         >>> import pyarrow as pa
-        >>> from duotone import prepare
+        >>> from duotone import ApproxDP, prepare
         >>> stays = pa.table({"patient": ["a", "b"], "days": [3, 9]})
         >>> with prepare(stays, "avg(days) > 5", ApproxDP(1, "1e-6"), bounds={"days": (0, 30)}) as asked:
         ...     print(asked.quote().replace("; ", ";\\n"))
@@ -131,54 +128,51 @@ removal;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
         """
         said = "are to be selected" if self.asked is None else "is to be answered"
-        return f"In {self._named}, {self.written} {said} with {method(self)}."
+        return f"In {self.facts.table}, {self.facts.text} {said} with {self.facts.report(self.facts.budget)}."
 
     def preview(self, people: int) -> Preview:
-        """How far what is compared must be from its limit for the answer to be right, of a public guess of `people` people:
-        with groups, in a group. Nothing is read."""
+        """How far what is compared must be from its limit for the answer to be right, or clear, of a public guess of `people`
+        people: with groups, in a group. Nothing is read."""
         if self.compiled is None:
             raise DuotoneError("a preview is of a question: which groups are shown depends on their people alone")
-        blue, red = self.mechanism.certain
-        return preview(self.compiled.tree, self.comparisons, self.errors, (blue + 1, red + 1), people)
-
-    @uninterrupted
-    def release(self) -> Answers:
-        """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
-        keys: Any = None
-        people: Any = None
-        levels: Any = None
-        try:
-            if self.asked is None and self.coin.private and self.source.draws:
-                keys = quietly(lambda: kept(self.population.people([self.asked]), self.coin), UNREADABLE)
-                return self._reply(dict.fromkeys(sorted(keys), True))
-            keys, people, levels = quietly(self._levels, UNREADABLE)
-            if self.selection is not None:
-                shown = (self.coin if self.asked is None else Coin(self.selection)).answers(people - 1, bar=False)
-                keys, levels = at(keys, np.flatnonzero(shown)), levels[shown]
-            answers = self.coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
-            places = order(keys)
-            return self._reply(dict(zip(at(keys, places), answers[places].tolist(), strict=True)))
-        finally:
-            keys = people = levels = None  # no traceback may show them
-
-    def _reply(
-        self,
-        answers: Mapping[Key, bool],
-        private: bool | None = None,
-        receipt: Receipt | None = None,
-        dataset: str | None = None,
-    ) -> Answers:
-        common = self.privacy, self.share, self.basis, self.person, self.grids
-        drawn = self.coin.private if private is None else private
-        said = self.vouched, self.question, self.protected, self.clipped, self.remarks
-        asked = self.written, dataset or self._named, self.parts, self.selected, self.labels
-        return Answers(answers, self.by, *common, drawn, self.table, receipt, *said, *asked)
+        definite = isinstance(self.terms, DefiniteTerms)
+        return preview(self.compiled.tree, self.compiled.comparisons, self.accuracy, people, definite=definite)
 
     @property
-    def cost(self) -> Charge:
-        """What a ledger is charged for: as many answers as one person can change."""
-        beside = () if self.asked is None or self.selection is None else (self.selection,)
-        return Charge(self.mechanism, self.parts, beside)
+    def normal(self) -> str:
+        """The question with everything declared that can change its answer, in a form in which the same looks the same."""
+        return self._forms[0]
+
+    @property
+    def _forms(self) -> tuple[str, ...]:
+        """The same, and as earlier versions wrote it, if that is something else."""
+        texts = (f"GROUPS BY {json.dumps(self.by)}",) if self.asked is None else self.asked.forms
+        declared = self.declared if self.compiled is None else self.compiled.declared
+        return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
+
+    @property
+    def cost(self) -> Charge | Asked:
+        """What a ledger is charged for."""
+        return self.terms.cost
+
+    def bill(self, ledger: Ledger, dataset: str | None) -> Bill:
+        """The dataset, the question and whom it is about, as a ledger knows them. Files whose columns have changed since the
+        question was checked are refused here, before anything is charged."""
+        if not isinstance(ledger, Ledger):
+            raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
+        self.source.checked()
+        dataset = self.dataset_in(ledger, dataset)
+        return bill(self._forms, self.declared, self.source, dataset, together=self._together)
+
+    @property
+    def _together(self) -> bool:
+        """Whether it joins private tables."""
+        return self.asked is not None and bool(self.asked.beside)
+
+    def dataset_in(self, ledger: Ledger, dataset: str | None = None) -> str | None:
+        """The dataset of a ledger that is charged: the one that is named, or by the table's name; None where it has none."""
+        named = dataset is not None or self._together or not self.source.named
+        return dataset if named else dataset_of(self.source, ledger)
 
     def charge(
         self,
@@ -192,63 +186,225 @@ removal;
         """Charge a ledger, which may be named by its place, then release; the same question asked before is answered from its
         record, free. Where no `dataset` is named, it is the table's name: of a file, without its ending.
 
-        Guarantee: the charge is on the disk before the table is read or a coin is drawn. If either fails, it is wasted. `hold`
-        is called when both are done, or have failed, and before anything of that is recorded: there a service waits for a
-        public time.
+        Guarantee: the charge is on the disk before a coin is drawn, and, of definite answers, before the table is read. If
+        either fails, it is wasted. Where close calls are counted, the table is read before they are reserved, so that what
+        fails there wastes none. `hold` is called when all that depends on rows is done, or has failed, and before anything of
+        that is recorded: there a service waits for a public time.
         """
+        read: list[Any] = []
 
         def flip() -> Any:
             try:
-                reply = self.release()
-            except DuotoneError as error:
-                raise DuotoneError(f"{error}; no answer was released, and the charge stands") from None
+                return self._recordable(self._released("the charge stands"))
             finally:
                 hold()
-            return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
 
-        with opened_ledger(ledger) as opened:
-            known, (question, *earlier), about = self.billed(opened, dataset)
-            receipt = opened.ask(known, question, self.cost, flip, again=again, by=by, earlier=earlier, **about)
-        return self._told(receipt, known)
+        def call(calls: int) -> tuple[Any, int]:
+            if not read:
+                read.append(self._read("what was reserved is wasted", hold))
+            return self._called(read, calls)
+
+        try:
+            with opened_ledger(ledger) as opened:
+                owed, called = self.bill(opened, dataset), None
+                draw: Callable[..., Any] = flip
+                if not isinstance(self.terms, DefiniteTerms):
+                    draw = call
+                    called = _close_calls(opened, owed.dataset)
+                    (quote,) = opened.quote(
+                        owed.dataset, [(owed.question, self.cost)], earlier=[owed.earlier], again=again, by=by, **owed.about
+                    )
+                    if quote.fits and not quote.free:
+                        read.append(self._read("nothing was charged", hold))
+                receipt = opened.ask(
+                    owed.dataset, owed.question, self.cost, draw, again=again, by=by, earlier=owed.earlier, **owed.about
+                )
+        finally:
+            read.clear()  # no traceback may show it
+        return self._told(receipt, owed.dataset, called)
 
     def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, by: str | None = None) -> Answers | None:
         """What `charge` would answer from the record, free; None where it would charge. What does not fit is refused as there.
         Nothing is charged, and no row is read."""
-        known, (question, *earlier), about = self.billed(ledger, dataset)
-        receipt = ledger.recorded(known, question, self.cost, again=again, by=by, earlier=earlier, **about)
-        return None if receipt is None else self._told(receipt, known)
+        owed = self.bill(ledger, dataset)
+        called = None if isinstance(self.terms, DefiniteTerms) else _close_calls(ledger, owed.dataset)
+        receipt = ledger.recorded(
+            owed.dataset, owed.question, self.cost, again=again, by=by, earlier=owed.earlier, **owed.about
+        )
+        return None if receipt is None else self._told(receipt, owed.dataset, called)
 
-    def _told(self, receipt: Receipt, dataset: str) -> Answers:
-        answers = {tuple(key): answer for key, answer in receipt.answer["answers"]}
-        return self._reply(answers, receipt.answer["private"], receipt, dataset)
+    def _told(self, receipt: Receipt, dataset: str, called: CloseCalls | None) -> Answers:
+        answers = {tuple(key): self.terms.outcome(answer) for key, answer in receipt.answer["answers"]}
+        missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in answers)
+        return Answers(answers, self.facts, bool(receipt.answer["private"]), dataset, receipt, missing, called)
+
+    def _recordable(self, reply: Answers) -> Any:
+        return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
+
+    def release(self) -> Answers:
+        """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
+        if not isinstance(self.terms, DefiniteTerms):
+            raise DuotoneError("what may be too close to call is asked through a ledger, which counts: use charge")
+        return self._released(None)
+
+    def _released(self, cost: str | None) -> Answers:
+        try:
+            return self._drawn()
+        except DuotoneError as error:
+            if cost is None:
+                raise
+            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+
+    @uninterrupted
+    def _drawn(self) -> Answers:
+        """Definite answers, read and drawn."""
+        keys: Any = None
+        people: Any = None
+        levels: Any = None
+        terms = self.terms
+        if not isinstance(terms, DefiniteTerms):
+            raise TypeError("these terms have no definite answers")
+        coin = Coin(terms.table)
+        try:
+            if self.asked is None and coin.private and self.source.draws:
+                keys = quietly(lambda: kept(self.population.people([self.asked]), coin), UNREADABLE)
+                return self._answers(dict.fromkeys(sorted(keys), True), coin.private)
+            keys, people, levels = quietly(self._levels, UNREADABLE)
+            if terms.selection is not None:
+                shown = Coin(terms.selection).answers(people - 1, bar=False)
+                keys, levels = at(keys, np.flatnonzero(shown)), levels[shown]
+            answers = coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
+            places = order(keys)
+            return self._answers(dict(zip(at(keys, places), answers[places].tolist(), strict=True)), coin.private)
+        finally:
+            keys = people = levels = None  # no traceback may show them
+
+    def _answers(self, answers: Mapping[Key, bool | Outcome], private: bool) -> Answers:
+        return Answers(answers, self.facts, private, self.facts.table)
+
+    @uninterrupted
+    def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
+        """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure costs."""
+        try:
+            keys, _, levels = quietly(self._levels, UNREADABLE)
+        except DuotoneError as error:
+            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+        finally:
+            hold()
+        return keys, levels
+
+    @uninterrupted
+    def _called(self, read: list[Any], calls: int) -> tuple[Any, int]:
+        """What will be public, and how many of it were close calls: one group after the other, up to the last call. What was
+        read is taken out of its list."""
+        levels: Any = None
+        terms = self.terms
+        if isinstance(terms, DefiniteTerms):
+            raise TypeError("these terms have no close calls")
+        try:
+            keys, levels = read.pop()
+            coin = Coin(terms.table)
+            outcomes = coin.outcomes(levels, calls)
+            answers = [[list(key), str(outcome)] for key, outcome in zip(keys, outcomes, strict=False)]
+            return {"answers": answers, "private": coin.private}, outcomes.count(Outcome.TOO_CLOSE)
+        finally:
+            levels = None
+
+    @property
+    def population(self) -> Population:
+        """Whom the question looks at."""
+        rows = None if self.compiled is None else self.compiled.rows
+        return Population(self.source, rows, self.declared.unit, self.by, self.most, self.listed)
+
+    @cached_property
+    def _plan(self) -> Any:
+        """What the engine will be given, for whoever asks what it costs; nothing is run."""
+        return plan_for(self.population, [(self.asked, self.compiled)])
+
+    def work(self, rows: float) -> Work:
+        """What the engine does at most, where each private table has at most so many rows."""
+        return work_of(self._plan, rows, self.source.public)
+
+    def checked(self) -> Self:
+        """The same question, if its budget has a table, what it makes of a row's texts fits in memory, and its statement is no
+        longer than may be. Of those that make no texts, and have few formulas, nothing can grow."""
+        _ = self.terms.reach
+        formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
+        if len(formulas) > FEW or any(FUNCTIONS[made.function].makes == "text" for made in formulas):
+            require_room(self.work(0), engine_limits())
+        return self
+
+    def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
+        """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
+        further than the mechanism tells them apart. What this returns is NOT private."""
+        keys, people, (levels,) = levels_of_all([self])
+        reach = self.terms.reach
+        return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
 
 
-def prepared_question(
-    source: Source,
-    asked: ParsedQuestion,
-    declared: Declared,
-    privacy: ApproxDP,
-    most: int,
-    listed: tuple[Key, ...] | None,
-    costs: tuple[Given, Given] | None = None,
-) -> Prepared:
-    """Compile a question that has been read: whatever is still wrong with it is reported here, before anything is charged."""
-    share = privacy.split(_parts(asked, asked.by, most, listed))
-    boundary: Boundary = "balanced" if costs is None else boundary_for_costs(share, *costs)
-    last = reach(on_line(share, boundary))
-    if asked.by and listed is None:
-        reach(partition_selection(share))  # refuses a budget for which no group could be drawn
-    compiled = compile_question(asked, declared, last, source)
-    question = Prepared(source, asked, asked.by, declared, most, listed, last, compiled, privacy, share, boundary)
-    return question.checked()
+def levels_of_all(questions: Sequence[Prepared]) -> tuple[Groups, Array, list[Array]]:
+    """Groups, their people, and each question's levels, from one plan; the questions must look at the same people. What
+    this returns is NOT private.
+
+    Of a public list, groups come in the list's order, those that nobody is in among them. A question which groups there
+    are has the level that a group of so many people has.
+    """
+    first = questions[0].population
+    if any(other.population.seen != first.seen for other in questions):
+        raise DuotoneError("questions that are asked in one plan must be about the same people")
+    return levels_of(first, [(question.asked, question.compiled) for question in questions])
 
 
-def prepared_selection(source: Source, by: tuple[str, ...], declared: Declared, privacy: ApproxDP, most: int) -> Prepared:
-    """The question which groups there are."""
-    share = privacy.split(_parts(None, by, most, None))
-    last = reach(partition_selection(share))
-    return Prepared(source, None, by, declared, most, None, last, None, privacy, share, "selection")
+def quote_all(
+    questions: Sequence[Prepared],
+    ledger: Ledger | str | Path,
+    dataset: str | None = None,
+    *,
+    again: bool = False,
+    by: str | None = None,
+) -> list[Quote]:
+    """What questions about one table would cost a ledger, which may be named by its place, asked in turn: nothing is charged,
+    and no row is read."""
+    if not questions:
+        return []
+    with opened_ledger(ledger) as opened:
+        bills = [question.bill(opened, dataset) for question in questions]
+        asked = [(owed.question, question.cost) for owed, question in zip(bills, questions, strict=True)]
+        earlier = [owed.earlier for owed in bills]
+        return opened.quote(bills[0].dataset, asked, again=again, by=by, earlier=earlier, **bills[0].about)
 
 
-def _parts(asked: ParsedQuestion | None, by: tuple[str, ...], most: int, listed: tuple[Key, ...] | None) -> int:
-    return most * (2 if by and listed is None and asked is not None else 1)
+def require_all_fit(
+    questions: Sequence[Prepared],
+    ledger: Ledger | str | Path,
+    dataset: str | None = None,
+    *,
+    again: bool = False,
+    by: str | None = None,
+) -> None:
+    """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Who else asks in
+    the meantime may still leave too little for the last.)"""
+    for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, by=by), start=1):
+        if not quote.fits:
+            with opened_ledger(ledger) as opened:
+                known = questions[0].bill(opened, dataset).dataset
+            asked = f"question {number} of {len(questions)}, {questions[number - 1].cost.price} after those before it,"
+            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
+            raise OverBudget(known, asked, f"{quote.left}{allowance}")
+
+
+def at(groups: Groups, places: Array) -> Groups:
+    """The keys of some groups only: of the others none is made."""
+    return groups.at(places) if isinstance(groups, Keys) else tuple(groups[place] for place in places)
+
+
+def order(groups: Groups) -> Array:
+    """The places of groups from the first key to the last; of listed ones, as they are."""
+    return groups.order() if isinstance(groups, Keys) else np.arange(len(groups))
+
+
+def _close_calls(ledger: Ledger, dataset: str) -> CloseCalls:
+    called = ledger.close_calls(dataset)
+    if called is None:
+        raise DuotoneError(f"{dataset} was not registered with close calls: ask with an epsilon")
+    return called

@@ -17,6 +17,7 @@ from duotone.html import cell, table
 from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.questions.units import Units
+from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.quantile import extreme_of
 from duotone.tables.comparisons.threshold import is_average
@@ -141,23 +142,23 @@ def _number(value: Fraction | None) -> float | int | None:
 def preview(
     tree: Tree,
     comparisons: Sequence[CompiledComparison],
-    errors: Callable[[int], tuple[float, float]],
-    certain: tuple[float, float],
+    accuracy: Accuracy | Clearness,
     people: int,
-    head: tuple[str, ...] = HEAD,
+    *,
+    definite: bool,
 ) -> Preview:
-    """Of a question's `tree` and what became of its comparisons. `errors` are Pr[false no] and Pr[false yes] at a margin, and
-    `certain` the margins from which these are 0; or what `head` names instead."""
+    """Of a question's `tree` and what became of its comparisons: where its answer is right; if not `definite`, where clear."""
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
-    margins = [_Margins.of(lambda m: errors(m)[0], certain[0]), _Margins.of(lambda m: errors(m)[1], certain[1])]
+    errors, never = accuracy.errors, accuracy.never
+    margins = [_Margins.of(lambda m: errors(m)[0], never[0]), _Margins.of(lambda m: errors(m)[1], never[1])]
     atoms = list(_atoms(tree, False))
     many = Counter(atom.text for atom, _ in atoms)
     shown = (
         _compared(atom, many[atom.text] > 1, one.units, margins[::-1] if negated else margins, people)
         for (atom, negated), one in zip(atoms, comparisons, strict=True)
     )
-    return Preview(people, tuple(shown), head)
+    return Preview(people, tuple(shown), HEAD if definite else TOO_CLOSE)
 
 
 def _atoms(tree: Tree, negated: bool) -> Iterator[tuple[Atom, bool]]:

@@ -20,9 +20,9 @@ import ibis.expr.operations as ops
 
 from duotone.errors import DuotoneError
 from duotone.resources import EngineLimits
-from duotone.tables.engines.formulas.texts import LONGEST_TEXT
 from duotone.tables.engines.stored_values import PublicSize
 from duotone.tables.patterns import contained, like, matched
+from duotone.tables.sql.functions.texts import LONGEST_TEXT
 
 PRINTED = 64
 """Characters of a number, a date or a time as text, at most."""

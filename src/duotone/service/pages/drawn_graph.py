@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.graphs.edge_list import HEADS
-from duotone.graphs.files import read_graph
+from duotone.graphs.files import HEADS, read_graph
 from duotone.graphs.graph import ColouredGraph
 from duotone.temporary import temporary_folder
 

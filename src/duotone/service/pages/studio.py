@@ -23,7 +23,7 @@ from duotone.graphs.morphism import line_of
 from duotone.graphs.optimum import Boundary, design, improvable
 from duotone.line.mechanism import balanced, tradeoff
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.unusual import budget_notes
+from duotone.privacy.text import budget_notes
 from duotone.service.pages.drawn_graph import MOST_TEXT, from_file, from_text, places_from, to_text
 from duotone.service.pages.render import form_of, render, who
 from duotone.service.pages.studio_examples import EXAMPLES

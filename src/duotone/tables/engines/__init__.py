@@ -5,11 +5,10 @@ engine a file: `duckdb` (with `locked_duckdb`, its connection, `duckdb_views`, a
 `json_lines` for `text_lines`, `parquet`, and `data_frames`; `file_layout` and `date_formats` are what is declared of a file,
 `file_changes` refuses one whose columns have changed), `postgres`, `spark`; `abilities` says what an engine cannot do. The
 query: `query` (rows → people → aggregates; `far_ends` of sums), of `person_columns` and `expressions`, where text is also read
-as a number, a date or a Boolean; `formulas` are computed values, `computed_keys` groups by them, `people_table` one row per
-person; `results` says what is requested and what comes back (`keys` of groups, and people in their `places`); `whole_numbers`
-divides them exactly, `brackets` writes the text of the query. `public_tables` are joined to the table (`public_rows` reads and
-hashes them once), and private ones looked at `together`. `stored_values` is the rule by which a stored value is read,
-`shortened` how much of a text.
+as a number, a date or a Boolean; `computed_keys` groups by computed values, `people_table` has one row per person; `results`
+says what is requested and what comes back (`keys` of groups, and people in their `places`); `brackets` writes the text of the
+query. `public_tables` are joined to the table (`public_rows` reads and hashes them once), and private ones looked at
+`together`. `stored_values` is the rule by which a stored value is read, `shortened` how much of a text.
 """
 
 from duotone.tables.engines.open import open_source

@@ -12,13 +12,9 @@ from duotone.tables.engines.expressions import read
 from duotone.tables.engines.source import Source, quietly, run_embedded
 from duotone.tables.engines.stored_values import TYPES
 from duotone.tables.sql.condition import Formula, Like, Operand, parts_of
-from duotone.tables.sql.formulas.casts import FROM_TEXT
+from duotone.tables.sql.functions import FUNCTIONS, from_text
+from duotone.tables.sql.functions.function import Function
 
-TRIED = ("year", "month", "day", "lower", "upper", "trim", "length")
-"""The functions that an engine which is tried on made-up rows is tried with."""
-OTHERWISE_ON_SPARK = ("exp", "ln", "log10", "floor", "ceil", "trunc", "round", "decimal", "integer")
-"""What Java's library rounds otherwise than C's, and what rests on Spark's floor, a whole number of 64 bits."""
-TRIMMED = ("ltrim", "rtrim")
 LARGEST = 3000
 """Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
 what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
@@ -33,7 +29,7 @@ def require_able(source: Source, question: Any) -> None:
         if isinstance(part, Like) and part.how != "like":
             _require_pattern(source, part)
         elif isinstance(part, Formula):
-            _require_function(source, part.function)
+            _require_function(source, FUNCTIONS[part.function])
         elif isinstance(part, Operand):
             _require_reading(source, part)
             _require_size(part)
@@ -55,17 +51,15 @@ def _require_pattern(source: Source, like: Like) -> None:
 TESTED = "DuckDB, Postgres and Spark"
 
 
-def _require_function(source: Source, function: str) -> None:
-    if not source.proven and function not in TRIED:
-        raise DuotoneError(f"values computed by {function} are tested on {TESTED} only: store the value as a column")
-    if source.engine == "Spark" and function in OTHERWISE_ON_SPARK:
-        raise DuotoneError(f"Spark rounds {function} in a way of its own: store the value as a column, or compare the inside")
-    if source.engine == "Spark" and function in TRIMMED:
-        raise DuotoneError(f"Spark takes off blanks alone by {function}: use trim there")
+def _require_function(source: Source, function: Function) -> None:
+    if not source.proven and not function.tried:
+        raise DuotoneError(f"values computed by {function.name} are tested on {TESTED} only: store the value as a column")
+    if source.engine == "Spark" and function.spark:
+        raise DuotoneError(function.spark.format(function.name))
 
 
 def _require_reading(source: Source, operand: Operand) -> None:
-    computed = operand.made is not None and operand.made.function in FROM_TEXT.values()
+    computed = from_text(operand)
     if source.embedded or not (operand.reading == "try" or computed):
         return
     why = {"Postgres": "Postgres has no cast that cannot fail"}.get(source.engine, f"{source.engine} has casts of its own")

@@ -11,10 +11,10 @@ from typing import Any
 
 import ibis
 
-from duotone.tables.engines.formulas.compute import computed
-from duotone.tables.engines.formulas.from_text import day_from, number_from, real
-from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
+from duotone.tables.sql.functions import computed
+from duotone.tables.sql.functions.casts import day_from, number_from, real
+from duotone.tables.sql.functions.numbers import quotient, wide
 from duotone.tables.sql.scoring import Grid
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -26,8 +26,8 @@ LONG = 16
 def read(operand: Operand, table: Any) -> Any:
     """A column in the reading that is asked for. What cannot be read so is null, and so is NaN; −0.0 is 0.0."""
     if operand.made is not None:
-        made = operand.made, operand.kind, lambda part: read(part, table), lambda condition: holds(condition, table)
-        return computed(*made) + 0.0 if operand.kind == "float" else computed(*made)  # of what is not NaN, nothing is
+        value = computed(operand.made, operand.kind, lambda part: _part(part, table))
+        return value + 0.0 if operand.kind == "float" else value  # of what is not NaN, nothing is
     if operand.kind in ("float", "decimal"):
         return real(_number(operand, table))
     column = table[operand.column]
@@ -36,6 +36,10 @@ def read(operand: Operand, table: Any) -> Any:
     if operand.reading == "try":
         return column.try_cast("boolean") if operand.kind == "boolean" else day_from(column)
     return column
+
+
+def _part(part: Operand | Condition, table: Any) -> Any:
+    return read(part, table) if isinstance(part, Operand) else holds(part, table)
 
 
 def unchecked(operand: Operand, table: Any) -> Any:

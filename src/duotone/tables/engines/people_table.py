@@ -16,8 +16,8 @@ from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Columns, fresh
-from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand
+from duotone.tables.sql.functions.numbers import wide
 from duotone.tables.sql.question_tables import PRESENT, PeopleJoin, PeopleTable, PersonAggregate
 
 STEPS, LARGEST = 10**6, 10.0**12

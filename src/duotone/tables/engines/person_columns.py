@@ -10,9 +10,9 @@ from typing import Any, Literal
 import ibis
 
 from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
-from duotone.tables.engines.whole_numbers import quotient, wide
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
+from duotone.tables.sql.functions.numbers import quotient, wide
 from duotone.tables.sql.scoring import Grid, Score
 
 Reduction = Literal["avg", "sum", "min", "max"]

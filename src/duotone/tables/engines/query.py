@@ -25,8 +25,8 @@ from duotone.tables.engines.results import (
     result_of,
 )
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.whole_numbers import wide
 from duotone.tables.sql.condition import ALWAYS, Condition
+from duotone.tables.sql.functions.numbers import wide
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from duotone.interrupts import held, uninterrupted
 from duotone.tables.engines.brackets import bracketing, sqlglot_of
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
 from duotone.tables.sql.condition import Kind, columns_read
-from duotone.tables.sql.table_names import no_column
+from duotone.tables.sql.names import no_column
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)

@@ -18,7 +18,7 @@ from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import Columns, Reading
 from duotone.tables.engines.text_lines import registered
-from duotone.tables.sql.table_names import no_column
+from duotone.tables.sql.names import no_column
 
 
 def of_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:

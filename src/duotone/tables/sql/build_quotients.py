@@ -9,9 +9,17 @@ from duotone.errors import DuotoneError
 from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Part, linear
-from duotone.tables.sql.build_counts import ROW_EACH, of_counts
-from duotone.tables.sql.build_differences import MEASURES, difference
-from duotone.tables.sql.build_thresholds import NONE, ONE, counts_and_sums, mean, total
+from duotone.tables.sql.build_thresholds import (
+    MEASURES,
+    NONE,
+    ONE,
+    ROW_EACH,
+    counts_and_sums,
+    difference,
+    mean,
+    of_counts,
+    total,
+)
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, Settled, Term, Tree
 from duotone.tables.sql.condition import MIRRORED, Condition, IsNull, Joined, Not, Operand, both
 from duotone.tables.sql.satisfiable import combinations

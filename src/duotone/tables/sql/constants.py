@@ -1,18 +1,21 @@
-"""Constants: values that are written out in a question, and arithmetic of them."""
+"""Constants: values that are written out in a question, arithmetic of them, and what is compared with them."""
 
 from __future__ import annotations
 
 import datetime
 import re
+import sys
 from fractions import Fraction
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import number
-from duotone.tables.sql.condition import Value
-from duotone.tables.sql.formulas.date_arithmetic import folded, whole_days
-from duotone.tables.sql.interval import span
+from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand, Value
+from duotone.tables.sql.functions.function import as_kind
+from duotone.tables.sql.functions.intervals import folded, span, whole_days
+from duotone.tables.sql.functions.texts import ORDERED, require_text
+from duotone.tables.sql.functions.times import without_clock
 
 
 def constant(node: exp.Expression) -> Value | None:
@@ -86,3 +89,39 @@ def instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
     if moment is None or re.search(r"[.,][0-9]{7}", text) or getattr(moment, "tzinfo", None) is not None:
         raise DuotoneError(f"{expression}: write a date as 2025-12-31, a time as 2025-12-31 23:59:59, with at most 6 decimals")
     return moment
+
+
+def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
+    """An operand against a constant of its own kind."""
+    kind: Kind
+    if isinstance(value, bool):
+        kind, fits = "boolean", operand.kind in ("boolean", "untyped")
+    elif isinstance(value, Fraction):
+        kind, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
+        value = value if operand.kind == "integer" else _double(value, text)
+    elif isinstance(value, str) and operand.kind in ("date", "time"):
+        return compare(operand, sign, instant(value, text), text)
+    elif isinstance(value, str):
+        kind, fits = "text", operand.kind in ("text", "untyped")
+        if operand.kind == "untyped" and sign in ORDERED:
+            require_text(operand, value, text)
+    else:
+        fits = operand.kind in ("date", "time", "untyped")
+        kind = "date" if operand.kind == "untyped" else operand.kind
+        if operand.kind == "time" and not isinstance(value, datetime.datetime):
+            value = datetime.datetime.combine(value, datetime.time())
+        elif operand.kind == "untyped" and isinstance(value, datetime.datetime):
+            raise DuotoneError(f"{text}: {without_clock(operand)}")
+        elif operand.kind != "time" and isinstance(value, datetime.datetime):
+            raise DuotoneError(f"{text}: column {operand.column} holds dates: compare it with a date")
+    if not fits:
+        held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
+        raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant")
+    return Compare(as_kind(operand, kind), sign, value)
+
+
+def _double(value: Fraction, text: str) -> Fraction:
+    """The float that the engine compares with."""
+    if not abs(value) <= Fraction(sys.float_info.max):
+        raise DuotoneError(f"{text}: the number is too large")
+    return Fraction(float(value))

@@ -10,13 +10,12 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.arithmetic import Aggregate, AggregateKind, Arithmetic, Expression, aggregates
-from duotone.tables.sql.column_names import column_name
 from duotone.tables.sql.condition import NUMERIC, Columns, Condition, IsNull, Joined, Not, Operand, both
 from duotone.tables.sql.constants import constant
-from duotone.tables.sql.formulas.casts import CASTS
-from duotone.tables.sql.formulas.parts import as_floats
-from duotone.tables.sql.is_condition import is_condition
-from duotone.tables.sql.read_condition import read_condition, read_operand
+from duotone.tables.sql.functions.casts import CASTS
+from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.names import column_name
+from duotone.tables.sql.read_condition import is_condition, read_condition, read_operand
 
 KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)

@@ -9,16 +9,13 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.build_comparison import compared
-from duotone.tables.sql.build_nulls import somebody
+from duotone.tables.sql.build_comparison import compared, somebody
 from duotone.tables.sql.build_thresholds import ranked
-from duotone.tables.sql.compare_constant import compare
 from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, Term, Tree, labelled
 from duotone.tables.sql.condition import MIRRORED, Columns, Condition, IsNull, Not, both
-from duotone.tables.sql.constants import constant
-from duotone.tables.sql.is_condition import SIGNS
+from duotone.tables.sql.constants import compare, constant
 from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
-from duotone.tables.sql.read_condition import joined_parts, read_condition, read_operand
+from duotone.tables.sql.read_condition import SIGNS, joined_parts, read_condition, read_operand
 
 OPPOSITE: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GT: exp.LTE, exp.LTE: exp.GT, exp.LT: exp.GTE, exp.GTE: exp.LT, exp.EQ: exp.NEQ, exp.NEQ: exp.EQ,

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError, UnreadableColumn
-from duotone.tables.sql.column_names import column_name, written
-from duotone.tables.sql.compare_constant import compare
 from duotone.tables.sql.condition import (
     MIRRORED,
     NUMERIC,
@@ -29,17 +27,22 @@ from duotone.tables.sql.condition import (
     OneOf,
     Operand,
     Part,
+    Pattern,
     holds,
     leaves,
 )
-from duotone.tables.sql.constants import constant
-from duotone.tables.sql.formulas.casts import CASTS, cast, decimal
-from duotone.tables.sql.formulas.choices import choice
-from duotone.tables.sql.formulas.parts import as_kind
-from duotone.tables.sql.formulas.read_formula import read_formula
-from duotone.tables.sql.is_condition import OF_TEXT, SIGNS, falls_back, is_condition, is_written_condition
-from duotone.tables.sql.not_understood import refusal
+from duotone.tables.sql.constants import compare, constant
+from duotone.tables.sql.functions import read_function
+from duotone.tables.sql.functions.casts import CASTS, cast, decimal
+from duotone.tables.sql.functions.choices import choice
+from duotone.tables.sql.functions.function import as_kind
+from duotone.tables.sql.names import column_name, written
 
+SIGNS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
+OF_TEXT: dict[type[exp.Expression], Pattern] = {
+    exp.Like: "like", exp.ILike: "like", exp.StartsWith: "starts", exp.EndsWith: "ends", exp.Contains: "contains",
+    exp.RegexpLike: "matches", exp.RegexpFullMatch: "matches",
+}  # fmt: skip
 MOST_AGREEING = 500
 """Comparisons of two conditions that are compared with each other, at most."""
 
@@ -54,12 +57,12 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
             return Joined(rule, tuple(read_condition(part, columns) for part in joined_parts(node)))
         case exp.Not():
             return Not(read_condition(node.this, columns))
-        case exp.Coalesce() if falls_back(node, columns):
+        case exp.Coalesce() if _falls_back(node, columns):
             part, otherwise = read_condition(node.this, columns), bool(node.expressions[0].this)
             return Joined("or", (part, Not(Known(part)))) if otherwise else Joined("and", (part, Known(part)))
         case exp.Boolean():
             return Joined("and" if node.this else "or", ())
-        case exp.Is() if is_condition(node, columns) and is_written_condition(node.this, columns):
+        case exp.Is() if is_condition(node, columns) and _is_written_condition(node.this, columns):
             part = read_condition(node.this, columns)
             if isinstance(node.expression, exp.Null):
                 return Not(Known(part))
@@ -77,7 +80,9 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
         case exp.NullSafeEQ() | exp.NullSafeNEQ():
             same = _same(node, columns)
             return same if isinstance(node, exp.NullSafeEQ) else Not(same)
-    if isinstance(node, exp.EQ | exp.NEQ) and any(is_written_condition(side, columns) for side in (node.this, node.expression)):
+    if isinstance(node, exp.EQ | exp.NEQ) and any(
+        _is_written_condition(side, columns) for side in (node.this, node.expression)
+    ):
         same = _agree(*(read_condition(side, columns) for side in (node.this, node.expression)))
         return same if isinstance(node, exp.EQ) else Not(same)
     if type(node) in SIGNS and None not in (constant(node.this), constant(node.expression)):
@@ -189,9 +194,9 @@ def read_part(node: exp.Expression, columns: Columns) -> Part:
     if is_condition(node, columns):
         condition = read_condition(node, columns)
         return choice(written(node, columns), [condition, Not(condition)], [True, False, None])
-    made = read_formula(node, written(node, columns), lambda part: read_part(part, columns))
+    made = read_function(node, written(node, columns), lambda part: read_part(part, columns))
     if made is None:
-        raise DuotoneError(refusal(node))
+        raise DuotoneError(_refusal(node))
     return made
 
 
@@ -260,3 +265,60 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
             raise DuotoneError(f"{comparison.sql()}: {operand.column} and {second.column} hold different kinds of values")
         return Compare(operand, sign, second)
     return compare(operand, sign, fixed, comparison.sql(dialect="duckdb"))
+
+
+def _refusal(node: exp.Expression) -> str:
+    """What an error says about an expression that is not understood."""
+    text = node.sql(dialect="duckdb")
+    for kinds, why in (
+        ((exp.Window,), "looks at other rows: a condition is about one row"),
+        ((exp.Subquery, exp.Select, exp.Exists), "asks a query of its own: a condition is about one row"),
+        ((exp.In,), "asks a query of its own, or no constants: a condition is about one row"),
+        ((exp.Rand, exp.Randn), "is random: a condition must say the same each time"),
+        ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "depends on the clock: write the date itself"),
+        ((exp.AggFunc,), "is an aggregate, and stands inside a condition: compare it outside"),
+    ):
+        if isinstance(node, kinds):
+            return f"{text} {why}"
+    if isinstance(node, exp.Anonymous) and node.name.lower() in (
+        "now",
+        "today",
+        "current_timestamp",
+        "uuid",
+        "gen_random_uuid",
+    ):
+        return f"{text} changes from call to call: write the value itself"
+    return (
+        f"{text} is not understood here: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, and, or, "
+        "not, and the functions of docs/forms.md"
+    )
+
+
+def _falls_back(node: exp.Coalesce, columns: Columns) -> bool:
+    """Whether it is a condition that is true, or false, where it would be unknown."""
+    one = len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Boolean)
+    return one and is_condition(node.this, columns)
+
+
+def _is_written_condition(node: exp.Expression, columns: Columns) -> bool:
+    """Whether an expression is a condition, and neither a column of Booleans nor a constant."""
+    inner: Any = node.unnest()
+    return not isinstance(inner, exp.Column | exp.Boolean) and is_condition(inner, columns)
+
+
+def is_condition(node: exp.Expression, columns: Columns) -> bool:
+    """Whether an expression is yes or no for each row, and not another value."""
+    match node:
+        case exp.Paren():
+            return is_condition(node.this, columns)
+        case exp.Column():
+            return columns[column_name(node, columns)] == "boolean"
+        case exp.Coalesce():
+            return _falls_back(node, columns)
+        case exp.Is():
+            return isinstance(node.expression, exp.Null | exp.Boolean)
+        case exp.In():
+            return bool(node.expressions) and not node.args.get("query")
+        case exp.And() | exp.Or() | exp.Not() | exp.Boolean() | exp.Between():
+            return True
+    return type(node) in SIGNS or type(node) in OF_TEXT or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.column_names import find_column
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
+from duotone.tables.sql.names import allowed_names, among, drop_names, find_column, no_column, same
 from duotone.tables.sql.question_tables import PublicJoin
-from duotone.tables.sql.table_names import allowed_names, among, drop_names, no_column, same
 
 Names = Sequence[Sequence[exp.Identifier]]
 ONLY = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"

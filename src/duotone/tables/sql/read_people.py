@@ -8,15 +8,14 @@ from typing import Any
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.column_names import column_name
 from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.constants import constant
-from duotone.tables.sql.formulas.parts import as_floats
-from duotone.tables.sql.group_keys import group_keys
-from duotone.tables.sql.is_condition import is_condition
+from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.names import column_name
 from duotone.tables.sql.normal_form import normal_forms
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PersonAggregate
-from duotone.tables.sql.read_condition import read_condition, read_operand, read_part
+from duotone.tables.sql.read_condition import is_condition, read_condition, read_operand, read_part
+from duotone.tables.sql.read_groups import group_keys
 from duotone.tables.sql.read_joins import join_tables
 
 

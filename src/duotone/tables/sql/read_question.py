@@ -10,17 +10,18 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, IsNull, Not, Operand, both, parts_of
+from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Compare, Condition, IsNull, Not, Operand, both, parts_of
+from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.names import among, names_of, unknown_in
 from duotone.tables.sql.normal_form import Forms, normal_forms
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PublicJoin
 from duotone.tables.sql.read_comparison import Comparisons
-from duotone.tables.sql.read_condition import read_condition
+from duotone.tables.sql.read_condition import read_condition, read_operand
 from duotone.tables.sql.read_groups import answers_of, labels_of, read_keys, without_having, without_order
 from duotone.tables.sql.read_joins import join_tables
 from duotone.tables.sql.read_people import read_people
 from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
 from duotone.tables.sql.syntax import parse, without_comments
-from duotone.tables.sql.table_names import among, names_of, unknown_in
 from duotone.tables.sql.text_notes import text_notes
 
 NO_TABLES: Mapping[str, Columns] = {}
@@ -191,3 +192,30 @@ def _inner(select: exp.Select) -> exp.Select | None:
     inner, alias = clause.this.this, clause.this.args.get("alias")
     select.set("from_", exp.From(this=exp.Table(this=alias.this)) if alias is not None else None)
     return inner if isinstance(inner, exp.Select) else None
+
+
+def value_name(text: str, columns: Columns) -> str:
+    """How a question writes a column, or a value computed from columns: what its bounds are declared for.
+
+    >>> value_name("Price*amount", {"price": "float", "amount": "integer"})
+    'price * amount'
+    """
+    return text if text in columns else _computed(text, columns).column
+
+
+def read_value(text: str, columns: Columns) -> Operand:
+    """What `value_name` names, as numbers."""
+    value = Operand(text, columns[text]) if text in columns else _computed(text, columns)
+    if value.kind not in NUMERIC:
+        raise DuotoneError(f"{value.column} does not hold numbers: give bounds for a column that does")
+    return as_floats(value)
+
+
+def _computed(text: str, columns: Columns) -> Operand:
+    select = parse(text, columns)
+    if len(select.expressions) != 1 or any(value for name, value in select.args.items() if name != "expressions"):
+        raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")
+    for column in select.find_all(exp.Column):
+        if (name := f"{column.table}.{column.name}") in columns:  # a public table's column that has the name of another
+            column.replace(exp.column(name, quoted=True))
+    return read_operand(select.expressions[0], columns)

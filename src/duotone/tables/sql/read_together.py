@@ -12,12 +12,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.column_names import column_name
 from duotone.tables.sql.condition import Columns, Condition
+from duotone.tables.sql.names import column_name, same
 from duotone.tables.sql.question_tables import PeopleJoin, PeopleTable, PublicJoin
 from duotone.tables.sql.read_joins import join_tables
 from duotone.tables.sql.read_people import read_people
-from duotone.tables.sql.table_names import same
 
 HOW = "from (select u, … from t group by u) a join (select u, … from s group by u) b using (u), where u is the unit"
 TOGETHER = f"private tables are joined by inner selects, each with a row per person, as in {HOW}"

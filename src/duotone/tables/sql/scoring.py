@@ -10,9 +10,9 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, number, show
-from duotone.tables.sql.column_names import in_python
 from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import IsNull, Kind, Not, Operand, both
+from duotone.tables.sql.names import in_python
 from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
 
 FLOAT_STEPS, INTEGER_STEPS, SQUARED_STEPS = 2**51, 2**62 - 1, 2**30

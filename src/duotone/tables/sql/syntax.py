@@ -11,6 +11,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from duotone.errors import DuotoneError
+from duotone.tables.sql.functions import FORMS
 
 LONGEST = 10_000
 """Characters of a question, at most."""
@@ -27,20 +28,9 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.ILike: ("this", "expression", "negate"),
     **dict.fromkeys((exp.StartsWith, exp.EndsWith, exp.Contains, exp.RegexpLike, exp.RegexpFullMatch, exp.NullSafeEQ,
                      exp.NullSafeNEQ), _TWO),
-    **dict.fromkeys((exp.Abs, exp.Floor, exp.Ceil, exp.Sqrt, exp.Exp, exp.Ln, exp.Sign, exp.Trunc, exp.Lower, exp.Upper,
-                     exp.Length, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.DayOfYear,
-                     exp.DayOfWeek, exp.DayOfWeekIso, exp.WeekOfYear, exp.Dayname, exp.Monthname,
-                     exp.LastDay, exp.Date, exp.Hour, exp.Minute, exp.Second), _THIS),
-    **dict.fromkeys((exp.Mod, exp.Pow, exp.Log, exp.Nullif, exp.Left, exp.Right, exp.Extract, exp.DateAdd, exp.DateSub), _TWO),
-    exp.Round: ("this", "decimals"), exp.Replace: ("this", "expression", "replacement"),
-    exp.SplitPart: ("this", "delimiter", "part_index"), exp.StrPosition: ("this", "substr"), exp.TimeToStr: ("this", "format"),
-    exp.Trim: ("this", "position"), exp.Coalesce: ("this", "expressions"),
-    exp.Greatest: ("this", "expressions", "ignore_nulls"), exp.Least: ("this", "expressions", "ignore_nulls"),
-    exp.Substring: ("this", "start", "length"), exp.DPipe: ("this", "expression", "safe"),
-    exp.Concat: ("expressions", "safe", "coalesce"), exp.If: ("this", "true", "false"), exp.Case: ("this", "ifs", "default"),
-    exp.Cast: ("this", "to"), exp.TryCast: ("this", "to", "safe"), exp.Interval: ("this", "unit"),
-    exp.TimestampTrunc: ("this", "unit"), exp.DateTrunc: ("this", "unit"),
-    exp.DateDiff: ("this", "expression", "unit", "date_part_boundary"),
+    exp.If: ("this", "true", "false"), exp.Case: ("this", "ifs", "default"), exp.Cast: ("this", "to"),
+    exp.TryCast: ("this", "to", "safe"), exp.Interval: ("this", "unit"),
+    **{node: form.arguments for node, (_, form) in FORMS.items() if form.arguments is not None},
 }  # fmt: skip
 """The parts of SQL's expressions that are read."""
 CLAUSES = {"limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",

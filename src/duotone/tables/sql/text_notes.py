@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from duotone.tables.sql.column_names import in_python
 from duotone.tables.sql.comparison import ModeIs, ParsedQuestion, QuantileThreshold
 from duotone.tables.sql.condition import Columns, Compare, IsNull, Kind, OneOf, Operand, Value, columns_read, parts_of
-from duotone.tables.sql.formulas.casts import FROM_TEXT
+from duotone.tables.sql.functions import from_text
+from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
+from duotone.tables.sql.names import in_python
 from duotone.tables.sql.question_tables import PeopleTable
-from duotone.tables.sql.text_order import ORDERED, iso_date, like_number
 
 
 def text_notes(
@@ -86,10 +86,7 @@ def _compared_as_text(part: Any, kinds: Columns) -> Iterator[str]:
 
 def _read_as(operands: Sequence[Operand], kind: Kind) -> list[str]:
     tried = (
-        operand.column
-        for operand in operands
-        if operand.kind == kind
-        and (operand.reading == "try" or (operand.made and operand.made.function == FROM_TEXT.get(kind)))
+        operand.column for operand in operands if operand.kind == kind and (operand.reading == "try" or from_text(operand))
     )
     return list(dict.fromkeys(tried))
 

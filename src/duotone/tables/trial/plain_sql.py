@@ -146,7 +146,9 @@ def _never_failing(node: exp.Expr) -> exp.Expr:
         case exp.Sqrt() | exp.Ln() | exp.Log():
             return sqlglot.parse_one(f"case when isfinite({_sql(node)}) then {_sql(node)} end", dialect="duckdb")
         case exp.Exp():
-            return sqlglot.parse_one(f"case when {_sql(node.this)} between -300 and 300 then {_sql(node)} end", dialect="duckdb")
+            return sqlglot.parse_one(
+                f"case when {_sql(node.this)} between -300 and 300 then {_sql(node)} end", dialect="duckdb"
+            )
     return node
 
 

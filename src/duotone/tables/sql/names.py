@@ -1,4 +1,4 @@
-"""Names of the table: the one after from, and those before a column's, must be the table's own or its alias."""
+"""Names in a question: which column one means, and that the table after from, or before a column, is the table itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from duotone.errors import DuotoneError, UnknownColumn
+from duotone.tables.sql.condition import Columns
 
 TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), ".parquet", ".arrow", ".feather")
@@ -101,3 +102,37 @@ def among(written: Sequence[exp.Identifier], names: Iterable[Sequence[exp.Identi
 def same(written: exp.Identifier, name: exp.Identifier) -> bool:
     """Whether two names are one; upper and lower case differ where the question quotes the name."""
     return written.name == name.name if written.args.get("quoted") else written.name.lower() == name.name.lower()
+
+
+def written(node: exp.Expression, columns: Columns) -> str:
+    """An expression as text, in which two ways to write it look the same: what its bounds are declared for."""
+
+    def named(part: exp.Expression) -> exp.Expression:
+        return exp.column(column_name(part, columns)) if isinstance(part, exp.Column) else part
+
+    return node.transform(named).sql(dialect="duckdb")
+
+
+def find_column(name: exp.Expression, columns: Columns) -> str | None:
+    """The column that a name means: itself, or, unless it is quoted, the one that differs in case alone. (No table has two
+    such.) None where there is none."""
+    if name.name in columns:
+        return name.name
+    if not isinstance(name, exp.Identifier) or name.args.get("quoted"):
+        return None
+    matches = [column for column in columns if column.lower() == name.name.lower()]
+    return matches[0] if len(matches) == 1 else None
+
+
+def column_name(node: exp.Column, columns: Columns) -> str:
+    """The column that a name means, or an error that says which columns there are."""
+    name = find_column(node.this, columns)
+    if name is None:
+        quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")
+        raise no_column(node.name, columns, else_hint=f"a text stands in single quotes, as '{node.name}'" if quoted else "")
+    return name
+
+
+def in_python(name: str) -> str:
+    """A name as Python writes it, for advice that can be pasted: in double quotes, unless there are some in it."""
+    return f'"{name}"' if name.isprintable() and not {'"', "\\"}.intersection(name) else repr(name)

@@ -1,20 +1,21 @@
-"""Coins with three sides: each outcome has exactly its integer over 2^bits."""
+"""Outcomes of coins: each has exactly its integer over 2^bits, whatever the table."""
 
 from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from duotone import ApproxDP, DuotoneError
+from duotone import ApproxDP, Coin, DuotoneError, balanced
+from duotone.graphs import families
+from duotone.graphs.table import graph_table
+from duotone.line.table import Outcome, row_of_level
 from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
-from duotone.release import three_way_coin
 from duotone.release.coin import insecure_test_seed
-from duotone.release.three_way_coin import OUTCOMES, Outcome, ThreeWayCoin
 
 TABLE = three_way_table(ThreeWay(ApproxDP("0.5"), "1/20"))
 
@@ -32,29 +33,29 @@ class Fixed:
 @pytest.mark.parametrize("level", [-200, -7, -2, -1, 0, 1, 3, 9, 200])
 def test_a_coin_compares_one_number_with_two_thresholds(monkeypatch: pytest.MonkeyPatch, level: int) -> None:
     """At each threshold and beside it: whatever the number, its outcome is decided by all its bits."""
-    yes, upto = TABLE.thresholds(level)
-    coin = ThreeWayCoin(TABLE)
+    yes, upto = TABLE.row(level)
+    coin = Coin(TABLE)
     for number in {0, yes - 1, yes, yes + 1, upto - 1, upto, upto + 1, 2**TABLE.bits - 1}:
         if 0 <= number < 2**TABLE.bits:
-            monkeypatch.setattr(three_way_coin, "seeded_stream", lambda number=number: Fixed(number, TABLE.bits))
+            monkeypatch.setattr("duotone.release.coin.Keystream", lambda _, number=number: Fixed(number, TABLE.bits))
             expected = Outcome.YES if number < yes else Outcome.TOO_CLOSE if number < upto else Outcome.NO
             assert coin.outcomes([level]) == [expected], number
 
 
 def test_frequencies_are_those_of_the_table() -> None:
-    draws, coin = 40_000, ThreeWayCoin(TABLE)
+    draws, coin = 40_000, Coin(TABLE)
     levels = np.arange(-12, 12)
     with warnings.catch_warnings(action="ignore"), insecure_test_seed(5):
         drawn = coin._drawn(np.repeat(levels, draws)).reshape(len(levels), draws)
     for level, own in zip(levels.tolist(), drawn, strict=True):
         yes, no, close = TABLE.probabilities(level)
         counts = [int((own == outcome).sum()) for outcome in range(3)]
-        expected = [float(p) * draws for p in (no, yes, close)]
+        expected = [float(p) * draws for p in (yes, close, no)]
         assert chisquare(counts, expected).pvalue > 1e-6, level
 
 
 def test_nothing_is_answered_after_the_last_call() -> None:
-    coin = ThreeWayCoin(three_way_table(ThreeWay(ApproxDP(1), "1e-15")))
+    coin = Coin(three_way_table(ThreeWay(ApproxDP(1), "1e-15")))
     levels = [90, 0, -90, 0, -90, 0, 90]
     assert [len(coin.outcomes(levels, calls)) for calls in (1, 2, 3, 4)] == [2, 4, 6, 7]
     assert coin.outcomes([]) == []
@@ -62,7 +63,7 @@ def test_nothing_is_answered_after_the_last_call() -> None:
 
 
 def test_what_is_no_level_is_refused() -> None:
-    coin = ThreeWayCoin(TABLE)
+    coin = Coin(TABLE)
     for levels in ([0.9], 3, [[1, 2]], ["a"], [None]):
         with pytest.raises(DuotoneError, match="whole numbers"):
             coin.outcomes(levels)
@@ -72,7 +73,7 @@ def test_what_is_no_level_is_refused() -> None:
 
 
 def test_a_close_call_is_neither_true_nor_false() -> None:
-    assert [bool(outcome) for outcome in OUTCOMES[:2]] == [False, True]
+    assert [bool(outcome) for outcome in (Outcome.NO, Outcome.YES)] == [False, True]
     with pytest.raises(DuotoneError, match="neither yes nor no"):
         bool(Outcome.TOO_CLOSE)
 
@@ -89,5 +90,50 @@ def test_probabilities_sum_to_one_and_both_sides_agree_at_the_boundary() -> None
 
 def test_short_tables_have_no_coin() -> None:
     with pytest.raises(DuotoneError, match="at least 72 bits"):
-        ThreeWayCoin(ThreeWayTable(TABLE.mechanism, 64, 1, (1, 2)))
+        Coin(ThreeWayTable(TABLE.mechanism, 64, 1, (1, 2)))
     assert Fraction(TABLE.wrong, 2**TABLE.bits) <= Fraction(1, 20)
+
+
+class Five(NamedTuple):
+    """A table of five outcomes, which are whole numbers, at three levels: what a noisy margin will be."""
+
+    bits: int = 128
+    outcomes: tuple[int, ...] = (-2, -1, 0, 1, 2)
+    clamps: bool = True
+
+    @property
+    def rows(self) -> range:
+        return range(-1, 2)
+
+    def row(self, at: int) -> tuple[int, ...]:
+        return [(0, 1, 1, 2**128), (2**64, 2**64 + 1, 2**127, 2**127 + 5), (0, 0, 0, 0)][at + 1]
+
+    def find(self, at: Any) -> int | None:
+        return row_of_level(self, at)
+
+
+@pytest.mark.parametrize("level", [-9, -1, 0, 1, 9])
+def test_a_table_may_have_any_outcomes(monkeypatch: pytest.MonkeyPatch, level: int) -> None:
+    """Two numbers with the same first 64 bits, an outcome that never comes, and one that always does: every bit counts."""
+    table = Five()
+    row = table.row(max(-1, min(1, level)))
+    for number in {0, 2**128 - 1, *(t + step for t in row for step in (-1, 0, 1))}:
+        if 0 <= number < 2**128:
+            monkeypatch.setattr("duotone.release.coin.Keystream", lambda _, number=number: Fixed(number, 128))
+            assert Coin(table).outcomes([level]) == [table.outcomes[sum(t <= number for t in row)]], number
+
+
+def test_yes_and_no_are_outcomes_too() -> None:
+    coin = Coin(balanced(ApproxDP(1, "1e-6")))
+    assert coin.outcomes([40, -41, 40], calls=1) == [Outcome.YES, Outcome.NO, Outcome.YES]
+    graph = families.figure_2()
+    sure = Coin(graph_table(graph, ApproxDP(exp_epsilon=10**15, delta="999/1000")))
+    assert len(sure.outcomes(range(len(graph)))) == len(graph)
+    with pytest.raises(DuotoneError, match="outside the graph's datasets"):
+        sure.outcomes([len(graph)])
+
+
+def test_what_may_be_too_close_is_neither_yes_nor_no() -> None:
+    for draw in (Coin(TABLE).answer, lambda level: Coin(TABLE).answers([level])):
+        with pytest.raises(DuotoneError, match="other outcomes than yes and no"):
+            draw(3)

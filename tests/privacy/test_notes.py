@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duotone import ApproxDP
-from duotone.privacy.unusual import budget_notes
+from duotone.privacy.text import budget_notes
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,22 @@
-"""The boundary of a line where one mistake is worse than the other: both sides cost the same there."""
+"""Choosing a boundary by the costs of mistakes, and ε by how often an answer may be wrong."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
-from duotone.line.mechanism import Boundary
+from duotone.line.mechanism import Boundary, balanced
+from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import Given, number, show
+from duotone.privacy.numbers import Given, exact, number, show
 
 PRECISE = 2**30
-"""By one part in so many, at most, do the two costs differ from where they are equal."""
+"""The two costs differ by at most one part in PRECISE."""
 FARTHEST = 10**6
-"""So many times may one mistake be as bad as the other."""
+"""One mistake may be at most this many times as bad as the other."""
+STEPS = (*(Fraction(digits * 10**power, 10**6) for power in range(1, 6) for digits in range(100, 1000)), Fraction(100))
+"""The values of ε that are tried: three digits, from 0.001 to 100."""
 
 
 def boundary_for_costs(privacy: ApproxDP, false_no: Given, false_yes: Given) -> Boundary:
@@ -44,6 +48,26 @@ def boundary_for_costs(privacy: ApproxDP, false_no: Given, false_yes: Given) -> 
     return 1 - _simple(low, high)
 
 
+def least_epsilon(wrong: Given, people: int, delta: Given = 0, *, parts: int = 1) -> Fraction:
+    """The least ε of three digits with which a balanced answer is wrong at most with probability `wrong`, if `people` people
+    would have to be different to flip it. Where a budget is divided among `parts` answers, it is that of all.
+
+    Guarantee: the probability is that of the table that an answer is drawn from, in integers.
+
+    >>> least_epsilon("0.01", 10), least_epsilon("0.01", 10, "1e-6"), least_epsilon("0.3", 1)
+    (Fraction(41, 100), Fraction(41, 100), Fraction(106, 125))
+    """
+    limit, delta = exact(wrong, "wrong"), exact(delta, "delta")
+    if not 0 < limit <= Fraction(1, 2):
+        raise DuotoneError(f"how often an answer may be wrong is a probability above 0 and at most 1/2, got {wrong}")
+    if type(people) is not int or not 1 <= people <= 10**9:
+        raise DuotoneError(f"the people who would flip an answer are a whole number from 1 to {10**9}, got {people}")
+    place = bisect_left(STEPS, True, key=lambda each: _error(ApproxDP(each, delta).split(parts), people) <= limit)
+    if place == len(STEPS):
+        raise DuotoneError(f"no epsilon up to {STEPS[-1]} is enough for that: allow more mistakes, or more people")
+    return STEPS[place]
+
+
 def _cost(cost: Given) -> Fraction:
     value = number(repr(cost) if isinstance(cost, float) else cost, "the cost of a mistake")
     if not 0 < value < float("inf"):
@@ -57,3 +81,8 @@ def _simple(low: Fraction, high: Fraction) -> Fraction:
     while not low <= (simple := ((low + high) / 2).limit_denominator(largest)) <= high:
         largest *= 1000
     return simple
+
+
+def _error(privacy: ApproxDP, people: int) -> Fraction:
+    table = line_table(balanced(privacy))
+    return 1 - Fraction(table.blue[min(people, len(table.blue)) - 1], 2**table.bits)

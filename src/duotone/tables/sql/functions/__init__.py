@@ -1,0 +1,56 @@
+"""The functions of SQL: one table, by which computed values are read from a question and by which engines compute them.
+
+Guarantee: a computed value is a value or null for whatever the row holds, looks at no other row, and is the same on every
+engine. Numbers are floats; what would overflow, underflow, divide by zero or have no value is null (docs/reading.md).
+
+`FUNCTIONS` has each function once: how SQL writes it, what it makes, how Ibis computes it, and which engine is refused.
+`function` says what a function is, and what its parts are. They stand by family: `numbers`, `texts`, `times`, `intervals`
+(a time so much later, how far two are apart), `choices` among several values, and `casts`. A new function is one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from duotone.tables.sql.condition import Formula, Kind, Operand, Part
+from duotone.tables.sql.functions.casts import CASTING
+from duotone.tables.sql.functions.choices import CHOICES
+from duotone.tables.sql.functions.function import Call, Form, Function, Value, expression
+from duotone.tables.sql.functions.intervals import INTERVALS
+from duotone.tables.sql.functions.numbers import NUMBERS, number_of
+from duotone.tables.sql.functions.texts import TEXTS
+from duotone.tables.sql.functions.times import TIMES
+
+FUNCTIONS: dict[str, Function] = {
+    function.name: function for family in (NUMBERS.values(), CHOICES, TEXTS, TIMES, INTERVALS, CASTING) for function in family
+}
+"""Every function, by its name."""
+FORMS: dict[type[exp.Expression], tuple[Function, Form]] = {
+    node: (function, form) for function in FUNCTIONS.values() for node, form in function.sql.items()
+}
+"""Every way to write one, by the parser's node."""
+
+
+def read_function(node: exp.Expression, text: str, read: Callable[[exp.Expression], Part]) -> Operand | None:
+    """A value computed from others; None where no function is known by that name."""
+    if type(node) not in FORMS:
+        return None
+    function, form = FORMS[type(node)]
+    made = form.read(Call(node, text, read))
+    return made if made is None or isinstance(made, Operand) else function.of(text, *made)
+
+
+def from_text(value: Operand) -> bool:
+    """Whether a value is computed text that is read as another kind."""
+    return value.made is not None and FUNCTIONS[value.made.function].from_text
+
+
+def computed(formula: Formula, kind: Kind, value: Value) -> Any:
+    """A formula of this kind as an Ibis expression, from those of its parts."""
+    function = FUNCTIONS[formula.function]
+    if function.where is not None:
+        return number_of(formula, value)
+    return function.compute(*(expression(part, function.takes or kind, value) for part in formula.parts))

@@ -1,0 +1,165 @@
+"""Terms: how a question is answered, what each answer is drawn from, what it costs, and how accurate it is.
+
+`DefiniteTerms` answer yes or no; `ThreeWayTerms` yes, no or too close to call. A question has one of the two, and everything
+else about it is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from duotone.cached import cached_property
+from duotone.ledger.close_calls import Asked
+from duotone.ledger.privacy_filters import Charge
+from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
+from duotone.line.table import LineTable, Outcome, line_table, reach
+from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import budget_notes
+from duotone.tables.accuracy import Accuracy, Clearness
+from duotone.tables.group_notes import selection_note
+
+
+@dataclass(frozen=True)
+class DefiniteTerms:
+    """Yes or no. `privacy` is the budget of all answers about one person, divided evenly among `parts` of them.
+
+    `boundary` is "balanced", the truth at the boundary on the side of yes where one mistake is worse, or "selection" where the
+    question is which groups may be shown. With `selects`, groups are selected privately.
+    """
+
+    privacy: ApproxDP
+    parts: int = 1
+    boundary: Boundary = "balanced"
+    selects: bool = False
+
+    def __str__(self) -> str:
+        return str(self.privacy)
+
+    @property
+    def price(self) -> str:
+        """The budget, for a terminal."""
+        return str(self.privacy)
+
+    @cached_property
+    def share(self) -> ApproxDP:
+        """The budget of one answer."""
+        return self.privacy.split(self.parts)
+
+    @property
+    def mechanism(self) -> LineMechanism:
+        """The mechanism of one answer."""
+        return on_line(self.share, self.boundary)
+
+    @property
+    def selection(self) -> LineMechanism | None:
+        """The mechanism that selects groups."""
+        return partition_selection(self.share) if self.selects else None
+
+    @property
+    def beside(self) -> LineMechanism | None:
+        """The selection that comes on top of the answers."""
+        return None if self.boundary == "selection" else self.selection
+
+    @cached_property
+    def table(self) -> LineTable:
+        """The probabilities of one answer, built where they are first needed."""
+        return line_table(self.mechanism)
+
+    @cached_property
+    def reach(self) -> int:
+        """The last level that an answer tells apart, or a little more. Refuses a budget without a table."""
+        if self.selection is not None:
+            reach(self.selection)
+        return reach(self.mechanism)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How often one answer is wrong."""
+        return Accuracy(self.table, self.parts)
+
+    @property
+    def cost(self) -> Charge:
+        """What a ledger is charged for: as many answers as one person can change."""
+        return Charge(self.mechanism, self.parts, () if self.beside is None else (self.beside,))
+
+    @property
+    def budget_notes(self) -> tuple[str, ...]:
+        """What whoever chooses this budget should know."""
+        return budget_notes(self.privacy)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the groups that are shown."""
+        return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
+
+    @staticmethod
+    def outcome(recorded: Any) -> bool:
+        """An answer as a ledger recorded it."""
+        return bool(recorded)
+
+
+@dataclass(frozen=True)
+class ThreeWayTerms:
+    """Yes, no or too close to call, of which a ledger counts the last. Each group is a question of its own, and a person may be
+    in any number of them."""
+
+    three_way: ThreeWay
+    groups: int = 1
+
+    def __str__(self) -> str:
+        return str(self.three_way)
+
+    @property
+    def price(self) -> str:
+        """How it is charged, for a terminal."""
+        return f"each question at epsilon {self.three_way.privacy.epsilon:g}, and only close calls are charged"
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """By how much neighbours' clocks differ, for each question."""
+        return self.three_way.privacy
+
+    @property
+    def share(self) -> ApproxDP:
+        """The same: nothing is divided."""
+        return self.three_way.privacy
+
+    @cached_property
+    def table(self) -> ThreeWayTable:
+        """The probabilities of one answer."""
+        return three_way_table(self.three_way)
+
+    @property
+    def reach(self) -> int:
+        """From which level on all are alike."""
+        return self.table.reach
+
+    @property
+    def accuracy(self) -> Clearness:
+        """How often an answer is too close to call."""
+        return Clearness(self.table)
+
+    @property
+    def cost(self) -> Asked:
+        """What a ledger counts."""
+        return Asked(self.three_way, self.groups)
+
+    @property
+    def budget_notes(self) -> tuple[str, ...]:
+        """Nothing: who registers the dataset chooses the budget."""
+        return ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: groups are listed."""
+        return ()
+
+    @staticmethod
+    def outcome(recorded: Any) -> Outcome:
+        """An answer as a ledger recorded it."""
+        return Outcome(recorded)
+
+
+Terms = DefiniteTerms | ThreeWayTerms
