@@ -17,7 +17,7 @@ from duotone.errors import DuotoneError
 from duotone.ledger.loss_distributions import MOST
 from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
-from duotone.line.table import LineTable, line_table
+from duotone.line.table import Table, line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exp_below, probability, show
 from duotone.privacy.text import definition_text, read_definition
@@ -69,7 +69,7 @@ class Charge:
         return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
 
     @cached_property
-    def tables(self) -> tuple[LineTable, ...]:
+    def tables(self) -> tuple[Table, ...]:
         """The integers that the answers are released from."""
         return tuple(map(line_table, (self.mechanism, *self.also)))
 

@@ -13,8 +13,8 @@ from duotone.cached import cached_property
 from duotone.ledger.close_calls import Asked
 from duotone.ledger.privacy_filters import Charge
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
-from duotone.line.table import LineTable, Outcome, line_table, reach
-from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.line.table import Outcome, Table, line_table, reach
+from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import budget_notes
 from duotone.tables.accuracy import Accuracy, Clearness
@@ -63,7 +63,7 @@ class DefiniteTerms:
         return None if self.boundary == "selection" else self.selection
 
     @cached_property
-    def table(self) -> LineTable:
+    def table(self) -> Table:
         """The probabilities of one answer, built where they are first needed."""
         return line_table(self.mechanism)
 
@@ -127,7 +127,7 @@ class ThreeWayTerms:
         return self.three_way.privacy
 
     @cached_property
-    def table(self) -> ThreeWayTable:
+    def table(self) -> Table:
         """The probabilities of one answer."""
         return three_way_table(self.three_way)
 
