@@ -86,7 +86,7 @@ class Prepared:
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *facts.notes]
+        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *self.notes]
         return table(facts.accuracy.head, facts.accuracy.cells, before=repr(self)[1:-1], after=filter(None, said))
 
     @cached_property
@@ -107,7 +107,7 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
-        return self.facts.notes
+        return tuple(map(str, self.facts.notes))
 
     def error(self, margin: int) -> float:
         """Pr[wrong], or Pr[too close to call], when this many people, at least 1, would have to be different to flip it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.questions.distinct import distinct_level
 from duotone.questions.units import DistinctUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, possible
@@ -19,7 +19,7 @@ from duotone.tables.sql.condition import ALWAYS, IsNull, Not
 def distinct_threshold(atom: DistinctThreshold, declared: Declared, reach: int) -> CompiledComparison:
     """At least so many different values: the rarest go first, and newcomers bring new ones."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
-        raise DuotoneError("with a unit, different values are counted of one value per person: per_unit min or max")
+        raise Refusal("per_unit missing of different values")
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         rare = results["v"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.questions.plurality import plurality_level
 from duotone.questions.units import LeadUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
@@ -20,7 +20,7 @@ from duotone.tables.sql.satisfiable import combinations
 def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     """More people have this value than any other one."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
-        raise DuotoneError("with a unit, a mode needs one value per person: per_unit min or max")
+        raise Refusal("per_unit missing of a mode")
     columns = voting(atom.value, atom.where, atom.winner, declared.per_unit)
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:

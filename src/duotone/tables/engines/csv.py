@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.engines.stored_values import literal
 from duotone.tables.engines.text_lines import DAMAGED, header_of
 
@@ -88,10 +89,7 @@ def _separator(path: Path, first: str) -> str:
     present = [separator for separator in SEPARATORS if separator in bare]
     if len(present) > 1:
         these = " and ".join(SEPARATORS[separator] for separator in present)
-        raise DuotoneError(
-            f"the first line of {path} has {these}: say which one separates the columns "
-            "(separator), or put the names that have the other in double quotes"
-        )
+        raise Refusal("several separators", path=path, separators=these)
     return present[0] if present else ","
 
 

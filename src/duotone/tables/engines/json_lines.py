@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.engines.stored_values import literal
 from duotone.tables.engines.text_lines import DAMAGED, opened
-
-UNDECLARED = "which columns {path} has depends on its rows: say which there are (columns)"
 
 
 def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
@@ -31,7 +30,7 @@ def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
 def declared_columns(path: Path, columns: object) -> list[str]:
     """The columns as they were declared."""
     if columns is None:
-        raise DuotoneError(UNDECLARED.format(path=path))
+        raise Refusal("columns missing", path=path)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
         raise DuotoneError("the columns of a JSON file are a list of names")
     if not columns or len(set(columns)) != len(columns) or not all(name and "\0" not in name for name in columns):

@@ -15,6 +15,7 @@ from typing import Any, Self
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
 from duotone.interrupts import held, uninterrupted
+from duotone.model.notice import Refusal
 from duotone.tables.engines.brackets import bracketing, sqlglot_of
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
 from duotone.tables.sql.condition import Kind, columns_read
@@ -128,7 +129,7 @@ class Source:
         if longest is None:
             return self
         if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
-            raise DuotoneError(f"longest_text is a whole number of characters, from 1 to {MOST_CHARACTERS:,}, got {longest!r}")
+            raise Refusal("longest_text out of range", most=MOST_CHARACTERS, value=longest)
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:
@@ -250,7 +251,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
                 done = work()
                 failed = False
         except DuotoneError as error:
-            refused = str(error)
+            refused = error.args[0] if isinstance(error, Refusal) else str(error)
         except KeyboardInterrupt:
             interrupts.noted = True
         except SystemExit as error:

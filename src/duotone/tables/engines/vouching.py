@@ -6,7 +6,7 @@ engine can tell that it does none of this, so that the owner has to. Every engin
 
 from __future__ import annotations
 
-from duotone.errors import DuotoneError
+from duotone.model.notice import Notice, Refusal
 
 
 def require_vouched(what: str, vouched: bool) -> str:
@@ -16,14 +16,10 @@ def require_vouched(what: str, vouched: bool) -> str:
     'view visits'
     """
     if vouched is not True:
-        raise DuotoneError(
-            f"{what} is no stored table, and may mix people up or fail on a row: create a table from it, or vouch for it "
-            "(vouched): that each row belongs to one person, and that no row depends on other people's rows"
-        )
+        raise Refusal("not vouched", what=what)
     return what
 
 
-def vouched_for(what: str, unit: str | None) -> str:
-    """What the owner vouches for, in a sentence that stands beside answers."""
-    own = "is a person" if unit is None else f"belongs to one person, a {unit}"
-    return f"vouched for, not checked: each row of {what} {own}, and no row depends on other people's rows"
+def vouched_for(what: str, unit: str | None) -> Notice:
+    """What the owner vouches for; it stands beside answers."""
+    return Notice("vouched for people", what=what) if unit is None else Notice("vouched for", what=what, unit=unit)
