@@ -30,11 +30,7 @@ from duotone.tables.declared import (
     public_groups,
 )
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines.file_layout import FileLayout
-from duotone.tables.engines.person_columns import Reduction
-from duotone.tables.engines.public_tables import opened_public
-from duotone.tables.engines.source import Source, closed_on_error, explained
-from duotone.tables.engines.together import (
+from duotone.tables.engines.open import (
     Others,
     closing,
     in_files,
@@ -43,6 +39,10 @@ from duotone.tables.engines.together import (
     open_together,
     require_same_people,
 )
+from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.engines.public_tables import opened_public
+from duotone.tables.engines.source import Source, closed_on_error, explained
+from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion

@@ -31,8 +31,8 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
-from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.query import kept
+from duotone.tables.engines.results import Keys
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
