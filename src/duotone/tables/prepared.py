@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,6 +47,9 @@ FEW = 10
 """Formulas whose statement is never long."""
 
 
+Reopen = Callable[[Any], tuple[Source, ParsedQuestion | None]]
+
+
 def at_once() -> None:
     """Where a question waits for nothing before its answer is recorded."""
 
@@ -70,6 +73,17 @@ class Prepared:
     terms: Terms
     compiled: Compiled | None = field(repr=False)
     """What the engine is asked, made when the question was checked."""
+    reopen: Reopen = field(repr=False, compare=False)
+    """Opens the question's tables once more, as they were checked: from what `on` is given."""
+
+    def on(self, table: Any) -> Prepared:
+        """The same question, which has been checked, of its table as it is open now.
+
+        So a service keeps a question that waits, and no connection. Nothing is checked again but that columns are the same;
+        where public rows have changed, it is another question to a ledger.
+        """
+        source, asked = self.reopen(table)
+        return replace(self, source=source, asked=asked)
 
     def close(self) -> None:
         """Close the table, if it was opened for this question."""
