@@ -12,7 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
-from duotone.questions.quantile_side import QuantileSide
+from duotone.questions.quantile import QuantileSide
 from duotone.questions.units import DifferenceUnits, Units
 from duotone.tables.comparisons.shared import (
     Array,
