@@ -23,7 +23,7 @@ from duotone import ApproxDP, DuotoneError, prepare
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps
-from duotone.tables.engines.far_ends import ends_apart
+from duotone.tables.engines.extremes import ends_apart
 from duotone.tables.engines.person_columns import Order, valued
 from duotone.tables.engines.results import Ends
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand

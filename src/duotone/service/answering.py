@@ -28,7 +28,7 @@ from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.source import ON_FAILURE, UNREADABLE, Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 
@@ -105,14 +105,14 @@ class Answering:
         self._keep_words(table, document, terms)
         return terms, question, document
 
-    def answered(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
-        """The answer from the table, for a question of which nothing is recorded."""
+    def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
+        """The answer from the table, for a question that was checked, and of which nothing is recorded."""
         number = terms.request
         leaving.require_awaited()
         if number is not None:
             self.approvals.take(number)
         try:
-            document = self._charged(caller, table, terms, leaving)
+            document = self._charged(caller, table, terms, question, leaving)
         except (LedgerError, Refused) as error:
             if number is not None and (isinstance(error, OverBudget) or not leaving.begun):  # nothing was charged
                 self.approvals.give_back(number)
@@ -120,12 +120,12 @@ class Answering:
         self._keep_words(table, document, terms)
         return document
 
-    def _charged(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
+    def _charged(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
         """Charge, then read, then draw; then wait for the tick, and record."""
         try:
             with (
                 _lent(table) as source,
-                table.question(source, terms) as asked,
+                table.asked_again(question, source) as asked,
                 _heard(partial(self._failed, table.name)),
                 given_up(
                     asked.source, max(self.office.limits.engine_seconds, leaving.due - leaving.clock.now()), leaving
@@ -162,7 +162,10 @@ class Answering:
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
             rows = made_up.made_up(columns, table.dataset.unit, max_rows=table.dataset.max_rows)
             try:
-                with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
+                with (
+                    made_up.opened(rows, columns, Path(folder)) as source,
+                    _of_made_up(table, source, terms, question) as asked,
+                ):
                     accounts.register(ledger, table)
                     reply = asked.charge(ledger, table.account())
                     return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
@@ -176,6 +179,11 @@ class Answering:
     def _failed(self, name: str, kind: str) -> None:
         LOG.error("the engine could not answer", extra={"dataset": name, "error": kind})
         self.records.count(f"failed {name}")
+
+
+def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepared) -> Prepared:
+    """The question of made-up rows. There are none of further tables: what does without them is prepared without."""
+    return table.question(source, terms) if table.dataset.also else table.asked_again(question, source)
 
 
 def over_budget(error: OverBudget) -> Refused:

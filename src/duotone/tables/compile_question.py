@@ -14,8 +14,7 @@ from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, c
 from duotone.tables.declared import Declared, Unused
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
-from duotone.tables.engines.places import nowhere
-from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
+from duotone.tables.engines.results import Ends, Request, Result, Tally, nobody_ranked, require_reach
 from duotone.tables.person_averages import as_numbers, finer_bounds, values_of
 from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
@@ -174,6 +173,6 @@ def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> 
 
 def nothing(request: Request) -> Result:
     """What comes back of a group that nobody is in."""
-    zero, ends = np.zeros(1, dtype=np.int64), (nowhere(1), nowhere(1))
+    zero, ends = np.zeros(1, dtype=np.int64), (nobody_ranked(1), nobody_ranked(1))
     tallied = dict.fromkeys(request.values, zero) if isinstance(request, Tally) else {}
     return Result(tallied, zero, zero, *ends, request.reach if isinstance(request, Ends) else None)

@@ -13,7 +13,7 @@ from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.compile_question import Compiled
 from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
-from duotone.tables.engines.vouching import vouched_for
+from duotone.tables.engines.source import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.terms import DefiniteTerms, Terms

@@ -7,18 +7,35 @@ else about it is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from duotone.cached import cached_property
 from duotone.ledger.close_calls import Asked
 from duotone.ledger.privacy_filters import Charge
+from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, Outcome, line_table, reach
 from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given
 from duotone.privacy.text import budget_notes
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.group_notes import selection_note
+
+
+@dataclass(frozen=True)
+class WantedError:
+    """Instead of a budget: at most how often an answer may be `wrong` where this many `people` would flip it. The least ε with
+    which that is so follows, when it is known among how many answers it is divided."""
+
+    wrong: Given
+    people: int
+    delta: Fraction = Fraction(0)
+
+    def least(self, parts: int) -> ApproxDP:
+        """The budget of so many answers together."""
+        return ApproxDP(least_epsilon(self.wrong, self.people, self.delta, parts=parts), self.delta)
 
 
 @dataclass(frozen=True)

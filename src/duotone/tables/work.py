@@ -336,7 +336,7 @@ def _letters() -> Rule:
 
 def _within(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
     """If with two values. A text that is taken where it has at most so many bytes has at most so many characters: so stored
-    texts are cut (`engines.shortened`)."""
+    texts are cut (`engines.stored_values`)."""
     size, cost = _chosen(node, sizes)
     test, kept, _ = node.args
     known = isinstance(test, ops.LessEqual) and isinstance(test.left, ops.ScalarUDF) and isinstance(test.right, ops.Literal)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from duotone.errors import DuotoneError
 from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
-from duotone.questions.quantile_side import QuantileSide
+from duotone.questions.quantile import QuantileSide
 from duotone.questions.units import DifferenceUnits, Units
 from duotone.tables.comparisons.shared import (
     ONE_VALUE,

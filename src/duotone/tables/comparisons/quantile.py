@@ -8,8 +8,15 @@ from fractions import Fraction
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units
-from duotone.tables.comparisons.scores import score_bounds, score_levels
-from duotone.tables.comparisons.shared import ONE_VALUE, CompiledComparison, independent, possible, require_short
+from duotone.tables.comparisons.shared import (
+    ONE_VALUE,
+    CompiledComparison,
+    independent,
+    possible,
+    require_short,
+    score_bounds,
+    score_levels,
+)
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import ranked
 from duotone.tables.engines.results import Tally

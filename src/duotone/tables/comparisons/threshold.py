@@ -10,8 +10,14 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.questions.threshold import CROWD, somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units, ValuedUnits
-from duotone.tables.comparisons.scores import score_bounds, score_ends, score_levels
-from duotone.tables.comparisons.shared import CompiledComparison, independent, require_short
+from duotone.tables.comparisons.shared import (
+    CompiledComparison,
+    independent,
+    require_short,
+    score_bounds,
+    score_ends,
+    score_levels,
+)
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, valued
 from duotone.tables.engines.results import Tally

@@ -12,9 +12,8 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
 from duotone.resources import keep_in_child
 from duotone.tables.engines.brackets import sqlglot_of
-from duotone.tables.engines.source import Source, closed_on_error, quietly
+from duotone.tables.engines.source import Source, closed_on_error, quietly, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
-from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"

@@ -1,4 +1,9 @@
-"""A table and its engine, and how engines are spoken to: quietly."""
+"""A table and its engine, and how engines are spoken to: quietly.
+
+A stored table or file is asked about as it is; what a query makes, only where its owner vouches for its rows. In a query rows
+of several people may become one, a row may depend on other people's, and one row may make it fail. No engine can tell that it
+does none of this. Every engine calls `require_vouched` with what it finds.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +57,7 @@ class Source:
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
-    """What its owner vouches for, where it is no stored table: see `engines.vouching`."""
+    """What its owner vouches for, where it is no stored table: see `require_vouched`."""
     sibling: Callable[[str], Source] | None = field(default=None, repr=False)
     """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
@@ -119,7 +124,7 @@ class Source:
 
     def shortened(self, table: Any, more: int = 0) -> Any:
         """A table of this engine with no longer texts than are read here, or so many characters more."""
-        from duotone.tables.engines.shortened import shortened
+        from duotone.tables.engines.stored_values import shortened
 
         return shortened(table, self.longest + more, self.engine)
 
@@ -284,3 +289,23 @@ def _kind(dtype: Any, untyped: bool) -> Kind:
         if fits:
             return kind  # type: ignore[return-value]
     return "other"
+
+
+def require_vouched(what: str, vouched: bool) -> str:
+    """What is not a stored table, as answers about it name it; refused unless the owner vouches for it.
+
+    >>> require_vouched("view visits", vouched=True)
+    'view visits'
+    """
+    if vouched is not True:
+        raise DuotoneError(
+            f"{what} is no stored table, and may mix people up or fail on a row: create a table from it, or vouch for it "
+            "(vouched): that each row belongs to one person, and that no row depends on other people's rows"
+        )
+    return what
+
+
+def vouched_for(what: str, unit: str | None) -> str:
+    """What the owner vouches for, in a sentence that stands beside answers."""
+    own = "is a person" if unit is None else f"belongs to one person, a {unit}"
+    return f"vouched for, not checked: each row of {what} {own}, and no row depends on other people's rows"

@@ -13,9 +13,8 @@ from typing import Any
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.release.coin import Coin
 from duotone.tables.engines.brackets import sqlglot_of
-from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.source import Source, quietly, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading
-from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21
