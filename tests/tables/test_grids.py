@@ -215,7 +215,7 @@ def test_levels_against_fractions(neighbours: Neighbours, data: Any) -> None:
     with prepared:
         apart = replace(prepared, by=("d",), most=2**31 - 1, listed=tuple((d,) for d in range(len(subsets))))
         levels = dict(zip(subsets, apart._levels()[2].tolist(), strict=True))
-        exact = prepared.basis == "exact distance"
+        exact = prepared.facts.basis == "exact distance"
     for chosen, place, yes in zip(subsets, placed, truths, strict=True):
         level = levels[chosen]
         assert (level >= 0) == yes
