@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 from duotone.errors import DuotoneError
 from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.line.mechanism import on_line
-from duotone.model.cost import MOST_ANSWERS, Charge, Left
+from duotone.model.cost import MOST_ANSWERS, Charge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exp_below, show
 from duotone.privacy.text import definition_text, read_definition
@@ -160,6 +160,15 @@ def most_answers(rule: PrivacyFilter, answers_at: ApproxDP) -> int:
 
 def _rest(epsilon: Fraction, delta: Fraction) -> Left:
     return Left(max(Fraction(0), epsilon), max(Fraction(0), delta))
+
+
+def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
+    """Which parts of a cost, its epsilon or its delta, are more than is left by sums."""
+    if not isinstance(cost, Charge):
+        return ()
+    asked = {"epsilon": cost.answers * epsilon_above(cost.privacy), "delta": cost.answers * Fraction(cost.privacy.delta)}
+    rooms = [left for left in lefts if left is not None and left.epsilon is not None]
+    return tuple(name for name, part in asked.items() if any(part > getattr(left, name) for left in rooms))
 
 
 def write(privacy: ApproxDP) -> str:

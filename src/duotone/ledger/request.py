@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
@@ -13,10 +12,11 @@ from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.answered_before import answered_before
 from duotone.ledger.entries import Body, State, key_of, label, signed
-from duotone.ledger.privacy_filters import short, write
+from duotone.ledger.privacy_filters import beyond, short, write
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent, epsilon_above
+from duotone.ledger.sums import Spent
 from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
+from duotone.model.notice import Notice, Refusal
 
 LONGEST_QUESTION = 100_000
 MOST_REPEATS = 10**6
@@ -58,7 +58,7 @@ class Request:
         label(dataset, "dataset")
         signed(by)
         if by == EVERYBODY:
-            raise DuotoneError(f"{EVERYBODY} stands for everybody else in allowances, and is no name: say who asks (by)")
+            raise Refusal("asker is everybody", name=EVERYBODY)
         terms = {
             "question": question,
             "notion": write(charge.privacy),
@@ -96,7 +96,7 @@ class Request:
                 "nothing was charged or released"
             )
         if state.allowances and self.by is None:
-            raise LedgerError(f"{self.dataset} has allowances: say who asks (by); nothing was released")
+            raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
     def body(self, state: State, share: Share, calls: int | None) -> Body:
         """The entry of its charge, after which the asker has spent this share, and so many close calls are reserved for it."""
@@ -178,15 +178,6 @@ class Standing:
         if not self.fits and before.allowance is not None:
             parts = beyond(cost, before.allowance)
             raise OverBudget(Shortfall(request.dataset, cost, before.allowance, request.by, beyond=parts))
-
-
-def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
-    """Which parts of a cost, its epsilon or its delta, are more than is left by sums."""
-    if not isinstance(cost, Charge):
-        return ()
-    asked = {"epsilon": cost.answers * epsilon_above(cost.privacy), "delta": cost.answers * Fraction(cost.privacy.delta)}
-    rooms = [left for left in lefts if left is not None and left.epsilon is not None]
-    return tuple(name for name, part in asked.items() if any(part > getattr(left, name) for left in rooms))
 
 
 def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.line.choice import least_epsilon
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
 from duotone.service.clock import Departure
@@ -26,15 +25,14 @@ from duotone.tables.ask import prepare, prepare_groups, with_used
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import open_source
-from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
+from duotone.tables.terms import WantedError
 
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
-TRIAL = ApproxDP(1, "1e-6")
-"""At which a question is read to see among how many answers its price is divided."""
 AGAIN = 0.5
 """Seconds after which an engine that goes on is interrupted again."""
 
@@ -149,6 +147,11 @@ class OpenTable:
         with limited(self.office.engine_limits):
             return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
 
+    def asked_again(self, question: Prepared, table: Any) -> Prepared:
+        """A question that has been checked, of the table as it is lent now."""
+        with limited(self.office.engine_limits):
+            return question.on(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table)
+
     def _question(self, table: Any, terms: Terms) -> Prepared:
         text, opening = terms.question, self.opening if isinstance(table, str) else {}
         if (text is None) == (terms.by is None):
@@ -163,8 +166,7 @@ class OpenTable:
                 raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
             return with_used(partial(prepare, table, text, self.dataset.close_calls.question), declared)[0]
         declared |= {"max_groups": terms.max_groups, "costs": terms.costs_exact}
-        asked_at = partial(prepare, table, text)
-        return with_used(partial(asked_at, self._price(asked_at, terms, declared)), declared)[0]
+        return with_used(partial(prepare, table, text, self._price(terms)), declared)[0]
 
     def _selection(self, table: Any, terms: Terms, opening: dict[str, Any]) -> Prepared:
         if terms.error is not None or not terms.priced:
@@ -174,16 +176,13 @@ class OpenTable:
         about = {"unit": self.dataset.unit, "max_groups": terms.max_groups, **opening}
         return prepare_groups(table, terms.by or [], terms.privacy, **about)
 
-    def _price(self, asked_at: Callable[..., Prepared], terms: Terms, declared: dict[str, Any]) -> ApproxDP:
-        """ε as it is named, or the least with which an answer has the error that is wanted."""
+    def _price(self, terms: Terms) -> ApproxDP | WantedError:
+        """ε as it is named, or the error that is wanted."""
         if terms.error is None:
             return terms.privacy
         if not (terms.costs is None and terms.epsilon is None and terms.ratio is None):
             raise DuotoneError("the price follows from the error: name no epsilon, ratio and costs")
-        with with_used(partial(asked_at, TRIAL), declared)[0] as trial:
-            parts = trial.cost.answers
-        epsilon = least_epsilon(str(terms.error.wrong), terms.error.people, terms.delta_exact, parts=parts)
-        return ApproxDP(epsilon, terms.delta_exact)
+        return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
 
     def account(self) -> str:
         """What the ledger calls it."""

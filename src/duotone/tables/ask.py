@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
@@ -30,11 +31,7 @@ from duotone.tables.declared import (
     public_groups,
 )
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines.file_layout import FileLayout
-from duotone.tables.engines.person_columns import Reduction
-from duotone.tables.engines.public_tables import opened_public
-from duotone.tables.engines.source import Source, closed_on_error, explained
-from duotone.tables.engines.together import (
+from duotone.tables.engines.open import (
     Others,
     closing,
     in_files,
@@ -43,7 +40,12 @@ from duotone.tables.engines.together import (
     open_together,
     require_same_people,
 )
-from duotone.tables.prepared import Prepared
+from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.public_tables import opened_public
+from duotone.tables.engines.source import Source, closed_on_error, explained
+from duotone.tables.engines.text_files import FileLayout
+from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Columns
@@ -52,7 +54,7 @@ from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import Bounds
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.taking import taking
-from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms
+from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.tables.trial import Asked, require_trial
 
 Q = TypeVar("Q")
@@ -61,7 +63,7 @@ Q = TypeVar("Q")
 def prepare(
     table: Any,
     question: str,
-    privacy: ApproxDP | ThreeWay | None = None,
+    privacy: ApproxDP | ThreeWay | WantedError | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
@@ -87,7 +89,8 @@ def prepare(
     What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
     definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
     place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
-    groups must be listed, and a person may be in any number of them.
+    groups must be listed, and a person may be in any number of them. A `WantedError` is for the least ε that makes an answer
+    so accurate.
 
     `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
     one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
@@ -103,7 +106,7 @@ def prepare(
     candidates, `columns` are the keys of JSON lines that are columns, `formats` how dates are written in such files:
     {column: "%d/%m/%Y"}. `longest_text` is how many characters of a stored text are read, if not 10,000.
     """
-    budget = privacy if isinstance(privacy, ThreeWay) else budget_of(privacy, epsilon, delta)
+    budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
     if isinstance(budget, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, max_groups)):
         raise DuotoneError("a question that may be too close to call has no epsilon, delta, costs and max_groups of its own")
     declared = Declared(unit, {}, max_rows, per_unit, neighbours)
@@ -113,13 +116,13 @@ def prepare(
     with closed_on_error(source.close):
         terms, most = _terms(budget, asked.by, declared, max_groups, listed, costs)
         compiled = compile_question(asked, declared, terms.reach, source)
-        prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled).checked()
+        prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))
         return prepared
 
 
 def _terms(
-    budget: ApproxDP | ThreeWay,
+    budget: ApproxDP | ThreeWay | WantedError,
     by: tuple[str, ...],
     declared: Declared,
     max_groups: int | None,
@@ -129,10 +132,7 @@ def _terms(
     """The terms of a question, and in how many groups a person counts at most."""
     if isinstance(budget, ThreeWay):
         if by and listed is None:
-            raise DuotoneError(
-                "with group by, each group is a question of its own: give the public list of groups (groups), or first ask "
-                "which groups may be shown, at a price of its own"
-            )
+            raise Refusal("groups missing")
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
     selects = bool(by) and listed is None
@@ -142,6 +142,7 @@ def _terms(
         raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
     most = groups_each(by, declared, max_groups, listed)
     parts = 2 * most if selects else most
+    budget = budget.least(parts) if isinstance(budget, WantedError) else budget
     boundary = "balanced" if costs is None else boundary_for_costs(budget.split(parts), *costs)
     return DefiniteTerms(budget, parts, boundary, selects), most
 
@@ -159,6 +160,8 @@ class _Checked:
     private: Mapping[str, Columns]
     public: Mapping[str, Columns]
     unit: str | None
+    opened_anew: Reopen
+    """Opens the question's tables once more."""
 
     def on_trial(self, most: int) -> Asked:
         """What the question's trial needs."""
@@ -181,25 +184,37 @@ def _checked(
 ) -> _Checked:
     """The table, the question, what is declared and the list of groups, each as it fits the others."""
     further = {} if also is None else named_tables(also, public)
-    source, others = _opened(table, name, vouched, layout, further)
+
+    def opened(table: Any) -> tuple[Source, Others]:
+        source, others = _opened(table, name, vouched, layout, further)
+        with closed_on_error(source.close):
+            return source.reading_up_to(longest_text), {
+                called: other.reading_up_to(longest_text) for called, other in others.items()
+            }
+
+    source, others = opened(table)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
-        source = source.reading_up_to(longest_text)
-        others = {called: other.reading_up_to(longest_text) for called, other in others.items()}
         declared = declared.of(source)
         if others:
             require_same_people(source, others, declared.unit)
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
         unit, private = declared.unit, {source.name: source.columns, **{called: one.columns for called, one in others.items()}}
-        with ExitStack() as opened:
-            with _opening():
-                tables = {} if public is None else opened.enter_context(opened_public(public))
+        with _opened_public(public) as tables:
             public_sources = {called: one.source for called, one in tables.items()}
             columns, own = ({called: one.columns for called, one in each.items()} for each in (public_sources, others))
             with explained([source, *public_sources.values(), *others.values()]):
                 called = source.name if source.named else None
                 read = read_question(question, source.columns, declared.unit, called, columns, own)
             source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
+
+        def opened_anew(table: Any) -> tuple[Source, ParsedQuestion]:
+            source, others = opened(table)
+            with closed_on_error(source.close), _opened_public(public) as tables:
+                _require_columns(list(private.values()), [source, *others.values()])
+                _require_columns(list(columns.values()), [one.source for one in tables.values()])
+                return shaped(source, others, tables, read, everybody=declared.replaced)
+
         if asked.people is not None:
             declared = declared.one_row_each()
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
@@ -212,7 +227,7 @@ def _checked(
         listed = public_groups(source, asked.by, declared.unit, groups)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        return _Checked(source, asked, declared, listed, read, private, columns, unit)
+        return _Checked(source, asked, declared, listed, read, private, columns, unit, opened_anew)
 
 
 def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, also: Mapping[str, Any]) -> tuple[Source, Others]:
@@ -226,6 +241,22 @@ def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, als
         with closed_on_error(source.close):
             others = open_beside(source, also)
             return closing(source, others.values()), others
+
+
+@contextmanager
+def _opened_public(public: Mapping[str, Any] | None) -> Iterator[Mapping[str, PublicTable]]:
+    """Public tables, open for the length of the block."""
+    with ExitStack() as opened:
+        with _opening():
+            tables = {} if public is None else opened.enter_context(opened_public(public))
+        yield tables
+
+
+def _require_columns(checked: Sequence[Columns], tables: Sequence[Source]) -> None:
+    """Refuse tables with other columns than those that a question was checked against."""
+    for columns, table in zip(checked, tables, strict=True):
+        if any(table.columns.get(name) != kind for name, kind in columns.items() if kind != "other"):
+            raise UnopenedTable(f"the columns of {table.name} have changed since the question was checked: ask again")
 
 
 @contextmanager
@@ -344,7 +375,8 @@ def _named(question: str) -> Iterator[None]:
     try:
         yield
     except DuotoneError as error:
-        error.args = (f"{one_line(str(question))}: {error}",)  # of the same kind, and with what it carries
+        (why,) = error.args or ("",)
+        error.args = (Notice("in a question", question=one_line(str(question)), why=why),)  # the kind and what it carries stay
         raise
 
 
@@ -380,9 +412,21 @@ def prepare_groups(
     keys = (by,) if isinstance(by, str) else tuple(by)
     if not (keys and all(isinstance(column, str) for column in keys) and len(set(keys)) == len(keys)):
         raise DuotoneError("name at least one column to group by, each once")
-    source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
+    layout = FileLayout(separator, columns, formats)
+
+    def opened(table: Any) -> Source:
+        source = open_conforming(table, name, prepare, vouched, layout)
+        with closed_on_error(source.close):
+            return source.reading_up_to(longest_text)
+
+    def opened_anew(table: Any) -> tuple[Source, None]:
+        again = opened(table)
+        with closed_on_error(again.close):
+            _require_columns([source.columns], [again])
+        return again, None
+
+    source = opened(table)
     with closed_on_error(source.close):
-        source = source.reading_up_to(longest_text)
         keys = tuple(map(source.named_column, keys))
         if len(set(keys)) != len(keys):
             raise DuotoneError("name at least one column to group by, each once")
@@ -392,7 +436,7 @@ def prepare_groups(
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, declared, max_groups)
         terms = DefiniteTerms(budget, most, "selection", selects=True)
-        return Prepared(source, None, keys, declared, most, None, terms, None).checked()
+        return Prepared(source, None, keys, declared, most, None, terms, None, opened_anew).checked()
 
 
 @taking(prepare_groups)
