@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, balanced
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Share
 from duotone.ledger.close_calls import Asked
@@ -22,7 +23,6 @@ from duotone.line.three_way import ThreeWay
 from duotone.service.clock import Clock, Gone
 from duotone.service.queue import Queue
 from duotone.service.records import Allowance, Records
-from duotone.service.refused import Refused
 from duotone.service.tokens import Tokens
 
 

@@ -14,9 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from duotone.service.people import Caller
+from duotone.desk.callers import Caller, Refused
 from duotone.service.prices import decimal, in_symbols
-from duotone.service.refused import Refused
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
