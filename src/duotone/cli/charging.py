@@ -48,7 +48,7 @@ def charging(
     """What the options say about a ledger, or else what is the default for the table. Together with further tables (`also`),
     it is another dataset than by itself."""
     from duotone.tables.default_ledger import default_ledger
-    from duotone.tables.engines.together import in_files
+    from duotone.tables.engines.open import in_files
 
     if none and place is not None:
         raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from duotone.errors import DuotoneError
+from duotone.model.notice import Notice
+from duotone.words.sentences import sentence
+
 Role = Literal["owner", "analyst", "auditor"]
 
 
@@ -53,11 +57,22 @@ STATUS: dict[Kind, int] = {
 
 
 class Refused(Exception):
-    """A request that is not served; `retry_after` are the seconds after which it may be made again."""
+    """A request that is not served, and why: an error, a notice or a sentence; `retry_after` are the seconds after which it may
+    be made again."""
 
-    def __init__(self, kind: Kind, sentence: str, retry_after: int | None = None) -> None:
-        self.kind, self.sentence, self.retry_after = kind, sentence, retry_after
-        super().__init__(sentence)
+    def __init__(self, kind: Kind, why: DuotoneError | Notice | str, retry_after: int | None = None) -> None:
+        self.kind, self.why, self.retry_after = kind, why, retry_after
+        super().__init__(sentence(why, "analyst"))
+
+    @property
+    def sentence(self) -> str:
+        """Why, for a program and in JSON."""
+        return str(self)
+
+    @property
+    def on_page(self) -> str:
+        """The same on a page."""
+        return sentence(self.why, "page")
 
     @property
     def status(self) -> int:

@@ -12,6 +12,7 @@ from duotone.desk.terms import AssistantAllowance, Terms
 from duotone.errors import OverBudget
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
+from duotone.model.notice import Notice
 from duotone.service.audit import audit
 from duotone.service.documents import at_its_price
 from duotone.service.office import Office
@@ -44,7 +45,7 @@ class Approvals:
         not given back)."""
         other = table.dataset.approval
         if other and not (terms.purpose or "").strip():
-            raise Refused("bad question", f"{table.name} needs approval: say what the answer is for (purpose)")
+            raise Refused("bad question", Notice("purpose missing", dataset=table.name))
         if self.records.waiting(caller.name, assistant=caller.assistant) >= MOST_WAITING:
             whose = "your assistant's" if caller.assistant else "your"
             raise Refused("too many", f"{MOST_WAITING} of {whose} requests wait: let some be decided first")

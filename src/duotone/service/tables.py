@@ -25,8 +25,8 @@ from duotone.tables.ask import prepare, prepare_groups, with_used
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import open_source
-from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind

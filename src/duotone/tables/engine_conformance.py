@@ -12,10 +12,10 @@ from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source
-from duotone.tables.engines.duckdb_views import lent
-from duotone.tables.engines.file_layout import FileLayout
+from duotone.tables.engines.duckdb import lent
 from duotone.tables.engines.open import opened
 from duotone.tables.engines.source import closed_on_error
+from duotone.tables.engines.text_files import FileLayout
 
 if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared

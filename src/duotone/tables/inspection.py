@@ -24,9 +24,9 @@ from duotone.tables.declared import Declared, column_bounds, public_groups
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
 from duotone.tables.engines.expressions import read, steps
-from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.person_columns import PersonColumns, Reduction
 from duotone.tables.engines.query import People
+from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.person_averages import as_number, finer_bounds_of
 from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.functions import from_text

@@ -31,8 +31,8 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
-from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.query import kept
+from duotone.tables.engines.results import Keys
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
@@ -100,7 +100,7 @@ class Prepared:
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *facts.notes]
+        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *self.notes]
         return table(facts.accuracy.head, facts.accuracy.cells, before=repr(self)[1:-1], after=filter(None, said))
 
     @cached_property
@@ -121,7 +121,7 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
-        return self.facts.notes
+        return tuple(map(str, self.facts.notes))
 
     def error(self, margin: int) -> float:
         """Pr[wrong], or Pr[too close to call], when this many people, at least 1, would have to be different to flip it."""
