@@ -22,7 +22,7 @@ def only_vouched(table: Any, what: str, **options: Any) -> None:
         prepare(table, "count(*) > 40", P, vouched="no", **options)  # type: ignore[arg-type]
     asked = "count(*) filter (where x > 3) > 40"
     with prepare(table, asked, P, unit="p", max_rows=20, vouched=True, **options) as prepared:
-        assert prepared.facts.remarks == (SAID.format(what),)
+        assert prepared.notes == (SAID.format(what),)
         keys, people, levels = prepared._levels()
         with prepare(DATA, asked, P, unit="p", max_rows=20) as stored:
             assert stored._levels() == (keys, people, levels)

@@ -252,7 +252,7 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
     table = pa.table({"g": ["a"], "x": [1]})
     for asked in (prepare(table, "select g, count(*) > 1 from t group by g", budget), prepare_groups(table, "g", budget)):
         with asked as question:
-            (note,) = question.facts.remarks
+            (note,) = map(str, question.facts.remarks)
             assert isinstance(question.terms, DefiniteTerms)
             assert question.terms.selection is not None
             shown = [question.terms.selection.yes(n - 1) for n in range(1, 200)]

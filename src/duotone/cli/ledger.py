@@ -61,7 +61,7 @@ def register(
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
     from duotone.ledger.capacity import fewer_by_advanced
-    from duotone.privacy.text import budget_notes
+    from duotone.model.notice import budget_notes
 
     calls = _calls(close_calls, question_epsilon, wrong, definite)
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
@@ -83,8 +83,8 @@ def register(
     called = account.registered.close_calls
     if called is not None and not as_json:
         print_registered(called)
-    for note in () if as_json else budget_notes(account.registered.budget if called is None else called.budget):
-        print(note)
+    for warned in () if as_json else budget_notes(account.registered.budget if called is None else called.budget):
+        print(warned)
 
 
 def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, definite: str | None) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def written(account: Statement) -> dict[str, Any]:
         "version": account.state.version,
         **registered.privacy_filter.written(),
         "spent": {"epsilon": epsilon, "delta": delta},
-        "left": account.left,
+        "left": account.left.document(),
         **_calls_document(account),
         "unanswered": account.state.unanswered,
         **({"closed": True} if account.state.closed else {}),
@@ -275,7 +275,7 @@ def _calls_document(account: Statement) -> dict[str, Any]:
     calls, called = account.state.calls, account.registered.close_calls
     if calls is None or called is None:
         return {}
-    counted = {"used": calls.used, "reserved": calls.reserved, "left": account.registered.calls_left(account.state)}
+    counted = {"used": calls.used, "reserved": calls.reserved, "left": account.left.close_calls}
     return {"close_calls": {**called.written(), **counted}}
 
 
@@ -284,7 +284,11 @@ def _allowance(share: Share) -> dict[str, Any]:
 
     epsilon, delta = share.totals
     budget = None if share.budget is None else definition_text(share.budget)
-    return {"budget": budget, "spent": {"epsilon": epsilon, "delta": delta}, "left": share.left}
+    return {
+        "budget": budget,
+        "spent": {"epsilon": epsilon, "delta": delta},
+        "left": None if share.left is None else share.left.document(),
+    }
 
 
 def _print_charges(account: Statement) -> None:

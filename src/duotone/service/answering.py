@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from duotone.service.clock import Departure
 from duotone.service.documents import answer_document
 from duotone.service.office import Office, called
 from duotone.service.people import Caller
-from duotone.service.prices import in_symbols, too_much
 from duotone.service.records import Records
 from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
@@ -32,14 +30,13 @@ from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
 from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
+from duotone.words import budgets
 
 LOG = logging.getLogger("duotone.service")
 NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why; nothing was released"
 BUSY = "the ledger is busy: try again; nothing was released"
 NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
 NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
-OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\)|groups\))|per_unit (avg|max)")
-"""Advice about what an analyst cannot declare."""
 LONGEST_TRIAL = 2.0
 """Seconds that the search of an answer about made-up rows may take."""
 MADE_UP = {"made_up": True, "quote": "", "charge": None}
@@ -77,13 +74,13 @@ class Answering:
                 LOG.error(
                     "a question failed its trial", extra={"dataset": table.name, "failed": error.what, "code": error.code}
                 )
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
             except UnopenedTable as error:  # a file of the owner's, opened with the question
                 raise _closed(table, error) from None
             except DuotoneError as error:
                 if str(error).startswith(UNREADABLE):  # what is wrong is a file of the owner's
                     raise _closed(table, error) from None
-                raise Refused("bad question", for_analysts(str(error))) from None
+                raise Refused("bad question", error) from None
 
     def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared, Document | None]:
         """A question, and the reply where no private row is read for it: of made-up rows, a request that now waits, or what is
@@ -175,7 +172,7 @@ class Answering:
             except UnopenedTable as error:
                 raise _closed(table, error) from None
             except DuotoneError as error:
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
 
     def _failed(self, name: str, kind: str) -> None:
         LOG.error("the engine could not answer", extra={"dataset": name, "error": kind})
@@ -189,8 +186,9 @@ def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepar
 
 def over_budget(error: OverBudget) -> Refused:
     """What does not fit, in ε and δ, and which of the two it is."""
-    part = too_much(error.asked, error.left)
-    sentence = in_symbols(str(error).replace(error.dataset, called(error.dataset), 1))
+    shortfall = error.shortfall
+    sentence = budgets.over_budget(shortfall.numbers(), symbols=True, name=called(shortfall.dataset))
+    part = budgets.beyond(shortfall.beyond, symbols=True)
     return Refused("over budget", sentence + (f" (its {part} is more than is left)" if part else ""))
 
 
@@ -233,12 +231,3 @@ def _heard(owner: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         ON_FAILURE.reset(before)
-
-
-def for_analysts(sentence: str) -> str:
-    """What is wrong with a question, where the advice may be about what is the owner's to declare.
-
-    >>> for_analysts('a sum of x needs bounds: give them (bounds={"x": (low, high)})')
-    'a sum of x needs bounds: give them (bounds={"x": (low, high)}); here the owner of the dataset declares that'
-    """
-    return f"{sentence}; here the owner of the dataset declares that" if OWNERS_ADVICE.search(sentence) else sentence

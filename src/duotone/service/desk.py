@@ -310,7 +310,7 @@ class Desk:
             except LedgerError as error:
                 raise refusal(error) from None
             except DuotoneError as error:
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
             audit("data was relabelled", by=caller.name, dataset=name, label=version)
             table.reopen()
             table.learn()
@@ -387,7 +387,7 @@ class Desk:
             except LedgerError as error:
                 raise refusal(error) from None
             except DuotoneError as error:
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
 
         future = asyncio.get_running_loop().run_in_executor(pool, copy_context().run, done)
         future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # where nobody waits for it, no matter

@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
@@ -132,10 +133,7 @@ def _terms(
     """The terms of a question, and in how many groups a person counts at most."""
     if isinstance(budget, ThreeWay):
         if by and listed is None:
-            raise DuotoneError(
-                "with group by, each group is a question of its own: give the public list of groups (groups), or first ask "
-                "which groups may be shown, at a price of its own"
-            )
+            raise Refusal("groups missing")
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
     selects = bool(by) and listed is None
@@ -378,7 +376,8 @@ def _named(question: str) -> Iterator[None]:
     try:
         yield
     except DuotoneError as error:
-        error.args = (f"{one_line(str(question))}: {error}",)  # of the same kind, and with what it carries
+        (why,) = error.args or ("",)
+        error.args = (Notice("in a question", question=one_line(str(question)), why=why),)  # the kind and what it carries stay
         raise
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Declared, Unused
@@ -37,8 +38,8 @@ class Compiled:
     """Whether a person's rows are counted, up to `max_rows`."""
     declared: Declared
     """What was declared, but for bounds and `max_rows` that this question makes no use of."""
-    notes: tuple[str, ...] = ()
-    """What whoever asks should know about the question, each a sentence."""
+    notes: tuple[Notice, ...] = ()
+    """What whoever asks should know about the question."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from what came back for each comparison."""
@@ -60,10 +61,8 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     """
     require_able(source, asked)
     if declared.per_unit is not None and not any(map(one_value_each, _atoms(asked.tree))):
-        text = "per_unit is for averages, medians, quantiles, min, max, mode and differences"
         added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
-        how = "; sums, counts and shares add up a person's rows: leave it out, and say by max_rows how many count"
-        raise Unused(text + (how if added else ": leave it out"), "per_unit")
+        raise Unused(Notice("per_unit unused in a sum" if added else "per_unit unused"), "per_unit")
     rows = asked.where if asked.by or not declared.replaced else None
     finer = finer_bounds([*_atoms(asked.tree)], declared)
     declared = replace(declared, bounds={**declared.bounds, **finer})
@@ -87,25 +86,24 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), notes)
 
 
-def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> tuple[str, ...]:
+def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> tuple[Notice, ...]:
     different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
-    several = "each row is a person: where one can have several, name the column that tells persons apart (unit)"
     equalities = () if declared.replaced else asked.equalities
-    ranges = (f"{text}: ask for a range, if it may be one" for text in equalities)
     rounded = [] if declared.per_unit != "avg" else _rounded(asked, declared, comparisons)
-    return (*([several] if different else []), *asked.notes, *rounded, *ranges)
+    return (*([Notice("rows are people")] if different else []), *asked.notes, *rounded, *equalities)
 
 
-def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
+def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[Notice]:
     """A person's average of whole numbers is one, of computed values and where bounds are too wide for a finer grid."""
     integers = {value.column for value in values_of(_atoms(asked.tree)) if value.kind == "integer"}
     for column in dict.fromkeys(column for compared in comparisons for column in compared.grids):
         bounds = declared.bounds[column]
         if bounds.grid is None and column in integers:
             grid = "bounds" if bounds.finer() else "bounds and a grid of 1/10" if bounds.takes(TENTH) else None
-            cure = "" if grid is None else f": to keep its fractions ask about {column} * 1.0, with {grid} for that"
-            average = f"each person's average of {column} is rounded down to a whole number"
-            yield f"{average}, since its values are whole numbers{cure}"
+            if grid is None:
+                yield Notice("average rounded", column=column)
+            else:
+                yield Notice("average rounded, with a cure", column=column, declared=grid)
 
 
 def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
@@ -30,9 +31,9 @@ class Unused(DuotoneError):
     """What is declared and is of no use to a question: `options` by name, or the bounds of `value`. Of several questions, for
     which all is declared once, another one must have a use for it."""
 
-    def __init__(self, text: str, *options: str, value: str | None = None) -> None:
+    def __init__(self, why: Notice | str, *options: str, value: str | None = None) -> None:
         self.options, self.value = options, value
-        super().__init__(text)
+        super().__init__(why)
 
     def without(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The others of what is declared."""
@@ -83,8 +84,7 @@ class Declared:
     def one_row_each(self) -> Declared:
         """The same, where an inner select has made one row of each person."""
         if not (self.max_rows is None and self.per_unit is None):
-            text = "the inner select makes one row of each person: leave out max_rows and per_unit"
-            raise Unused(text, "max_rows", "per_unit")
+            raise Unused(Notice("max_rows and per_unit unused"), "max_rows", "per_unit")
         return replace(self, unit=None, made_by=self.unit)
 
     def of(self, source: Source) -> Declared:
@@ -140,7 +140,7 @@ def _value_name(name: str, columns: Mapping[str, Kind], about: str) -> str:
         with unknown_in(about):
             return value_name(name, columns)
     except UnknownColumn as error:
-        raise Unused(str(error), value=name) from None
+        raise Unused(error.args[0], value=name) from None
 
 
 def _bounds(column: str, limits: Any) -> Bounds:
@@ -155,16 +155,13 @@ def groups_each(by: tuple[str, ...], declared: Declared, most: int | None, liste
     if most is not None and (type(most) is not int or not 1 <= most < MOST):
         raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
     if declared.made_by is not None and most not in (None, 1):
-        raise DuotoneError("an inner select has one row of each person, in one group: leave max_groups out")
+        raise Refusal("max_groups unused")
     if unit is None and most not in (None, 1):
         raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     if not by or unit is None or (most is None and listed is not None and len(listed) == 1):
         return 1
     if most is None:
-        raise DuotoneError(
-            f"with a unit, say in how many groups one {unit} counts at most (max_groups): the budget is divided by it, and with"
-            " 1, one that has rows in several groups counts in one of them alone"
-        )
+        raise Refusal("max_groups missing", unit=unit)
     return most
 
 
@@ -195,7 +192,7 @@ def public_groups(
     return keys
 
 
-def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple[list[list[str]], tuple[str, ...]]:
+def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple[list[list[str]], tuple[Notice, ...]]:
     """The public list of groups in a CSV file, one in each line, and what to know about it: a first line that has the names
     of the columns, or what the question calls them, is no group."""
     try:
@@ -207,7 +204,7 @@ def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple
     first = [name.strip().lower() for name in lines[0]] if lines else []
     names = [[name.lower() for name in known] for known in (by, labels)]
     if first and first in names:
-        return lines[1:], (f"the first line of {path.name} names the columns, and is no group",)
+        return lines[1:], (Notice("group names in the first line", file=path.name),)
     if first and sorted(first) in map(sorted, names):
         raise DuotoneError(
             f"{path} has the columns {', '.join(first)}, and groups are by {', '.join(by)}: put them in this order"

@@ -15,11 +15,10 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, OverBudget
 from duotone.html import table
 from duotone.interrupts import uninterrupted
-from duotone.ledger.account import Quote, Receipt
-from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.table import Outcome
+from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
 from duotone.resources import engine_limits
@@ -100,7 +99,7 @@ class Prepared:
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *facts.notes]
+        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *self.notes]
         return table(facts.accuracy.head, facts.accuracy.cells, before=repr(self)[1:-1], after=filter(None, said))
 
     @cached_property
@@ -121,7 +120,7 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
-        return self.facts.notes
+        return tuple(map(str, self.facts.notes))
 
     def error(self, margin: int) -> float:
         """Pr[wrong], or Pr[too close to call], when this many people, at least 1, would have to be different to flip it."""
@@ -165,7 +164,7 @@ removal;
         return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
 
     @property
-    def cost(self) -> Charge | Asked:
+    def cost(self) -> Cost:
         """What a ledger is charged for."""
         return self.terms.cost
 
@@ -402,9 +401,8 @@ def require_all_fit(
         if not quote.fits:
             with opened_ledger(ledger) as opened:
                 known = questions[0].bill(opened, dataset).dataset
-            asked = f"question {number} of {len(questions)}, {questions[number - 1].cost.price} after those before it,"
-            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
-            raise OverBudget(known, asked, f"{quote.left}{allowance}")
+            lefts, place = (quote.left, by, quote.allowance), (number, len(questions))
+            raise OverBudget(Shortfall(known, quote.cost, *lefts, beyond=quote.beyond, question=place))
 
 
 def at(groups: Groups, places: Array) -> Groups:

@@ -11,15 +11,14 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.cached import cached_property
-from duotone.ledger.close_calls import Asked
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, Outcome, line_table, reach
 from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.model.cost import Charge, CloseCallCharge
+from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.privacy.text import budget_notes
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.group_notes import selection_note
 
@@ -102,12 +101,12 @@ class DefiniteTerms:
         return Charge(self.mechanism, self.parts, () if self.beside is None else (self.beside,))
 
     @property
-    def budget_notes(self) -> tuple[str, ...]:
+    def budget_notes(self) -> tuple[Notice, ...]:
         """What whoever chooses this budget should know."""
         return budget_notes(self.privacy)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Notice, ...]:
         """What to know about the groups that are shown."""
         return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
 
@@ -159,17 +158,17 @@ class ThreeWayTerms:
         return Clearness(self.table)
 
     @property
-    def cost(self) -> Asked:
+    def cost(self) -> CloseCallCharge:
         """What a ledger counts."""
-        return Asked(self.three_way, self.groups)
+        return CloseCallCharge(self.three_way, self.groups)
 
     @property
-    def budget_notes(self) -> tuple[str, ...]:
+    def budget_notes(self) -> tuple[Notice, ...]:
         """Nothing: who registers the dataset chooses the budget."""
         return ()
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Notice, ...]:
         """Nothing: groups are listed."""
         return ()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import re
 import unicodedata
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,16 +15,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from duotone.service.people import Caller
-from duotone.service.prices import decimal, in_symbols
 from duotone.service.refused import Refused
+from duotone.words import budgets
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, marks without a width or that turn the direction of text, and separators of lines."""
 
-FIELDS = re.compile(r" \((max_groups|purpose|groups)\)")
-"""What only programs call so."""
 LARGEST = 2**31 - 1
+BUDGETS = {"left": budgets.left, "price": budgets.price}
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -58,12 +57,12 @@ def quoted(name: str) -> str:
 
 
 def said(sentence: str) -> str:
-    """A sentence of the service on a page: with a full stop, and without what programs call a field.
+    """A sentence of the service on a page: with a full stop.
 
-    >>> said("say in how many groups one counts (max_groups)"), said("Done.")
+    >>> said("say in how many groups one counts"), said("Done.")
     ('say in how many groups one counts.', 'Done.')
     """
-    return f"{FIELDS.sub('', sentence).rstrip('.')}."
+    return f"{sentence.rstrip('.')}."
 
 
 ENVIRONMENT = Environment(
@@ -74,7 +73,11 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": decimal, "address": quoted, "price": in_symbols, "said": said}
+ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": budgets.decimal, "address": quoted, "said": said}
+ENVIRONMENT.filters |= {
+    "left": functools.partial(budgets.left, symbols=True),
+    "price": functools.partial(budgets.price, symbols=True),
+}
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:

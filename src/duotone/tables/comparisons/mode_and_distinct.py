@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.questions.mode_and_distinct import distinct_level, plurality_level
 from duotone.questions.units import DistinctUnits, LeadUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
@@ -20,7 +20,7 @@ from duotone.tables.sql.satisfiable import combinations
 def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     """More people have this value than any other one."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
-        raise DuotoneError("with a unit, a mode needs one value per person: per_unit min or max")
+        raise Refusal("per_unit missing of a mode")
     columns = voting(atom.value, atom.where, atom.winner, declared.per_unit)
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
@@ -40,7 +40,7 @@ def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
 def distinct_threshold(atom: DistinctThreshold, declared: Declared, reach: int) -> CompiledComparison:
     """At least so many different values: the rarest go first, and newcomers bring new ones."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
-        raise DuotoneError("with a unit, different values are counted of one value per person: per_unit min or max")
+        raise Refusal("per_unit missing of different values")
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         rare = results["v"]

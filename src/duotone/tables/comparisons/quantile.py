@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.questions.threshold import somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units
 from duotone.tables.comparisons.shared import (
-    ONE_VALUE,
     CompiledComparison,
     independent,
     possible,
@@ -30,7 +30,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError(f"with a unit, a median, quantile, min or max {ONE_VALUE}")
+        raise Refusal("per_unit missing", what="a median, quantile, min or max")
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
         _require_number(atom.value)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
@@ -83,4 +83,4 @@ def _settled(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
 
 def _require_number(value: Operand) -> None:
     if value.kind not in ("integer", "float", "decimal"):
-        raise DuotoneError(f"column {value.column} does not hold numbers: use per_unit min or max")
+        raise Refusal("per_unit of no numbers", column=value.column)

@@ -28,9 +28,6 @@ Results = Mapping[str, Result]
 Levels = Callable[[Results, Array], NDArray[np.float64]]
 
 
-ONE_VALUE = "needs one value per person: per_unit avg, sum, min or max (max_rows does not say which row that would be)"
-
-
 @dataclass(frozen=True)
 class CompiledComparison:
     """A comparison on the engine: the columns of a person, what is requested of them, and the levels that follow, from

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb_tables, postgres, spark
 from duotone.tables.engines.engine import UNREADABLE, Abilities, answers, bracketed, quietly
 from duotone.tables.engines.source import Source, kinds_of, require_vouched
@@ -94,7 +95,7 @@ def of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
         case "pyspark":
             return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
     if name is None:
-        raise DuotoneError("a database may hold many tables: say which (name)")
+        raise Refusal("several tables", place="a database")
     what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
     return replace(_unproven(table, backend), name=name, named=True, vouched=what)

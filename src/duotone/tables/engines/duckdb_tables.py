@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import UNPREPARED, Connect, DuckDB, attached_name, connected
@@ -27,9 +28,6 @@ def refuse_twins(names: Iterable[str]) -> None:
                 f"two columns of the table have the same name but for upper and lower case, {first} and {name}: rename one"
             )
         known[name.lower()] = name
-
-
-UNNAMED = "a DuckDB file may hold many tables: say which (name)"
 
 
 def of_frame(
@@ -55,7 +53,7 @@ def of_frame(
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     """A table of a DuckDB file."""
     if name is None:
-        raise DuotoneError(UNNAMED)
+        raise Refusal("several tables", place="a DuckDB file")
     checked = same_file(path)
     engine, close = connected(database=path)
     with closed_on_error(close):
@@ -108,7 +106,7 @@ def of_duckdb(
     """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, where they are known.
     Without it the name is looked for in `database`, or where the connection looks for names."""
     if name is None:
-        raise DuotoneError(UNNAMED)
+        raise Refusal("several tables", place="a DuckDB file")
     _require_own_functions(connection)
     known = quietly(lambda: connection.con.execute(RELATIONS, [database, database]).fetchall(), UNREADABLE)
     candidates = [(*within, name)] if within else [(name,), *([tuple(name.split("."))] if "." in name else [])]

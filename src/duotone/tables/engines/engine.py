@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from duotone.errors import DuotoneError
 from duotone.interrupts import held, uninterrupted
+from duotone.model.notice import Refusal
 from duotone.release.coin import Coin
 
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
@@ -118,7 +119,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
                 done = work()
                 failed = False
         except DuotoneError as error:
-            refused = str(error)
+            refused = error.args[0] if isinstance(error, Refusal) else str(error)
         except KeyboardInterrupt:
             interrupts.noted = True
         except SystemExit as error:

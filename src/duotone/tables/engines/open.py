@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb_tables, postgres, spark
 from duotone.tables.engines.any_ibis import of_ibis
 from duotone.tables.engines.duckdb import DuckDB, connected
@@ -176,7 +177,7 @@ def closing(source: Source, others: Iterable[Source]) -> Source:
 def require_same_people(source: Source, others: Others, unit: str | None) -> None:
     """Refuse tables in which the unit cannot name the same people."""
     if unit is None:
-        raise DuotoneError("several private tables are joined by people: name the column that tells persons apart (unit)")
+        raise Refusal("unit missing between tables")
     if unit.lower() == PRESENT:
         raise DuotoneError(f"column {unit} has a name that is needed here: rename it")
     for name, other in others.items():

@@ -10,6 +10,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
+from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.engine import Abilities, answers, closed_on_error, quietly, sqlglot_of
 from duotone.tables.engines.source import Source, require_vouched
@@ -139,7 +140,7 @@ def _connected(psycopg: Any, url: str) -> Any:
 def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bool = False) -> Source:
     """A table of a database that Ibis is connected to."""
     if name is None:
-        raise DuotoneError("a Postgres database may hold many tables: say which (name)")
+        raise Refusal("several tables", place="a Postgres database")
     number, *full, what = _relation(backend.con, name, schema)
     if what is not None:
         require_vouched(what, vouched)

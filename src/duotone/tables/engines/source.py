@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
+from duotone.model.notice import Notice, Refusal
 from duotone.tables.engines.engine import UNREADABLE, Engine, quietly
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, shortened
 from duotone.tables.sql.condition import Kind, columns_read
@@ -112,7 +113,7 @@ class Source:
         if longest is None:
             return self
         if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
-            raise DuotoneError(f"longest_text is a whole number of characters, from 1 to {MOST_CHARACTERS:,}, got {longest!r}")
+            raise Refusal("longest_text out of range", most=MOST_CHARACTERS, value=longest)
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:
@@ -222,14 +223,10 @@ def require_vouched(what: str, vouched: bool) -> str:
     'view visits'
     """
     if vouched is not True:
-        raise DuotoneError(
-            f"{what} is no stored table, and may mix people up or fail on a row: create a table from it, or vouch for it "
-            "(vouched): that each row belongs to one person, and that no row depends on other people's rows"
-        )
+        raise Refusal("not vouched", what=what)
     return what
 
 
-def vouched_for(what: str, unit: str | None) -> str:
-    """What the owner vouches for, in a sentence that stands beside answers."""
-    own = "is a person" if unit is None else f"belongs to one person, a {unit}"
-    return f"vouched for, not checked: each row of {what} {own}, and no row depends on other people's rows"
+def vouched_for(what: str, unit: str | None) -> Notice:
+    """What the owner vouches for; it stands beside answers."""
+    return Notice("vouched for people", what=what) if unit is None else Notice("vouched for", what=what, unit=unit)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_header
@@ -189,10 +190,7 @@ def _separator(path: Path, first: str) -> str:
     present = [separator for separator in SEPARATORS if separator in bare]
     if len(present) > 1:
         these = " and ".join(SEPARATORS[separator] for separator in present)
-        raise DuotoneError(
-            f"the first line of {path} has {these}: say which one separates the columns "
-            "(separator), or put the names that have the other in double quotes"
-        )
+        raise Refusal("several separators", path=path, separators=these)
     return present[0] if present else ","
 
 
@@ -200,9 +198,6 @@ def _one_character(separator: str) -> str:
     if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii():
         raise DuotoneError(f"a separator is one ASCII character that is no double quote or line end, got {separator!r}")
     return separator
-
-
-UNDECLARED = "which columns {path} has depends on its rows: say which there are (columns)"
 
 
 def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
@@ -219,7 +214,7 @@ def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
 def declared_columns(path: Path, columns: object) -> list[str]:
     """The columns as they were declared."""
     if columns is None:
-        raise DuotoneError(UNDECLARED.format(path=path))
+        raise Refusal("columns missing", path=path)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
         raise DuotoneError("the columns of a JSON file are a list of names")
     if not columns or len(set(columns)) != len(columns) or not all(name and "\0" not in name for name in columns):
