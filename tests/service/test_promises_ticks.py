@@ -88,7 +88,7 @@ def test_nothing_of_an_answer_is_seen_before_its_tick(office: AtDesk, hands: Han
     assert rest == before["history"]["charges"]
     assert [one["preview"]["ledger"]["free"] for one in (before, done, after)] == [False, False, True]
     assert after["history"]["charges"][0]["state"] == "answered"
-    assert after["certificate"]["certificate"] == "line"
+    assert after["certificate"]["outcomes"] == ["yes", "no"]
 
 
 def test_with_close_calls_nothing_at_all_is_seen_before_the_tick(office: AtDesk, hands: Hands) -> None:
