@@ -26,7 +26,8 @@ from duotone.service.office import Office, called
 from duotone.service.records import Records
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, UNREADABLE, Source
+from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 from duotone.words import budgets
