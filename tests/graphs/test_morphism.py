@@ -96,7 +96,12 @@ def test_not_a_morphism() -> None:
 
 def test_the_papers_example_2_needs_212_in_place_of_211() -> None:
     """It maps {122, 211, 221} to d₃, and 211 to d₂ too: with 212 it is the morphism that is meant, as printed it is none."""
-    images = {"111": 1, **dict.fromkeys(("112", "121", "211"), 2), **dict.fromkeys(("122", "212", "221"), 3), "222": 4}
+    images: dict[Hashable, Hashable] = {
+        "111": 1,
+        **dict.fromkeys(("112", "121", "211"), 2),
+        **dict.fromkeys(("122", "212", "221"), 3),
+        "222": 4,
+    }
     graph, coarse = families.votes(3).graph(), families.line(2, 2).graph()
     assert Morphism(graph, coarse, images).preserves_colour()
     with pytest.raises(NotAMorphism):
