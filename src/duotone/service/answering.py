@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.model.notice import is_about
 from duotone.service import accounts, made_up
 from duotone.service.approvals import Approvals, Document
 from duotone.service.clock import Departure
@@ -27,7 +28,7 @@ from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, UNREADABLE, Source
+from duotone.tables.engines.source import ON_FAILURE, Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 
@@ -77,7 +78,7 @@ class Answering:
             except UnopenedTable as error:  # a file of the owner's, opened with the question
                 raise _closed(table, error) from None
             except DuotoneError as error:
-                if str(error).startswith(UNREADABLE):  # what is wrong is a file of the owner's
+                if is_about(error, "engine failed"):  # what is wrong is a file of the owner's
                     raise _closed(table, error) from None
                 raise Refused("bad question", error) from None
 
@@ -90,7 +91,7 @@ class Answering:
         try:
             if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
-                return terms, question, {name: request[name] for name in ("request", "state", "needs")}
+                return terms, question, {name: request[name] for name in ("request", "state", "needs", "waits_for")}
             reply = question.recorded(self.ledger, table.account(), again=terms.again, by=caller.name)
             if reply is None:
                 return terms, question, None
@@ -140,9 +141,9 @@ class Answering:
             raise
         except DuotoneError as error:
             table.reopen()
-            known = str(error).startswith(UNREADABLE)
+            known = is_about(error, "engine failed")
             LOG.error("a question could not be answered", extra={"dataset": table.name, "error": type(error).__name__})
-            raise Refused("unavailable", str(error) if known else NO_ANSWER) from None
+            raise Refused("unavailable", error if known else NO_ANSWER) from None
 
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
         """How the answer was asked for; if that fails, the answer is there all the same."""
@@ -186,7 +187,7 @@ def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepar
 def over_budget(error: OverBudget) -> Refused:
     """What does not fit, in ε and δ, and which of the two it is."""
     part = too_much(error.asked, error.left)
-    sentence = in_symbols(str(error).replace(error.dataset, called(error.dataset), 1))
+    sentence = str(OverBudget(called(error.dataset), in_symbols(error.asked), in_symbols(error.left), error.asker))
     return Refused("over budget", sentence + (f" (its {part} is more than is left)" if part else ""))
 
 

@@ -20,13 +20,13 @@ from typing import Any, Self
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
 from duotone.interrupts import held, uninterrupted
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engines.brackets import bracketing, sqlglot_of
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.names import no_column
 
-UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
+UNREADABLE = Notice("engine failed")
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
 """Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
 MOST_CHARACTERS = 1_000_000
@@ -193,7 +193,7 @@ class Source:
         try:
             return self.checked()
         except DuotoneError as error:
-            raise UnopenedTable(str(error)) from None
+            raise UnopenedTable(why(error)) from None
 
     def _result(self, plan: Any) -> Any:
         if self.embedded:
@@ -242,7 +242,7 @@ def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
 
 
 @uninterrupted
-def quietly(work: Callable[[], Any], failure: str) -> Any:
+def quietly(work: Callable[[], Any], failure: Notice | str) -> Any:
     """Do some work of the engine; if it fails, say only that it did.
 
     Guarantee: the error that is raised has no trace of the engine's, which might quote rows; and an interrupt stays one, but a
@@ -256,7 +256,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
                 done = work()
                 failed = False
         except DuotoneError as error:
-            refused = error.args[0] if isinstance(error, Refusal) else str(error)
+            refused = why(error)
         except KeyboardInterrupt:
             interrupts.noted = True
         except SystemExit as error:
