@@ -15,11 +15,10 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, OverBudget
 from duotone.html import table
 from duotone.interrupts import uninterrupted
-from duotone.ledger.account import Quote, Receipt
-from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.table import Outcome
+from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.model.notice import Refusal, why
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
@@ -166,7 +165,7 @@ removal;
         return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
 
     @property
-    def cost(self) -> Charge | Asked:
+    def cost(self) -> Cost:
         """What a ledger is charged for."""
         return self.terms.cost
 
@@ -403,9 +402,8 @@ def require_all_fit(
         if not quote.fits:
             with opened_ledger(ledger) as opened:
                 known = questions[0].bill(opened, dataset).dataset
-            asked = f"question {number} of {len(questions)}, {questions[number - 1].cost.price} after those before it,"
-            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
-            raise OverBudget(known, asked, f"{quote.left}{allowance}")
+            lefts, place = (quote.left, by, quote.allowance), (number, len(questions))
+            raise OverBudget(Shortfall(known, quote.cost, *lefts, beyond=quote.beyond, question=place))
 
 
 def at(groups: Groups, places: Array) -> Groups:
