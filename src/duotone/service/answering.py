@@ -27,7 +27,8 @@ from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, Source
+from duotone.tables.engines.engine import ON_FAILURE
+from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 from duotone.words import budgets

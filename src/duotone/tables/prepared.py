@@ -31,9 +31,9 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.engine import UNREADABLE, Draws, quietly
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.results import Keys
-from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.preview import Preview, preview
@@ -280,8 +280,8 @@ removal;
             raise TypeError("these terms have no definite answers")
         coin = Coin(terms.table)
         try:
-            if self.asked is None and coin.private and self.source.draws:
-                keys = quietly(lambda: kept(self.population.people([self.asked]), coin), UNREADABLE)
+            if self.asked is None and coin.private and isinstance(engine := self.source.engine, Draws):
+                keys = quietly(lambda: kept(self.population.people([self.asked]), coin, engine), UNREADABLE)
                 return self._answers(dict.fromkeys(sorted(keys), True), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if terms.selection is not None:
