@@ -15,8 +15,7 @@ from offices import make_office, serving
 import duotone
 from duotone import ApproxDP, DuotoneError, OverBudget, ask, connect, open_ledger, prepare
 from duotone.cli.app import main
-from duotone.client.assistant import assistant_server
-from duotone.client.remote_office import assistants_office
+from duotone.mcp.server import assistant_server, office_of
 from duotone.tables.ask import ask_all
 from duotone.words import sentences
 
@@ -170,4 +169,4 @@ def _as_assistant(connection: Any, tool: str, **arguments: Any) -> dict[str, Any
     async def play(assistant: Any) -> dict[str, Any]:
         return dict(await assistant.use(tool, **arguments))
 
-    return played(in_memory(assistant_server(lambda _: assistants_office(connection))), play)
+    return played(in_memory(assistant_server(lambda _: office_of(connection))), play)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
@@ -20,7 +21,6 @@ from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
 from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
-from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_groups, with_used
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
