@@ -25,12 +25,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from duotone import ApproxDP, DuotoneError
+from duotone.desk.callers import Refused
 from duotone.resources import EngineLimits, limited
 from duotone.service.office import Dataset, Limits
-from duotone.service.refused import Refused
 from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
-from duotone.tables.engines.brackets import sqlglot_of
+from duotone.tables.engines.engine import sqlglot_of
 
 LIMITS = EngineLimits(2**31, 1, 2**32)
 """One thread, so that the time of the process is the engine's."""
@@ -373,7 +373,7 @@ def refused(rows: Rows, others: list[Row], asked: Asked, folder: Path | None) ->
 
 def _seconds(question: Any) -> float:
     """Processor time of the statement that is released, the best of a few."""
-    connection, best = question.source.connection, float("inf")
+    connection, best = question.source.engine.connection, float("inf")
     text = sqlglot_of(connection, question._plan).sql(connection.dialect)
     for _ in range(TRIES):
         since = time.process_time()
