@@ -16,9 +16,9 @@ DATA = pa.table({"x": range(60), "p": [i % 7 for i in range(60)]})
 
 def only_vouched(table: Any, what: str, **options: Any) -> None:
     """Refused by a sentence that names the option; with it answered, and said so."""
-    with pytest.raises(DuotoneError, match=rf"^{what} is no stored table.*\(vouched\)"):
+    with pytest.raises(DuotoneError, match=rf"^{what} is not a stored table.*\(vouched\)"):
         prepare(table, "count(*) > 40", P, **options)
-    with pytest.raises(DuotoneError, match="is no stored table"):
+    with pytest.raises(DuotoneError, match="is not a stored table"):
         prepare(table, "count(*) > 40", P, vouched="no", **options)  # type: ignore[arg-type]
     asked = "count(*) filter (where x > 3) > 40"
     with prepare(table, asked, P, unit="p", max_rows=20, vouched=True, **options) as prepared:

@@ -53,7 +53,7 @@ class Request:
         if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION for text in (question, *earlier)):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge | CloseCallCharge):
-            raise DuotoneError(f"what is charged for is a Charge or a CloseCallCharge, got {type(charge).__name__}")
+            raise DuotoneError(f"charge must be a Charge or a CloseCallCharge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
         signed(by)

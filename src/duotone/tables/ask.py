@@ -109,7 +109,7 @@ def prepare(
     """
     budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
     if isinstance(budget, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, max_groups)):
-        raise DuotoneError("a question that may be too close to call has no epsilon, delta, costs and max_groups of its own")
+        raise Refusal("options of definite answers")
     declared = Declared(unit, {}, max_rows, per_unit, neighbours)
     layout = FileLayout(separator, columns, formats)
     checked = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout, longest_text)
