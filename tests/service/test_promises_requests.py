@@ -17,7 +17,7 @@ from sqlalchemy import insert
 
 from duotone.errors import LedgerBusy
 from duotone.service.records import REQUESTS
-from duotone.tables.engines import source
+from duotone.tables.engines.duckdb import DuckDB
 
 APPROVED = "[datasets.votes]", "[datasets.votes]\napproval = true"
 ALL = PEOPLE.replace(', "calls"', "").replace('datasets = ["votes"]', 'datasets = ["votes", "stays"]')
@@ -78,13 +78,13 @@ def test_nobody_is_asked_to_approve_what_does_not_fit(office: AtDesk) -> None:
 
 def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether an engine fails then, or the answer cannot be recorded."""
-    before, run = charges(office), source.run_embedded
+    before, run = charges(office), DuckDB.run
     failing, unrecorded = (office.approved("ana", "votes", question=f"count(*) > {n}", epsilon="0.1") for n in (20, 21))
 
     def fails(*_: Any) -> Any:
         raise OSError
 
-    monkeypatch.setattr(source, "run_embedded", fails)
+    monkeypatch.setattr(DuckDB, "run", fails)
     assert office.ask("ana", "votes", request=failing)[0] == 503
     with monkeypatch.context() as patched:
 
@@ -92,7 +92,7 @@ def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest
             busy(office, patched)
             return run(connection, plan)
 
-        patched.setattr(source, "run_embedded", in_between)
+        patched.setattr(DuckDB, "run", in_between)
         assert office.ask("ana", "votes", request=unrecorded)[0] == 503
     for number in (failing, unrecorded):
         assert office.state(number) == "used"

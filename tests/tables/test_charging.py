@@ -20,6 +20,7 @@ from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_l
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
 from duotone.tables.ask import prepare_all, prepare_groups
+from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.prepared import Prepared, quote_all, require_all_fit
 
@@ -35,7 +36,7 @@ def ledger(tmp_path: Path) -> Any:
 
 
 def unreadable(prepared: Prepared) -> Prepared:
-    return dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, connection=None))
+    return dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, engine=AnyIbis(None)))
 
 
 def test_the_same_question_is_answered_from_its_record_without_reading(ledger: Ledger) -> None:

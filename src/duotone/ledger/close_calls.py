@@ -129,19 +129,9 @@ class CloseCalls:
 
     def certificate(self) -> dict[str, Any]:
         """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
-        table = three_way_table(self.question)
-        return {
-            "certificate": "close-calls",
-            "version": 1,
-            "privacy": definition_object(self.question.privacy),
-            "wrong": show(self.question.wrong),
-            "bits": table.bits,
-            "clear": [str(entry) for entry in table.clear],
-            "budget": definition_object(self.budget),
-            "close_calls": self.count,
-            "nodes": asdict(self.grid),
-            "claims": {"private": True},
-        }
+        called = {"budget": definition_object(self.budget), "close_calls": self.count, "nodes": asdict(self.grid)}
+        beside = {"wrong": show(self.question.wrong), **called}
+        return three_way_table(self.question).document({"private": True}, beside).as_dict()
 
 
 _FIELDS = {"budget", "question", "wrong", "count", "delta", "nodes"}

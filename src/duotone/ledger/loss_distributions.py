@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.line.table import LineTable
+from duotone.line.table import Table
 from duotone.model.cost import MOST_ANSWERS
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
@@ -72,7 +72,7 @@ class DominatingPair:
 
 
 @lru_cache(maxsize=256)
-def pair_of(*tables: LineTable) -> DominatingPair:
+def pair_of(*tables: Table) -> DominatingPair:
     """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions.
 
     An edge is two levels next to each other; two neighbours of equal level reveal nothing.

@@ -10,7 +10,7 @@ from typing import Any
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism
-from duotone.line.table import LineTable, line_table
+from duotone.line.table import Table, line_table
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import probability, show
@@ -65,7 +65,7 @@ class Charge:
         return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
 
     @cached_property
-    def tables(self) -> tuple[LineTable, ...]:
+    def tables(self) -> tuple[Table, ...]:
         """The integers that the answers are released from."""
         return tuple(map(line_table, (self.mechanism, *self.also)))
 

@@ -13,20 +13,21 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import Document
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.service import accounts, made_up
-from duotone.service.approvals import Approvals, Document
+from duotone.service.approvals import Approvals
 from duotone.service.clock import Departure
-from duotone.service.documents import answer_document
+from duotone.service.documents import answer_document, kept
 from duotone.service.office import Office, called
-from duotone.service.people import Caller
 from duotone.service.records import Records
-from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
-from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, UNREADABLE, Source
+from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 from duotone.words import budgets
@@ -63,11 +64,13 @@ class Answering:
         """A question that fits the table; a bad one is refused."""
         if terms.question is not None and len(terms.question) > self.office.limits.question:
             raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
+
+        def little(question: Prepared) -> None:
+            require_little(question, table.dataset, table.engine, self.office.limits, self.office.engine_limits)
+
         with _lent(table) as source:
             try:
-                with table.question(source, terms) as question:
-                    limits = self.office.limits
-                    require_little(question, table.dataset, table.engine, limits, self.office.engine_limits)
+                with table.question(source, terms, little) as question:
                     return question
             except FailedTrial as error:
                 LOG.error(
@@ -147,7 +150,7 @@ class Answering:
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
         """How the answer was asked for; if that fails, the answer is there all the same."""
         try:
-            self.records.keep_words(table.account(), int(document["charge"]), terms.kept)
+            self.records.keep_words(table.account(), int(document["charge"]), kept(terms))
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 

@@ -31,6 +31,7 @@ from duotone.tables.declared import (
     public_groups,
 )
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import (
     Others,
     closing,
@@ -43,7 +44,7 @@ from duotone.tables.engines.open import (
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.public_tables import opened_public
-from duotone.tables.engines.source import Source, closed_on_error, explained
+from duotone.tables.engines.source import Source, explained
 from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.shape import shaped

@@ -21,7 +21,7 @@ from duotone.line.table import Outcome
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
-from duotone.resources import engine_limits
+from duotone.resources import engine_limits, further_check
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.answers import Answers
 from duotone.tables.billing import Bill, bill, normal_form
@@ -30,9 +30,9 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.engine import UNREADABLE, Draws, quietly
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.results import Keys
-from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.preview import Preview, preview
@@ -268,8 +268,8 @@ removal;
             raise TypeError("these terms have no definite answers")
         coin = Coin(terms.table)
         try:
-            if self.asked is None and coin.private and self.source.draws:
-                keys = quietly(lambda: kept(self.population.people([self.asked]), coin), UNREADABLE)
+            if self.asked is None and coin.private and isinstance(engine := self.source.engine, Draws):
+                keys = quietly(lambda: kept(self.population.people([self.asked]), coin, engine), UNREADABLE)
                 return self._answers(dict.fromkeys(sorted(keys), True), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if terms.selection is not None:
@@ -334,6 +334,7 @@ removal;
         formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
         if len(formulas) > FEW or any(FUNCTIONS[made.function].makes == "text" for made in formulas):
             require_room(self.work(0), engine_limits())
+        further_check(self)
         return self
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:

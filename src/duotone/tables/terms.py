@@ -13,8 +13,8 @@ from typing import Any
 from duotone.cached import cached_property
 from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
-from duotone.line.table import LineTable, Outcome, line_table, reach
-from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.line.table import Outcome, Table, line_table, reach
+from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
@@ -79,7 +79,7 @@ class DefiniteTerms:
         return None if self.boundary == "selection" else self.selection
 
     @cached_property
-    def table(self) -> LineTable:
+    def table(self) -> Table:
         """The probabilities of one answer, built where they are first needed."""
         return line_table(self.mechanism)
 
@@ -143,7 +143,7 @@ class ThreeWayTerms:
         return self.three_way.privacy
 
     @cached_property
-    def table(self) -> ThreeWayTable:
+    def table(self) -> Table:
         """The probabilities of one answer."""
         return three_way_table(self.three_way)
 
