@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from attacks import ENDINGS, HERE, contents, interrupt
-from ledgers import register
+from ledgers import ask, register
 
 from duotone import open_ledger
 

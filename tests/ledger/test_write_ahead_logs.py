@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,10 @@ def test_a_log_is_not_laid_over_the_file(path: Path, tmp_path: Path) -> None:
         ask(ledger)
     other = tmp_path / "other.ledger"
     other.write_bytes(path.read_bytes())
-    with stranger(STOCK, other, "PRAGMA journal_mode = WAL; UPDATE duotone_ledger SET value = value", 5):
-        pass  # and it is killed
-    stale = other.with_name(other.name + "-wal").read_bytes()
+    with closing(sqlite3.connect(other, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("INSERT INTO duotone_ledger VALUES ('x', 'y')")
+        stale = other.with_name(other.name + "-wal").read_bytes()
     assert stale
     log = path.with_name(path.name + "-wal")
     log.write_bytes(stale)

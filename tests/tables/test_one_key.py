@@ -6,7 +6,6 @@ import random
 from collections import defaultdict
 from contextlib import suppress
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,9 +13,8 @@ import pyarrow as pa
 import pytest
 from thinned import thinned
 
-from duotone import ApproxDP, DuotoneError, open_ledger, prepare
+from duotone import ApproxDP, DuotoneError, prepare
 from duotone.tables.ask import prepare_all
-from duotone.tables.prepared import quote_all
 from duotone.tables.sql.read_question import read_question
 
 P = ApproxDP(1, "1e-6")
@@ -266,25 +264,3 @@ def test_a_quotient_is_read_the_same_whichever_of_its_conditions_stands_first() 
     first, second = (prepare(table, text, P, bounds={"x": (0, 9)}) for text in texts)
     assert first.normal == second.normal
     assert first.facts.basis == second.facts.basis == "exact distance"
-
-
-def test_what_earlier_versions_recorded_stays_free(tmp_path: Path) -> None:
-    table = pa.table({"x": [1] * 60, "y": [2] * 60})
-    recorded = {"answers": [[[], False]], "private": True}
-    with open_ledger(tmp_path / "l") as ledger:
-        ledger.register("t", ApproxDP(3, "1e-4"), unit="row", neighbours="add-remove", version="1")
-        with prepare(table, "select count(*) > 4 where y > 1 and x > 0", P) as asked:
-            about: Any = {"unit": "row", "neighbours": "add-remove"}
-            before = ledger.ask("t", "SELECT COUNT(*) > 4 WHERE y > 1 AND x > 0", asked.cost, lambda: recorded, **about)
-            assert quote_all([asked], ledger, "t")[0].free
-            answers = asked.charge(ledger, "t")
-        assert answers.receipt is not None
-        assert (bool(answers), answers.receipt.free, answers.receipt.charge) == (False, True, before.charge)
-        with prepare(table, "count(*) filter (where x > 0 and y > 1) > 4", P) as same:  # of which that version knew nothing
-            assert bool(same.charge(ledger, "t"))
-        with prepare(table, "select count(*) > 4 where x > 0 and y > 1", P) as same:
-            answers = same.charge(ledger, "t")
-        assert answers.receipt is not None
-        assert (bool(answers), answers.receipt.free) == (True, True)
-        assert len(ledger.statement("t").charges) == 2
-        assert ledger.verify().holds
