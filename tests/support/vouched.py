@@ -19,7 +19,7 @@ def only_vouched(table: Any, what: str, **options: Any) -> None:
     with pytest.raises(DuotoneError, match=rf"^{what} is no stored table.*\(vouched\)"):
         prepare(table, "count(*) > 40", P, **options)
     with pytest.raises(DuotoneError, match="is no stored table"):
-        prepare(table, "count(*) > 40", P, vouched="no", **options)  # type: ignore[arg-type]
+        prepare(table, "count(*) > 40", P, vouched="no", **options)
     asked = "count(*) filter (where x > 3) > 40"
     with prepare(table, asked, P, unit="p", max_rows=20, vouched=True, **options) as prepared:
         assert prepared.facts.remarks == (SAID.format(what),)

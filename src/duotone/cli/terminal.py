@@ -35,17 +35,21 @@ CertificateFile = Annotated[
 Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
 
 
-FLAGS = {"name": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
-         "columns": "--columns", "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
-         "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE",
-         "close_dataset": "duotone ledger close", "longest_text": "--longest-text"}  # fmt: skip
+FLAGS = {
+    **{key: f"--{key}" for key in ("table", "separator", "public", "unit", "vouched", "formats", "asker")},
+    **{key: f"--{key.replace('_', '-')}" for key in ("max_rows", "max_groups", "per_unit", "json_columns", "longest_text")},
+    "by": "--asker",
+    "dataset": "--dataset NAME",
+    "groups": "--groups FILE",
+    "close_dataset": "duotone ledger close",
+}
 """What the command calls an option of the library."""
 ADVICE = (
-    "say which (name)",
+    "say which (table)",
     "counts at most (max_rows)",
     "counts at most (max_groups)",
     "become one value (per_unit)",
-    "say which there are (columns)",
+    "say which there are (json_columns)",
     "(separator), or put the names",
     "declare one (public)",
     "which column that is (unit)",
@@ -74,12 +78,12 @@ ADVICE = (
 def with_flags(sentence: str) -> str:
     """A sentence of the library in the words of the command.
 
-    >>> print(with_flags("may hold many tables: say which (name)"))
+    >>> print(with_flags("may hold many tables: say which (table)"))
     may hold many tables: say which (--table)
     >>> print(with_flags('give the lowest and the highest value (bounds={"a / b": (low, high)})'))
     give the lowest and the highest value (--bounds "a / b=LOW:HIGH")
     >>> print(with_flags('declare its date format (formats={"day": "%d/%m/%Y"})'))
-    declare its date format (--date-format "day=%d/%m/%Y")
+    declare its date format (--formats "day=%d/%m/%Y")
     """
     option = r"(?<=\()\w+|\b(max_rows|per_unit)\b"
     for words in ADVICE:

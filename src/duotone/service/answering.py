@@ -94,7 +94,7 @@ class Answering:
             if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
                 return terms, question, {name: request[name] for name in ("request", "state", "needs")}
-            reply = question.recorded(self.ledger, table.account(), again=terms.again, by=caller.name)
+            reply = question.recorded(self.ledger, table.account(), again=terms.again, asker=caller.name)
             if reply is None:
                 return terms, question, None
             if terms.request is not None:
@@ -137,7 +137,7 @@ class Answering:
                     leaving.hold()
 
                 leaving.require_awaited()
-                reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
+                reply = asked.charge(self.ledger, table.account(), again=terms.again, asker=caller.name, hold=hold)
                 return answer_document(asked, reply, terms, table.account())
         except LedgerError:
             raise
@@ -160,7 +160,7 @@ class Answering:
         if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
             raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
-            rows = made_up.made_up(columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+            rows = made_up.made_up(columns, table.declared.unit, max_rows=table.declared.max_rows)
             try:
                 with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
                     accounts.register(ledger, table)

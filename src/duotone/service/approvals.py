@@ -65,7 +65,7 @@ class Approvals:
 
     def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
         """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
-        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, by=caller.name)
+        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, asker=caller.name)
         if not quote.fits:
             allowance = "" if quote.allowance is None else f", and of the allowance of {caller.name}: {quote.allowance}"
             raise OverBudget(table.account(), question.cost.price, f"{quote.left}{allowance}")

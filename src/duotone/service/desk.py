@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from duotone.errors import DuotoneError, LedgerError
+from duotone.errors import DuotoneError, LedgerError, OfficeError
 from duotone.ledger.ledger import Ledger
+from duotone.model.mistakes import Mistakes
 from duotone.service import accounts, made_up
 from duotone.service.answering import LOG, NO_LEDGER, Answering, refusal
 from duotone.service.approvals import Approvals, Document
 from duotone.service.audit import audit
 from duotone.service.clock import Clock, Departure
 from duotone.service.documents import preview_document
-from duotone.service.mistakes import Mistakes
 from duotone.service.office import Office
 from duotone.service.people import Caller
 from duotone.service.processor_time import ProcessorTime
@@ -85,12 +85,12 @@ class Desk:
 
     def start(self) -> None:
         """Open every table once, and hold the ledger against the office."""
-        mistakes = Mistakes(self.office.file, self.office.text)
+        mistakes = Mistakes(self.office.file.name, self.office.text)
         for table in self.tables.values():
             table.check(mistakes)
         refuse_same(self.tables, mistakes)
         if mistakes.every:
-            raise mistakes.error()
+            raise OfficeError(*mistakes.sentences)
         for table in self.tables.values():
             table.read_public()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
@@ -248,7 +248,7 @@ class Desk:
         """Made-up rows with the dataset's columns."""
         table = self._seen(caller, name)
         columns = table.made_up_columns
-        rows = partial(made_up.made_up, columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+        rows = partial(made_up.made_up, columns, table.declared.unit, max_rows=table.declared.max_rows)
         return {"csv": await self._look(caller, lambda: made_up.as_csv(rows()))}
 
     async def history(self, caller: Caller, name: str) -> Document:

@@ -20,7 +20,7 @@ POINTS = 60
 
 def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Terms, person: str) -> dict[str, Any]:
     """How accurate an answer would be, and what it would cost this person."""
-    (quote,) = quote_all([question], ledger, account, again=terms.again, by=person)
+    (quote,) = quote_all([question], ledger, account, again=terms.again, asker=person)
     document = question.facts.document()
     document["notes"] = list(map(without_owners_advice, document["notes"]))
     if terms.people is not None:

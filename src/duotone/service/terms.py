@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from duotone.errors import DuotoneError
+from duotone.model.mistakes import unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
-from duotone.service.plain_words import model_at, sentence, unknown
+from duotone.service.plain_words import model_at, sentence
 from duotone.service.refused import Refused
 from duotone.tables.preview import written
 from duotone.tables.sql.syntax import without_comments

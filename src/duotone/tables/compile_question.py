@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
-from duotone.tables.declared import Declared, Unused
+from duotone.tables.declared import Note, Unused
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.places import nowhere
@@ -36,7 +37,7 @@ class Compiled:
     exact: bool
     rows_counted: bool
     """Whether a person's rows are counted, up to `max_rows`."""
-    declared: Declared
+    declared: Dataset
     """What was declared, but for bounds and `max_rows` that this question makes no use of."""
     notes: tuple[str, ...] = ()
     """What whoever asks should know about the question, each a sentence."""
@@ -53,18 +54,13 @@ class Compiled:
         )
 
 
-def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, source: Source) -> Compiled:
+def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, source: Source) -> Compiled:
     """Check a question against what is declared and what the engine can do, and compile its comparisons; `reach` is the
     mechanism's last level.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
     require_able(source, asked)
-    if declared.per_unit is not None and not any(map(one_value_each, _atoms(asked.tree))):
-        text = "per_unit is for averages, medians, quantiles, min, max, mode and differences"
-        added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
-        how = "; sums, counts and shares add up a person's rows: leave it out, and say by max_rows how many count"
-        raise Unused(text + (how if added else ": leave it out"), "per_unit")
     rows = asked.where if asked.by or not declared.replaced else None
     finer = finer_bounds([*_atoms(asked.tree)], declared)
     declared = replace(declared, bounds={**declared.bounds, **finer})
@@ -88,7 +84,18 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), notes)
 
 
-def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> tuple[str, ...]:
+def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:
+    """What is declared, without `per_unit` where no comparison has a use for it."""
+    if declared.per_unit is None or any(map(one_value_each, _atoms(asked.tree))):
+        return declared
+    added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
+    how = "; sums, counts and shares add up a person's rows: leave it out, and say by max_rows how many count"
+    text = "per_unit is for averages, medians, quantiles, min, max, mode and differences"
+    note(Unused("per_unit", text + (how if added else ": leave it out")))
+    return replace(declared, per_unit=None)
+
+
+def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> tuple[str, ...]:
     different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
     several = "each row is a person: where one can have several, name the column that tells persons apart (unit)"
     equalities = () if declared.replaced else asked.equalities
@@ -97,7 +104,7 @@ def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[Comp
     return (*([several] if different else []), *asked.notes, *rounded, *ranges)
 
 
-def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
+def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
     """A person's average of whole numbers is one, of computed values and where bounds are too wide for a finer grid."""
     integers = {value.column for value in values_of(_atoms(asked.tree)) if value.kind == "integer"}
     for column in dict.fromkeys(column for compared in comparisons for column in compared.grids):
@@ -109,7 +116,7 @@ def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[Co
             yield f"{average}, since its values are whole numbers{cure}"
 
 
-def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:
+def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComparison]) -> Dataset:
     """What was declared, without what makes no difference. A comparison that bounds or `max_rows` settle uses them, too."""
     bounds = {column: declared.bounds[column] for compared in every for column in compared.grids}
     rows = declared.max_rows if any(adds_rows(atom, declared) for atom in _atoms(asked.tree)) else None

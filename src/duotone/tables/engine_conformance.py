@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import OPENING, Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source
 from duotone.tables.engines.duckdb_views import lent
-from duotone.tables.engines.file_layout import FileLayout
 from duotone.tables.engines.open import opened
 from duotone.tables.engines.source import closed_on_error
 
@@ -75,15 +75,16 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(table: Any, name: str | None, prepare: Prepare, vouched: bool, layout: FileLayout) -> Source:
+def open_conforming(declared: Dataset, prepare: Prepare) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
+    table = declared.source
     if isinstance(table, Source):  # whoever opened it closes it
-        if name is not None or vouched or layout != FileLayout():
+        if any(getattr(declared, key) for key in OPENING if key not in ("columns", "longest_text")):
             raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
         table.checked()
         source = lent(table)
     else:
-        source = opened(table, name, vouched, layout)
+        source = opened(declared)
     with closed_on_error(source.close):
         require_trial(source, prepare)
     return source
@@ -110,10 +111,10 @@ def _compare(source: Source, own: Source, prepare: Prepare) -> None:
     for question, options in CASES:
         declared = {**options, "bounds": BOUNDS}
         try:
-            levels = _by_group(prepare(source, question, TRIAL, **declared))
+            levels = _by_group(prepare(Dataset(source, **declared), question, TRIAL))
         except Exception:
             levels = {}
-        if levels != _by_group(prepare(own, question, TRIAL, **declared)):
+        if levels != _by_group(prepare(Dataset(own, **declared), question, TRIAL)):
             stated = "".join(f", {name} {value}" for name, value in options.items())
             raise DuotoneError(
                 "this engine computes other results than DuckDB does, so no private rows are given to it; "

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.questions.distinct import distinct_level
 from duotone.questions.units import DistinctUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, possible
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import labelled
 from duotone.tables.engines.results import Rare
 from duotone.tables.sql.comparison import DistinctThreshold, Settled
 from duotone.tables.sql.condition import ALWAYS, IsNull, Not
 
 
-def distinct_threshold(atom: DistinctThreshold, declared: Declared, reach: int) -> CompiledComparison:
+def distinct_threshold(atom: DistinctThreshold, declared: Dataset, reach: int) -> CompiledComparison:
     """At least so many different values: the rarest go first, and newcomers bring new ones."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise DuotoneError("with a unit, different values are counted of one value per person: per_unit min or max")

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.questions.plurality import plurality_level
 from duotone.questions.units import LeadUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import voting
 from duotone.tables.engines.results import Votes
 from duotone.tables.sql.comparison import ModeIs, Settled
@@ -17,7 +17,7 @@ from duotone.tables.sql.condition import Compare
 from duotone.tables.sql.satisfiable import combinations
 
 
-def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
+def mode_is(atom: ModeIs, declared: Dataset, reach: int) -> CompiledComparison:
     """More people have this value than any other one."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise DuotoneError("with a unit, a mode needs one value per person: per_unit min or max")

@@ -9,19 +9,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from duotone.model.dataset import Dataset
 from duotone.questions.threshold import People, Scores, levels, somebody, who_matters
 from duotone.tables.comparisons.shared import Array, Levels, Results
-from duotone.tables.declared import Declared
 from duotone.tables.engines.places import Places
 from duotone.tables.engines.results import Ends, Result
 
 
-def score_bounds(low: int, high: int, declared: Declared, absent: bool) -> tuple[int, int]:
+def score_bounds(low: int, high: int, declared: Dataset, absent: bool) -> tuple[int, int]:
     """The scores that someone new can have; `absent` tells whether someone can be there with no score at all, which is 0."""
     return (min(low, 0), max(high, 0)) if declared.replaced and absent else (low, high)
 
 
-def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Declared, reach: int) -> Ends:
+def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Dataset, reach: int) -> Ends:
     """What levels need of the far ends. Final scores are linear in what is read."""
     down, up = who_matters(*bounds, declared.neighbours)
     shift = final(0)
@@ -37,7 +37,7 @@ def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: D
 
 
 def score_levels(
-    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Declared, *, absent: bool, peopled: bool
+    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Dataset, *, absent: bool, peopled: bool
 ) -> Levels:
     """Levels of a sum of scores, each from one of the `ends` to the other and linear in what is read, or tallied. `absent`
     tells whether someone can be there with no score at all, and `peopled`, that of nobody it is a no (see `somebody`)."""

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.bounds import FLOAT_STEPS, Grid
+from duotone.model.checks import Reduction
+from duotone.model.dataset import Dataset
 from duotone.questions.units import Units
-from duotone.tables.declared import Declared
-from duotone.tables.engines.person_columns import PersonColumns, Reduction
+from duotone.tables.engines.person_columns import PersonColumns
 from duotone.tables.engines.results import Request, Result
 from duotone.tables.sql.comparison import Settled
 from duotone.tables.sql.condition import Condition, Operand, both, columns_of
 from duotone.tables.sql.satisfiable import any_value, combinations
-from duotone.tables.sql.scoring import FLOAT_STEPS, Grid
 
 Array = NDArray[Any]
 Results = Mapping[str, Result]
@@ -49,7 +50,7 @@ def possible(*conditions: Condition) -> bool:
     return (True,) in combinations([functools.reduce(both, conditions)])[0]
 
 
-def independent(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
+def independent(declared: Dataset, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
     """Whether what is counted can have any value, and does not also stand in a condition, which might then rule out the far
     ends of its values. The unit cannot: no two people have the same."""
     looked_at = set().union(*(columns_of(condition) for condition in conditions))

@@ -31,7 +31,7 @@ def refuse_twins(names: Iterable[str]) -> None:
         known[name.lower()] = name
 
 
-UNNAMED = "a DuckDB file may hold many tables: say which (name)"
+UNNAMED = "a DuckDB file may hold many tables: say which (table)"
 
 
 def of_frame(

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 
 NOT_FOR_THIS = {
     "separator": "only a CSV file has a separator: leave it out",
-    "columns": "only JSON lines need their columns named: leave them out",
+    "json_columns": "only JSON lines need their columns named (json_columns): leave them out",
     "formats": "only CSV files and JSON lines have formats of dates: leave them out",
+    "types": "only CSV files and JSON lines have types declared: leave them out",
 }
 
 
-@dataclass(frozen=True)
-class FileLayout:
-    """`separator` is what stands between the fields of a CSV file, `columns` are the keys of JSON lines, `formats` how
-    dates are written, by column."""
+def refuse(declared: Dataset, *keys: str) -> None:
+    """Refuse what a file has no use for: left out silently, another question would be answered."""
+    for key in keys:
+        if getattr(declared, key):
+            raise DuotoneError(NOT_FOR_THIS[key])
 
-    separator: str | None = None
-    columns: Sequence[str] | None = None
-    formats: Mapping[str, str] | None = None
 
-    def refuse(self, *options: str) -> None:
-        """Refuse what a file has no use for: left out silently, another question would be answered."""
-        for option in options:
-            if getattr(self, option) is not None:
-                raise DuotoneError(NOT_FOR_THIS[option])
+def refuse_all(declared: Dataset) -> None:
+    """Refuse everything, where the table is no file of text."""
+    refuse(declared, *NOT_FOR_THIS)
 
-    def refuse_all(self) -> None:
-        """Refuse everything, where the table is no file of text."""
-        self.refuse(*NOT_FOR_THIS)
 
-    @property
-    def stated(self) -> Mapping[str, Any]:
-        """What changes how a column is read, and so the question: as a ledger records it."""
-        separator = {} if self.separator is None else {"separator": self.separator}
-        cased = sorted(
-            name for name in self.columns or () if name != name.lower()
-        )  # keys of JSON differ by case, columns do not
-        columns = {"columns": cased} if cased else {}
-        return {**separator, **columns, **({"formats": dict(self.formats)} if self.formats else {})}
+def stated(declared: Dataset) -> Mapping[str, Any]:
+    """What changes how a column is read, and so the question: as a ledger records it."""
+    separator = {} if declared.separator is None else {"separator": declared.separator}
+    # keys of JSON differ by case, columns do not
+    cased = sorted(name for name in declared.json_columns or () if name != name.lower())
+    columns = {"columns": cased} if cased else {}
+    by_column = {key: dict(own) for key, own in (("formats", declared.formats), ("types", declared.types)) if own}
+    return {**separator, **columns, **by_column}

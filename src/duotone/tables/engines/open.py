@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.tables.engines import duckdb, postgres, spark
-from duotone.tables.engines.file_layout import FileLayout
+from duotone.tables.engines.file_layout import refuse_all
 from duotone.tables.engines.files import open_local
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import Columns
 from duotone.tables.engines.vouching import require_vouched
 
 
-def open_source(
-    table: Any,
-    *,
-    name: str | None = None,
-    vouched: bool = False,
-    separator: str | None = None,
-    columns: Sequence[str] | None = None,
-    formats: Mapping[str, str] | None = None,
-) -> Source:
+def open_source(source: Any, **declared: Any) -> Source:
     """A CSV, JSON lines, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB
     file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
-    an Ibis connection or a table of one, or a Spark session or data frame.
+    an Ibis connection or a table of one, or a Spark session or data frame; or a `Dataset` of one of these.
 
     A file of text is read line by line: see `engines.csv` and `engines.json_lines`. What its rows alone could tell about it is
-    declared: see `engines.file_layout`. A view, a DuckDB relation, an Ibis query and a Spark data frame that a query makes are
-    taken where they are `vouched` for: see `engines.vouching`.
+    declared, by keys of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB
+    relation, an Ibis query and a Spark data frame that a query makes are taken where they are `vouched` for: see
+    `engines.vouching`.
     """
-    return opened(table, name, vouched, FileLayout(separator, columns, formats))
+    return opened(source if isinstance(source, Dataset) else Dataset(source, **declared))
 
 
-def opened(table: Any, name: str | None, vouched: bool, layout: FileLayout) -> Source:
-    """The same, where what is declared of a file stands together."""
-    return without_twins(_opened(table, name, layout, vouched))
+def opened(declared: Dataset) -> Source:
+    """The table of a dataset."""
+    return without_twins(_opened(declared))
 
 
 def without_twins(source: Source) -> Source:
@@ -57,10 +51,11 @@ def _home(table: Any) -> str:
     return type(table).__module__.partition(".")[0]
 
 
-def _opened(table: Any, name: str | None, layout: FileLayout, vouched: bool) -> Source:
+def _opened(declared: Dataset) -> Source:
+    table, name, vouched = declared.source, declared.table, declared.vouched
     if is_local(table):
-        return open_local(table, name, layout, vouched)
-    layout.refuse_all()
+        return open_local(declared)
+    refuse_all(declared)
     match _home(table):
         case "pyspark":
             session = hasattr(table, "createDataFrame")
@@ -114,7 +109,7 @@ def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
         case "pyspark":
             return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
     if name is None:
-        raise DuotoneError("a database may hold many tables: say which (name)")
+        raise DuotoneError("a database may hold many tables: say which (table)")
     what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
     return replace(_unproven(table, backend), name=name, named=True, vouched=what)

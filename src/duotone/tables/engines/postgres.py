@@ -127,7 +127,7 @@ def _connected(psycopg: Any, url: str) -> Any:
 def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bool = False) -> Source:
     """A table of a database that Ibis is connected to."""
     if name is None:
-        raise DuotoneError("a Postgres database may hold many tables: say which (name)")
+        raise DuotoneError("a Postgres database may hold many tables: say which (table)")
     number, *full, what = _relation(backend.con, name, schema)
     if what is not None:
         require_vouched(what, vouched)

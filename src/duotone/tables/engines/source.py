@@ -23,7 +23,6 @@ from duotone.tables.sql.names import no_column
 UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
 """Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
-MOST_CHARACTERS = 1_000_000
 FORKED = "the table was opened by another process: open it in this one"
 
 
@@ -127,8 +126,6 @@ class Source:
         """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
         if longest is None:
             return self
-        if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
-            raise DuotoneError(f"longest_text is a whole number of characters, from 1 to {MOST_CHARACTERS:,}, got {longest!r}")
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.file_layout import FileLayout
+from duotone.model.dataset import Dataset
 from duotone.tables.engines.files import DATABASES, files_of, open_local
 from duotone.tables.engines.locked_duckdb import connected
 from duotone.tables.engines.open import is_local, without_twins
@@ -23,25 +23,15 @@ from duotone.tables.sql.question_tables import PRESENT
 Others = Mapping[str, Source]
 
 
-def named_tables(tables: object, public: object) -> Mapping[str, Any]:
-    """Private tables by name, as they are declared beside the one that is asked about; no public one may have such a name."""
-    if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
-        raise DuotoneError('further private tables are given by name, as {"labs": "labs.csv"}')
-    taken = public if isinstance(public, Mapping) else ()
-    names = [str(name).lower() for name in (*tables, *taken)]
-    if len(set(names)) != len(names):
-        raise DuotoneError("two tables are declared by the same name but for upper and lower case: rename one")
-    return tables
-
-
 def in_files(table: Any) -> bool:
     """Whether a table is in files or is a data frame, and was not opened before."""
     database = isinstance(table, str | Path) and Path(table).suffix.lower() in DATABASES
     return is_local(table) and not isinstance(table, Source) and not database
 
 
-def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout: FileLayout) -> tuple[Source, Others]:
+def open_together(declared: Dataset) -> tuple[Source, Others]:
     """Files and data frames on one connection, which is locked to the files of all of them when it is opened."""
+    table, also = declared.source, declared.also
     for other, held in also.items():
         if not in_files(held):
             raise DuotoneError(f"{other} is in a database, or open already, and the table is not: give both as files or frames")
@@ -51,8 +41,8 @@ def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout:
         return connection, lambda: None
 
     with closed_on_error(close):
-        source = without_twins(open_local(table, name, layout, connect=shared))
-        others = {other: without_twins(open_local(held, None, FileLayout(), connect=shared)) for other, held in also.items()}
+        source = without_twins(open_local(declared, connect=shared))
+        others = {other: without_twins(open_local(Dataset(held), connect=shared)) for other, held in also.items()}
         return replace(source, release=close, checked=all_checked([source, *others.values()])), others
 
 
@@ -84,7 +74,7 @@ def _beside(source: Source, name: str, table: Any) -> Source:
 
     if not in_files(table):
         raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or frames")
-    return open_local(table, None, FileLayout(), connect=shared)
+    return open_local(Dataset(table), connect=shared)
 
 
 def closing(source: Source, others: Iterable[Source]) -> Source:

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from duotone.tables.declared import Declared, Key
+from duotone.model.dataset import Dataset
+from duotone.tables.declared import Key
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind
 from duotone.tables.trial.made_up_tables import MadeUp
@@ -19,7 +20,7 @@ class Asked:
     question: ParsedQuestion
     private: Mapping[str, Mapping[str, Kind]]
     public: Mapping[str, Mapping[str, Kind]]
-    declared: Declared
+    declared: Dataset
     """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
     most: int
     listed: tuple[Key, ...] | None
