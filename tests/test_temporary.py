@@ -17,7 +17,7 @@ from duotone.temporary import temporary_folder
 LIVING = """
 import sys, time
 from pathlib import Path
-from duotone.tables.engines.locked_duckdb import connected
+from duotone.tables.engines.duckdb import connected
 from duotone.temporary import temporary_folder
 connection, close = connected()
 (spilled,) = connection.con.execute("select current_setting('temp_directory')").fetchone()

@@ -99,11 +99,11 @@ def test_an_interrupt_is_one_line(folder: Path) -> None:
     assert (code, said) == (130, "duotone: interrupted\n")
 
 
-PLACES = ["text_files.read_header", "locked_duckdb.literal", "locked_duckdb.quietly"]
+PLACES = ["text_files.read_header", "own_duckdb.literal", "own_duckdb.quietly"]
 NOT_AN_INTERRUPT = """
 import os, signal, sys
 from duotone.errors import DuotoneError
-from duotone.tables.engines import locked_duckdb, text_files
+from duotone.tables.engines import duckdb as own_duckdb, text_files
 from duotone.cli.app import main
 
 def busy(*_, **__):
@@ -135,7 +135,7 @@ SETTING = """
 import os, signal
 import duckdb, ibis, ibis.backends.duckdb
 from duotone.cli.app import main
-from duotone.tables.engines.locked_duckdb import connected
+from duotone.tables.engines.duckdb import connected
 
 class Busy:
     def __init__(self, con):

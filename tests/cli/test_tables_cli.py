@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 from commands import run
 
-import duotone
 from duotone import ApproxDP, DuotoneError, prepare, with_boundary
-from duotone.cli.terminal import ADVICE, with_flags
 from duotone.ledger.ledger import open_ledger
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-3")
@@ -308,15 +305,6 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     too_long = f"count(*) filter (where length({longer}) > 5) > 5"
     assert "let less of a stored text be read (--longest-text)" in refused(visits, too_long)
     assert run(capsys, "ask", visits, too_long, *PRIVACY, "--longest-text", "1")[0] == 0
-    own = "MAX(name) > (unit): column (columns) holds text"
-    assert with_flags(own) == own  # brackets of a question stay
-
-
-@pytest.mark.parametrize("words", ADVICE)
-def test_advice_is_the_librarys_own(words: str) -> None:
-    """Each of the phrases in which the command puts a flag still stands in a sentence of the library."""
-    files = [file for part in ("tables", "ledger") for file in (Path(duotone.__file__).parent / part).rglob("*.py")]
-    assert any(words in re.sub(r'"\n\s*(\+ \()?f?"', "", file.read_text()) for file in files)
 
 
 def test_where_no_error_is_worth_a_line_there_is_no_table(capsys: pytest.CaptureFixture[str], visits: Path) -> None:

@@ -269,7 +269,7 @@ def wrong(question: Question, datasets: Tables) -> list[str] | None:
         return None
     said = []
     with prepared:
-        basis = prepared.basis
+        basis = prepared.facts.basis
         try:
             levels = _levels(prepared, content, question, len(datasets))
         except DuotoneError as error:

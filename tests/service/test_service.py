@@ -55,7 +55,7 @@ def test_no_note_sends_an_analyst_to_the_table(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("vote,age,town\n" + "Y,30,Ely\n" * 500)
     with serving(make_office(tmp_path, csv, STAYS, CALLS)) as own:
         _, answer = own.ask("ana", "votes", question="avg(age) > 20", epsilon="0.5")
-        assert answer["notes"] == ["age is read from text: what is no number is null"]
+        assert answer["notes"] == ["age is text: values that are not numbers count as NULL"]
 
 
 def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:
@@ -77,14 +77,14 @@ def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:
 def test_exactly_as_many_are_charged_for_as_the_budget_admits(own: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten threads ask forty questions at 1/10 of a budget of 2; thrice the engine fails, which is charged for, not free."""
     statuses: list[int] = []
-    failures, release = iter(range(3)), Prepared.release
+    failures, release = iter(range(3)), Prepared._drawn
 
     def sometimes(self: Prepared) -> Answers:
         if next(failures, None) is not None:
             raise DuotoneError("the engine could not answer")
         return release(self)
 
-    monkeypatch.setattr(Prepared, "release", sometimes)
+    monkeypatch.setattr(Prepared, "_drawn", sometimes)
 
     def ask(person: str, numbers: range) -> None:
         for number in numbers:
@@ -311,14 +311,14 @@ def test_each_role_sees_what_it_may(own: Served) -> None:
 def test_a_full_queue_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One question is answered, when two of the others have been refused, and one waits."""
     head = 'ledger = "b.ledger"\n[clock]\ntick = 0.02\n[limits]\nat_once = 1\nwaiting = 1\n'
-    replies, refused, release = list[int](), threading.Event(), Prepared.release
+    replies, refused, release = list[int](), threading.Event(), Prepared._drawn
 
     def later(self: Prepared) -> Answers:
         refused.wait(PATIENCE)
         refused.set()  # if nobody is refused, the test fails below
         return release(self)
 
-    monkeypatch.setattr(Prepared, "release", later)
+    monkeypatch.setattr(Prepared, "_drawn", later)
     with serving(make_office(tmp_path, head=head)) as own:
         own.token("ana")
 

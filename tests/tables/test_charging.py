@@ -246,8 +246,8 @@ def several(folder: Path) -> None:
         pq.write_table(pa.table({"who": range(rows)}), folder / f"{name}.parquet")
 
 
-def free(table: Any, ledger: Ledger, **options: Any) -> bool:
-    with prepare(table, "count(*) > 100", EACH, **options) as asked:
+def free(source: Any, ledger: Ledger, **options: Any) -> bool:
+    with prepare(source, "count(*) > 100", EACH, **options) as asked:
         receipt = asked.charge(ledger, "t").receipt
     assert receipt is not None
     return receipt.free

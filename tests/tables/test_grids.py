@@ -24,7 +24,7 @@ from duotone.model.bounds import Bounds, Grid
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps
-from duotone.tables.engines.far_ends import ends_apart
+from duotone.tables.engines.extremes import ends_apart
 from duotone.tables.engines.person_columns import Order, valued
 from duotone.tables.engines.results import Ends
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
@@ -215,7 +215,7 @@ def test_levels_against_fractions(neighbours: Neighbours, data: Any) -> None:
     with prepared:
         apart = replace(prepared, by=("d",), most=2**31 - 1, listed=tuple((d,) for d in range(len(subsets))))
         levels = dict(zip(subsets, apart._levels()[2].tolist(), strict=True))
-        exact = prepared.basis == "exact distance"
+        exact = prepared.facts.basis == "exact distance"
     for chosen, place, yes in zip(subsets, placed, truths, strict=True):
         level = levels[chosen]
         assert (level >= 0) == yes

@@ -144,9 +144,9 @@ def test_what_is_declared_wrongly_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text('{"a": 1}\n')
     for columns, says in (
-        (None, "say which there are"), ("a", "a list of names"), ([], "at least one"), (["a", "a"], "each once"),
-        ([""], "none that is empty"), (["a\0"], "none that is empty"),
-        ([1], "a list of names"), (["a", "A"], "the same name but for upper and lower case"),
+        (None, "say which there are"), ("a", "of names"), ([], "at least one"), (["a", "a"], "each once"),
+        ([""], "of names"), (["a\0"], "at least one"),
+        ([1], "of names"), (["a", "A"], "the same name but for upper and lower case"),
     ):  # fmt: skip
         with pytest.raises(DuotoneError, match=says):
             open_source(file, json_columns=columns)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone.tables.engines.keys import Keys
+from duotone.tables.engines.results import Keys
 
 TEXTS = st.text(st.sampled_from("aZé\uffff\U0001f600~ "), max_size=3)
 NUMBERS = st.integers(-3, 3) | st.integers(-(2**70), 2**70)

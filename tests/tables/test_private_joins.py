@@ -419,4 +419,4 @@ def test_texts_of_further_tables_have_notes_too(tmp_path: Path) -> None:
         "join (select nr, avg(y) as m from labs group by nr) l using (nr)"
     )
     with prepare(tmp_path / "visits.csv", question, P, unit="nr", also={"labs": tmp_path / "labs.csv"}) as asked:
-        assert "y is read from text: what is no number is null; duotone inspect counts how many" in asked.notes
+        assert "y is text: values that are not numbers count as NULL (duotone inspect counts them)" in asked.notes

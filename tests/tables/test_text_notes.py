@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +10,28 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
+from duotone.model.notice import Notice
 from duotone.tables.sql.read_question import read_question
 
 COLUMNS: dict[str, Any] = {"u": "untyped", "x": "untyped", "y": "untyped", "day": "untyped", "code": "text", "n": "float"}
-NUMBER = "{} read from text: what is no number is null; duotone inspect counts how many"
-CAST_DATE = "{} read from text as yyyy-mm-dd, and a time after the date is left out: what is no such date is null"
-OTHERWISE = ', and duotone inspect counts how many; if dates are written otherwise, say how (formats={{"day": "%d/%m/%Y"}})'
+NUMBER = "{} text: values that are not numbers count as NULL (duotone inspect counts them)"
+CAST_DATE = "{} text, read as dates (yyyy-mm-dd, and a time after it is left out): other values count as NULL"
+OTHERWISE = (
+    ' (duotone inspect counts them); if dates are written in another way, declare their format (formats={{"day": "%d/%m/%Y"}})'
+)
 DATE = CAST_DATE + OTHERWISE
-COUNTED = "{0} is text here: NA or n/a is a value like any other; write count({0}::double) to count numbers"
+COUNTED = "{0} is text here: NA or n/a counts as a value; write count({0}::double) to count numbers"
 THERE = (
-    "{0} is text here, null only where nothing is written: NA is a value like any other; write {0} <> 'NA' to leave it out, or "
+    "{0} is text here, and NULL only where nothing is written: NA counts as a value; write {0} <> 'NA' to leave it out, or "
     "count({0}::double) to count numbers"
 )
-FLAG = "{} read from text: true, t, yes, y and 1 are true, false, f, no, n and 0 false, and what is else is null"
+FLAG = "{} text: true, t, yes, y and 1 count as true, false, f, no, n and 0 as false, and other values as NULL"
 ORDER = "{} is compared as text, letter by letter"
 DATES = (
     "{} is compared as text, letter by letter, which is the order of dates only where all are written as 2025-12-31: write "
     "date before the constant to compare dates"
 )
-SAME = "{} is compared as text, of which 10 and 10.0 are two: leave out the quotes to compare numbers"
+SAME = "{} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers"
 NOTES = {
     "avg(x) > 3": [NUMBER.format("x is")],
     "median(x) > 3": [NUMBER.format("x is")],
@@ -120,13 +124,17 @@ def test_nor_in_the_columns_of_a_public_table() -> None:
     columns: Any = {"zones": {"x": "untyped", "size": "untyped"}}
     with pytest.raises(DuotoneError, match="leave out the quotes"):
         read_question(joined.format("> '10'"), COLUMNS, public=columns)
-    assert ORDER.format("size") in read_question(joined.format("> 'M'"), COLUMNS, public=columns).notes
-    assert FLAG.format("size is") in read_question(joined.format("= true"), COLUMNS, public=columns).notes
+    assert ORDER.format("size") in said(read_question(joined.format("> 'M'"), COLUMNS, public=columns).notes)
+    assert FLAG.format("size is") in said(read_question(joined.format("= true"), COLUMNS, public=columns).notes)
+
+
+def said(notes: Sequence[Notice]) -> list[str]:
+    return [str(note) for note in notes]
 
 
 @pytest.mark.parametrize(("question", "notes"), NOTES.items())
 def test_what_is_read_from_text_is_said(question: str, notes: list[str]) -> None:
-    assert list(read_question(question, COLUMNS, unit="u").notes) == notes
+    assert said(read_question(question, COLUMNS, unit="u").notes) == notes
 
 
 @pytest.mark.slow
@@ -174,7 +182,7 @@ def test_a_persons_average_of_whole_numbers_is_on_a_finer_grid() -> None:
         assert whole.normal != half.normal
     computed: Any = {**declared, "bounds": {"length(s)": (0, 1)}}
     (note,) = prepare(rows, "avg(length(s)) > 0.3", fine, **computed).facts.remarks
-    assert note == ROUNDED.format("LENGTH(s)", "LENGTH(s)", "bounds")
+    assert str(note) == ROUNDED.format("LENGTH(s)", "LENGTH(s)", "bounds")
 
 
 ROUNDED = (
@@ -191,7 +199,7 @@ def test_an_average_of_whole_numbers_that_is_rounded_down_is_kept_by_what_its_no
     def notes(value: str, *bounds: Any) -> tuple[tuple[str, ...], bool]:
         """And whether the average is still a half."""
         with prepare(rows, f"avg({value}) > 0.4", sure, **declared, bounds={value: bounds}) as asked:
-            return asked.facts.remarks, asked._levels()[2][0] >= 0
+            return tuple(map(str, asked.facts.remarks)), asked._levels()[2][0] >= 0
 
     wide = (0, 10**6)
     assert notes("x", *wide) == ((ROUNDED.format("x", "x", "bounds and a grid of 1/10"),), False)

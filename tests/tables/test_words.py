@@ -17,12 +17,12 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.cli.app import main
-from duotone.cli.terminal import with_flags
 from duotone.errors import UnknownColumn
 from duotone.ledger.ledger import open_ledger
 from duotone.tables.ask import prepare_groups, select_groups
 from duotone.tables.inspection import inspect_clipping
 from duotone.tables.sql.read_question import read_question
+from duotone.words.sentences import sentence
 
 BUDGET = ApproxDP(1, "1e-3")
 ROWS = [(i // 3, "A" if i % 2 else "B", i % 5) for i in range(30)]
@@ -111,11 +111,6 @@ def test_an_unknown_column_is_an_object_that_other_processes_read() -> None:
     assert (str(again), again.column, again.columns, again.table) == (str(refused.value), "armm", ("arm", " x"), "the table")
 
 
-def test_what_only_looks_like_advice_about_bounds_is_left_as_it_is() -> None:
-    for text in ('the table has no column (bounds={"a"b": (low, high)})', 'no column (formats={"a"b": "%d"})'):
-        assert with_flags(text) == text
-
-
 @pytest.mark.parametrize("column", ["day", 'a"b', "it's", "$x"])
 def test_advice_about_dates_can_be_pasted(column: str, tmp_path: Path) -> None:
     """Into Python and into a shell."""
@@ -125,12 +120,12 @@ def test_advice_about_dates_can_be_pasted(column: str, tmp_path: Path) -> None:
         prepare(file, f"count(*) filter (where hour({name}) > 9) > 1", BUDGET)
     with prepare(file, f"count(*) filter (where {name} > date '2025-01-01') > 1", BUDGET) as asked:
         (note,) = asked.facts.remarks
-    for sentence in (str(refused.value), note):
-        advice = re.search(r"\((formats=.*\})\)", sentence)
+    for said in (refused.value, note):
+        advice = re.search(r"\((formats=.*\})\)", str(said))
         assert advice is not None
         formats = eval(f"dict({advice[1]})")["formats"]  # as it is written
         prepare(file, "count(*) > 1", BUDGET, formats=formats).close()
-        flag = re.search(r"\((--formats .*['\"])\)", with_flags(sentence))
+        flag = re.search(r"\((--formats .*['\"])\)", sentence(said, "command"))
         assert flag is not None
         shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
         assert shell.stdout.splitlines() == ["--formats", *(f"{key}={value}" for key, value in formats.items())]
@@ -151,7 +146,7 @@ def test_advice_about_bounds_can_be_pasted(column: str, tmp_path: Path) -> None:
         assert advice is not None
         bounds = eval(f"dict({advice[1]}", {"low": 0, "high": 9})["bounds"]  # as it is written
         prepare(table, question, BUDGET, bounds=bounds).close()
-        flag = re.search(r"\((--bounds .*=LOW:HIGH['\"])\)", with_flags(str(refused.value)))
+        flag = re.search(r"\((--bounds .*=LOW:HIGH['\"])\)", sentence(refused.value, "command"))
         assert flag is not None
         shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
         assert shell.stdout.splitlines() == ["--bounds", f"{next(iter(bounds))}=LOW:HIGH"]

@@ -23,8 +23,9 @@ from duotone.cli.ledger import ledgers
 from duotone.cli.mcp import mcp
 from duotone.cli.serve import serve, tokens
 from duotone.cli.tables import ask, groups
-from duotone.cli.terminal import say, with_flags
+from duotone.cli.terminal import say
 from duotone.errors import DuotoneError, OfficeError
+from duotone.words.sentences import sentence
 
 UsageError: Any = typer.BadParameter.__base__
 """What is raised of arguments that are missing or unknown; typer gives it no name of its own."""
@@ -117,10 +118,10 @@ def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
         if interrupts:
             return _interrupted()
         if isinstance(error, OfficeError):
-            for sentence in error.sentences:
-                say(sentence, line="duotone: ")
+            for mistake in error.sentences:
+                say(mistake, line="duotone: ")
         elif isinstance(error, DuotoneError):
-            say(with_flags(str(error)), line="duotone: ")
+            say(sentence(error, "command"), line="duotone: ")
         elif isinstance(error, UsageError):
             _say_usage(error)
         elif isinstance(error, MemoryError | RecursionError):

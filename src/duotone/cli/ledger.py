@@ -61,7 +61,7 @@ def register(
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
     from duotone.ledger.capacity import fewer_by_advanced
-    from duotone.privacy.text import budget_notes
+    from duotone.model.notice import budget_notes
 
     calls = _calls(close_calls, question_epsilon, wrong, definite)
     chosen: Any = rule or ("plan" if answers_at is not None else "sum")
@@ -83,8 +83,8 @@ def register(
     called = account.registered.close_calls
     if called is not None and not as_json:
         print_registered(called)
-    for note in () if as_json else budget_notes(account.registered.budget if called is None else called.budget):
-        print(note)
+    for warned in () if as_json else budget_notes(account.registered.budget if called is None else called.budget):
+        print(warned)
 
 
 def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, definite: str | None) -> dict[str, Any]:

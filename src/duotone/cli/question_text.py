@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from duotone.cli.terminal import print_table, printable, with_flags
+from duotone.cli.terminal import print_table, printable
+from duotone.words.sentences import sentence
 
 if TYPE_CHECKING:
     from duotone.tables.answers import Answers
@@ -26,9 +27,9 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
         print(reply)
     replaced = "; neighbours differ in one person's data (replace)" if prepared.declared.replaced else ""
     print(f"{terms.price}; {printable(facts.person)}{replaced}; {facts.basis}")
-    for note in (facts.clipping, *(facts.notes if reply is None or definite else reply.notes)):
-        if note is not None:
-            print(printable(with_flags(note)))
+    notes = facts.notes if reply is None or definite else reply.notices
+    for said in (*filter(None, [facts.clipping]), *(sentence(note, "command") for note in notes)):
+        print(printable(said))
     if reply is None or definite:
         if isinstance(terms, DefiniteTerms) and terms.parts > 1:
             print(f"each answer has {terms.share}: the budget is divided among {terms.parts} answers about a person")

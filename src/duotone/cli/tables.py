@@ -27,6 +27,7 @@ from duotone.cli.terminal import (
     wrote,
 )
 from duotone.errors import DuotoneError
+from duotone.words.sentences import sentence
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
@@ -153,7 +154,7 @@ def groups(
     many = "1 group" if len(reply.answers) == 1 else f"{len(reply.answers)} groups"
     print(f"{many} may be shown under {privacy}; {printable(facts.person)}")
     for note in facts.notes:
-        print(printable(note))
+        print(printable(sentence(note, "command")))
 
 
 def _questions(text: str) -> list[str]:

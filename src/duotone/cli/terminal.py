@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import csv
 import json
-import re
-import shlex
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -33,75 +30,6 @@ CertificateFile = Annotated[
     Path | None, typer.Option(metavar="F.json", help="Write the exact table to release from, with its proof.")
 ]
 Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
-
-
-FLAGS = {
-    **{key: f"--{key}" for key in ("table", "separator", "public", "unit", "vouched", "formats", "asker")},
-    **{key: f"--{key.replace('_', '-')}" for key in ("max_rows", "max_groups", "per_unit", "json_columns", "longest_text")},
-    "by": "--asker",
-    "dataset": "--dataset NAME",
-    "groups": "--groups FILE",
-    "close_dataset": "duotone ledger close",
-}
-"""What the command calls an option of the library."""
-ADVICE = (
-    "say which (table)",
-    "counts at most (max_rows)",
-    "counts at most (max_groups)",
-    "become one value (per_unit)",
-    "say which there are (json_columns)",
-    "(separator), or put the names",
-    "declare one (public)",
-    "which column that is (unit)",
-    "(vouched): that each row",
-    "one value per person: per_unit ",
-    "(max_rows does not say which row",
-    "(per_unit max) or by all (per_unit min)",
-    "hold numbers: use per_unit ",
-    "leave out max_rows and per_unit",
-    "per_unit is for averages",
-    "by max_rows how many",
-    "lower max_rows",
-    "say who asks (by)",
-    "say which one this is (dataset)",
-    "called in the ledger (dataset)",
-    "close it (close_dataset)",
-    "ask by that name (dataset)",
-    "if not so (formats)",
-    "tells persons apart (unit)",
-    "public list of groups (groups)",
-    "stored text be read (longest_text)",
-)
-"""Where sentences of the library name options. A question or a column, which a sentence may quote, could have the same word."""
-
-
-def with_flags(sentence: str) -> str:
-    """A sentence of the library in the words of the command.
-
-    >>> print(with_flags("may hold many tables: say which (table)"))
-    may hold many tables: say which (--table)
-    >>> print(with_flags('give the lowest and the highest value (bounds={"a / b": (low, high)})'))
-    give the lowest and the highest value (--bounds "a / b=LOW:HIGH")
-    >>> print(with_flags('declare its date format (formats={"day": "%d/%m/%Y"})'))
-    declare its date format (--formats "day=%d/%m/%Y")
-    """
-    option = r"(?<=\()\w+|\b(max_rows|per_unit)\b"
-    for words in ADVICE:
-        sentence = sentence.replace(words, re.sub(option, lambda name: FLAGS[name[0]], words))
-    sentence = sentence.replace("register it first;", "register it first (duotone ledger register);")
-    sentence = re.sub(r"\((bounds)=\{(\".*\"|'.*'): (\(low, high\))\}\)", _as_flag, sentence)
-    return re.sub(r"\((formats)=\{(\".*\"|'.*'): \"(%[^\"]*)\"\}\)", _as_flag, sentence)
-
-
-def _as_flag(advice: re.Match[str]) -> str:
-    """Advice about one column, as it is written in a shell: in single quotes where double ones would not keep the name."""
-    try:
-        name = ast.literal_eval(advice[2])
-    except (SyntaxError, ValueError):  # a name that only looks like such advice
-        return advice[0]
-    flag, value = ("--bounds", "LOW:HIGH") if advice[1] == "bounds" else (FLAGS["formats"], advice[3])
-    text = f"{name}={value}"
-    return f"({flag} {shlex.quote(text)})" if set('"$`\\!').intersection(text) else f'({flag} "{text}")'
 
 
 def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:

@@ -21,6 +21,7 @@ from duotone.ledger.sums import Spent
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import reach
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
@@ -125,12 +126,11 @@ class Registered:
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
         for name, registered, asked in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
-            otherwise = "ask with that, or, if it is a mistake, register another name, and ask by that name (dataset)"
-            hint = "name the column that tells persons apart (unit)" if name == "unit" and asked == "row" else otherwise
+            about = {"dataset": self.dataset, "registered": registered, "asked": asked}
+            if registered != asked and name == "unit" and asked == "row":
+                raise Refusal("unit differs", **about)
             if registered != asked:
-                raise DuotoneError(
-                    f"{self.dataset} is registered with {name} {registered}, and the question has {asked}: {hint}"
-                )
+                raise Refusal("registration differs", what=name, **about)
 
 
 @dataclass(frozen=True)

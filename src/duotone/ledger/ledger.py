@@ -57,6 +57,7 @@ from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.line.three_way import ThreeWay
+from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
 
 LONGEST_WAIT = 10**6
@@ -470,13 +471,11 @@ class Ledger:
         self._store.close()
 
 
-def _registered_already(dataset: str, state: State) -> str:
+def _registered_already(dataset: str, state: State) -> Notice:
     """Why a name is taken; and, as long as nothing was charged, how a mistake in its registration is put right."""
-    taken = f"{dataset} is registered already: its budget cannot be given twice"
     if state.charges:
-        return taken
-    close = "it is closed:" if state.closed else "if something in it is wrong, close it (close_dataset),"
-    return f"{taken}; nothing was charged to it, and {close} register another name, and ask by that name (dataset)"
+        return Notice("registered already", dataset=dataset)
+    return Notice("registered already, closed" if state.closed else "registered already, unused", dataset=dataset)
 
 
 def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:

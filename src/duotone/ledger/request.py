@@ -16,6 +16,7 @@ from duotone.ledger.entries import Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import Charge, short, write
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
+from duotone.model.notice import Notice, Refusal
 
 LONGEST_QUESTION = 100_000
 MOST_REPEATS = 10**6
@@ -57,7 +58,7 @@ class Request:
         label(dataset, "dataset")
         signed(by)
         if by == EVERYBODY:
-            raise DuotoneError(f"{EVERYBODY} stands for everybody else in allowances, and is no name: say who asks (by)")
+            raise Refusal("asker is everybody", name=EVERYBODY)
         terms = {
             "question": question,
             "notion": write(charge.privacy),
@@ -95,7 +96,7 @@ class Request:
                 "nothing was charged or released"
             )
         if state.allowances and self.by is None:
-            raise LedgerError(f"{self.dataset} has allowances: say who asks (by); nothing was released")
+            raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
     def body(self, state: State, share: Share, calls: int | None) -> Body:
         """The entry of its charge, after which the asker has spent this share, and so many close calls are reserved for it."""

@@ -1,5 +1,4 @@
-"""What passes between tables, ledgers, services and the command: small frozen values.
-
-A `dataset` is what its owner declares, with `bounds`; `mistakes` are what is wrong with a declaration. Imports nothing above
-`questions`.
-"""
+"""The values that pass between packages, small and frozen, with numbers and codes in them and no sentences: `dataset` is what
+an owner declares about a table (`checks` says what may stand at each key, `bounds` what values are clipped to), `mistakes` are
+what is wrong with a declaration, each with its key and its line; `notice` is what a person should know, or why something is
+refused."""

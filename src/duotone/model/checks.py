@@ -12,11 +12,12 @@ from typing import Any, Literal, get_args
 from duotone.model.bounds import Bounds
 from duotone.model.mistakes import Mistakes, Wrong
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.questions.protocol import Neighbours
 
 Checked = Callable[[Any], Any]
 Reduction = Literal["avg", "sum", "min", "max"]
 """How a person's values become one."""
+Neighbours = Literal["add-remove", "replace"]
+"""Neighbouring tables: one person joins or leaves, or one person's data changes."""
 Type = Literal["number", "date", "time", "yes/no", "text"]
 """What a column of a file of text holds."""
 MOST = 2**31
@@ -94,10 +95,8 @@ def per_unit(value: Any) -> str:
 
 def columns(value: Any) -> tuple[str, ...]:
     """Names of columns."""
-    if not isinstance(value, list | tuple):
-        raise Wrong("must be a list, in [ ]")
-    if not all(isinstance(one, str) and one for one in value):
-        raise Wrong("must be a list of names")
+    if not (isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value)):
+        raise Wrong("must be a list, in [ ], of names")
     return tuple(value)
 
 
@@ -160,7 +159,7 @@ def groups(value: Any) -> Any:
             return value
         if isinstance(value, str | bytes) or hasattr(value, "columns") or not isinstance(value, Iterable):  # letters, or names
             raise Wrong("must be a list of values, as list(frame.column), or the Path of a file with one in each line")
-        return value
+        return tuple(value)
     mistakes = Mistakes()
     for by, listed in value.items():
         if not isinstance(listed, list | tuple):

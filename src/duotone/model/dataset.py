@@ -12,10 +12,9 @@ from typing import Any, Self
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
 from duotone.model.bounds import Bounds
-from duotone.model.checks import COHORT, Checked, Reduction, Type
+from duotone.model.checks import COHORT, Checked, Neighbours, Reduction, Type
 from duotone.model.mistakes import Mistakes, unknown
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.questions.protocol import Neighbours
 
 Groups = Mapping[Any, Any] | Sequence[Any] | Path
 LARGEST = 2**20

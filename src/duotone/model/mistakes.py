@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from duotone.errors import DatasetError, DuotoneError, Mistake
+from duotone.words.sentences import sentence
 
 Steps = tuple[str | int, ...]
 MOST_NAMED = 30
@@ -51,7 +52,7 @@ class Mistakes:
         except Wrong as error:
             self.add(steps, str(error))
         except DuotoneError as error:
-            self.add(steps, f"is refused: {error}")
+            self.add(steps, f"is refused: {sentence(error, 'office')}")
 
     @property
     def sentences(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""How a definition is written and read: the text of ledgers, the object of certificates, notes for whoever chooses one.
+"""How a definition is written and read: the text of ledgers, the object of certificates.
 
 On disk e^ε keeps its first name, `ratio`.
 """
@@ -15,8 +15,6 @@ from duotone.privacy.numbers import exp_below, number, show
 
 LONGEST_READ = 2**20
 """The characters of a definition that are read: the first version wrote long ones, too."""
-LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
-"""Above these a guarantee is weak, whatever the table."""
 _NUMBER = "[0-9]+(?:/[0-9]*[1-9][0-9]*)?"
 _DEFINITION = re.compile(f"(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})")
 
@@ -55,34 +53,3 @@ def definition_object(privacy: ApproxDP) -> dict[str, str | None]:
 def definition_document(privacy: ApproxDP) -> dict[str, str | float]:
     """A definition as the command's JSON has it: ε to be read, e^ε and δ exactly."""
     return {"ratio": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}
-
-
-def budget_notes(privacy: ApproxDP) -> tuple[str, ...]:
-    """Warnings about a budget that few would choose knowingly, a sentence each; none about a usual one.
-
-    >>> from duotone import ApproxDP
-    >>> budget_notes(ApproxDP(1, "1e-6"))
-    ()
-    >>> print(*budget_notes(ApproxDP(50, "0.01")), sep="\\n")
-    weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual
-    weak: with probability up to delta, 0.01, answers may give a person away; keep it far below 1 in as many as there are people
-    >>> budget_notes(ApproxDP(0))
-    ('a coin toss: with epsilon 0 and delta 0 an answer tells nothing about the table',)
-    """
-    notes = []
-    if privacy.epsilon > LARGE_EPSILON:
-        notes.append(
-            f"weak: with epsilon {privacy.epsilon:g} answers may tell whether a certain person is in the table; 1 is usual"
-        )
-    if privacy.delta > LARGE_DELTA:
-        notes.append(
-            f"weak: with probability up to delta, {float(privacy.delta):g}, answers may give a person away; "
-            "keep it far below 1 in as many as there are people"
-        )
-    if privacy.exp_epsilon == 1:
-        notes.append(
-            "a coin toss: with epsilon 0 and delta 0 an answer tells nothing about the table"
-            if privacy.delta == 0
-            else "almost a coin toss: with epsilon 0 each person moves the probability of an answer by at most delta"
-        )
-    return tuple(notes)

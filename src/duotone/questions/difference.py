@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, exact
 from duotone.questions.protocol import Neighbours, check_neighbours
-from duotone.questions.quantile_side import QuantileSide
+from duotone.questions.quantile import QuantileSide
 from duotone.questions.threshold import clipped
 
 

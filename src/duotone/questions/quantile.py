@@ -1,8 +1,11 @@
-"""Is a quantile, the smallest or the largest value above a limit?"""
+"""Is a quantile, the smallest or the largest value above a limit? And quantiles that are compared with each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from duotone.errors import DuotoneError
@@ -38,3 +41,82 @@ def smallest(above: Callable[[Any], bool], neighbours: Neighbours = "add-remove"
     -2
     """
     return Threshold(lambda person: 1 if above(person) else -CROWD, -CROWD, 1, 1, neighbours=neighbours)
+
+
+def rank(q: Fraction, people: int) -> int:
+    """Which of so many values, from the smallest, is the lower q-quantile: the ⌈q·n⌉-th. With q = 0 it is the smallest value,
+    with q = 1 the largest.
+
+    >>> rank(Fraction(1, 2), 5), rank(Fraction(1, 2), 4), rank(Fraction(0), 4), rank(Fraction(1), 4)
+    (3, 2, 1, 4)
+    """
+    return max(1, -(-q.numerator * people // q.denominator))
+
+
+@dataclass(frozen=True)
+class QuantileSide:
+    """How many people, and the values around their q-quantile: itself and those next to it `upwards`, and those `downwards`
+    without it, as many each way as there may be changes. `turned` where the signs of all values are.
+
+    >>> QuantileSide.of([1, 4, 4, 7, 9], Fraction(1, 2), 1)
+    QuantileSide(people=5, q=Fraction(1, 2), upwards=[4, 7], downwards=[4], turned=False)
+    """
+
+    people: int
+    q: Fraction
+    upwards: Sequence[int]
+    downwards: Sequence[int]
+    turned: bool = False
+
+    @staticmethod
+    def of(values: Sequence[int], q: Fraction, reach: int) -> QuantileSide:
+        """From all values in order."""
+        at = rank(q, len(values)) - 1
+        return QuantileSide(len(values), q, values[at : at + reach + 1], values[max(0, at - reach) : at][::-1])
+
+    @property
+    def value(self) -> Fraction | None:
+        """None for an empty group."""
+        return Fraction(self.upwards[0]) if self.people else None
+
+    @property
+    def mirrored(self) -> QuantileSide:
+        """The same with every value's sign turned."""
+        upwards, downwards = [-v for v in self.upwards], [-v for v in self.downwards]
+        return QuantileSide(self.people, self.q, upwards[:1] + downwards, upwards[1:], not self.turned)
+
+    def lowered(self, newcomer: int) -> LoweredQuantile:
+        """As it falls, with newcomers at the bottom."""
+        return LoweredQuantile(self, newcomer)
+
+    def rank(self, people: int) -> int:
+        """Which value of so many it is, from the smallest."""
+        return people + 1 - rank(self.q, people) if self.turned else rank(self.q, people)
+
+
+class LoweredQuantile:
+    """A group whose quantile is to fall: the largest leave, and newcomers come in at the bottom."""
+
+    def __init__(self, side: QuantileSide, newcomer: int) -> None:
+        self.people, self.newcomer = side.people, newcomer
+        self.rank = cache(side.rank)
+        self.at = side.rank(side.people)
+        self.downwards = [*side.upwards[:1], *side.downwards]
+
+    def after(self, leave: int, join: int) -> tuple[int, int]:
+        """The quantile as a sum of one value; of nobody, of none.
+
+        Of those who were there, it is then the one whose rank is less by how many have joined below.
+        """
+        remaining = self.people - leave + join
+        if not remaining:
+            return 0, 0
+        at = self.rank(remaining) - join
+        return (self.downwards[self.at - at] if at > 0 else self.newcomer), 1
+
+    def best(self, changes: int) -> Fraction | None:
+        """The least quantile of a group with somebody in it, after this many people have left or joined: it is least when all
+        join, or when as many leave as can."""
+        most = min(changes, self.people)
+        ways = [self.after(leave, changes - leave) for leave in {0, most, max(0, most - 1)}]
+        return min((Fraction(value) for value, there in ways if there), default=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.source import ON_FAILURE, UNREADABLE, Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
 
@@ -37,8 +36,6 @@ NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why;
 BUSY = "the ledger is busy: try again; nothing was released"
 NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
 NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
-OWNERS_ADVICE = re.compile(r"\((bounds=|max_rows|per_unit|unit\)|groups\))|per_unit (avg|max)")
-"""Advice about what an analyst cannot declare."""
 LONGEST_TRIAL = 2.0
 """Seconds that the search of an answer about made-up rows may take."""
 MADE_UP = {"made_up": True, "quote": "", "charge": None}
@@ -76,13 +73,13 @@ class Answering:
                 LOG.error(
                     "a question failed its trial", extra={"dataset": table.name, "failed": error.what, "code": error.code}
                 )
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
             except UnopenedTable as error:  # a file of the owner's, opened with the question
                 raise _closed(table, error) from None
             except DuotoneError as error:
                 if str(error).startswith(UNREADABLE):  # what is wrong is a file of the owner's
                     raise _closed(table, error) from None
-                raise Refused("bad question", for_analysts(str(error))) from None
+                raise Refused("bad question", error) from None
 
     def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared, Document | None]:
         """A question, and the reply where no private row is read for it: of made-up rows, a request that now waits, or what is
@@ -105,14 +102,14 @@ class Answering:
         self._keep_words(table, document, terms)
         return terms, question, document
 
-    def answered(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
-        """The answer from the table, for a question of which nothing is recorded."""
+    def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
+        """The answer from the table, for a question that was checked, and of which nothing is recorded."""
         number = terms.request
         leaving.require_awaited()
         if number is not None:
             self.approvals.take(number)
         try:
-            document = self._charged(caller, table, terms, leaving)
+            document = self._charged(caller, table, terms, question, leaving)
         except (LedgerError, Refused) as error:
             if number is not None and (isinstance(error, OverBudget) or not leaving.begun):  # nothing was charged
                 self.approvals.give_back(number)
@@ -120,12 +117,12 @@ class Answering:
         self._keep_words(table, document, terms)
         return document
 
-    def _charged(self, caller: Caller, table: OpenTable, terms: Terms, leaving: Departure) -> Document:
+    def _charged(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
         """Charge, then read, then draw; then wait for the tick, and record."""
         try:
             with (
                 _lent(table) as source,
-                table.question(source, terms) as asked,
+                table.asked_again(question, source) as asked,
                 _heard(partial(self._failed, table.name)),
                 given_up(
                     asked.source, max(self.office.limits.engine_seconds, leaving.due - leaving.clock.now()), leaving
@@ -162,7 +159,10 @@ class Answering:
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
             rows = made_up.made_up(columns, table.declared.unit, max_rows=table.declared.max_rows)
             try:
-                with made_up.opened(rows, columns, Path(folder)) as source, table.question(source, terms) as asked:
+                with (
+                    made_up.opened(rows, columns, Path(folder)) as source,
+                    _of_made_up(table, source, terms, question) as asked,
+                ):
                     accounts.register(ledger, table)
                     reply = asked.charge(ledger, table.account())
                     return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
@@ -171,11 +171,16 @@ class Answering:
             except UnopenedTable as error:
                 raise _closed(table, error) from None
             except DuotoneError as error:
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
 
     def _failed(self, name: str, kind: str) -> None:
         LOG.error("the engine could not answer", extra={"dataset": name, "error": kind})
         self.records.count(f"failed {name}")
+
+
+def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepared) -> Prepared:
+    """The question of made-up rows. There are none of further tables: what does without them is prepared without."""
+    return table.question(source, terms) if table.declared.also else table.asked_again(question, source)
 
 
 def over_budget(error: OverBudget) -> Refused:
@@ -224,12 +229,3 @@ def _heard(owner: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         ON_FAILURE.reset(before)
-
-
-def for_analysts(sentence: str) -> str:
-    """What is wrong with a question, where the advice may be about what is the owner's to declare.
-
-    >>> for_analysts('a sum of x needs bounds: give them (bounds={"x": (low, high)})')
-    'a sum of x needs bounds: give them (bounds={"x": (low, high)}); here the owner of the dataset declares that'
-    """
-    return f"{sentence}; here the owner of the dataset declares that" if OWNERS_ADVICE.search(sentence) else sentence

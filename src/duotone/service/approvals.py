@@ -9,6 +9,7 @@ from typing import Any
 from duotone.errors import DuotoneError, OverBudget
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
+from duotone.model.notice import Notice
 from duotone.service.audit import audit
 from duotone.service.office import Office
 from duotone.service.people import Caller
@@ -46,7 +47,7 @@ class Approvals:
         not given back)."""
         other = table.dataset.approval
         if other and not (terms.purpose or "").strip():
-            raise Refused("bad question", f"{table.name} needs approval: say what the answer is for (purpose)")
+            raise Refused("bad question", Notice("purpose missing", dataset=table.name))
         if self.records.waiting(caller.name, assistant=caller.assistant) >= MOST_WAITING:
             whose = "your assistant's" if caller.assistant else "your"
             raise Refused("too many", f"{MOST_WAITING} of {whose} requests wait: let some be decided first")
@@ -177,5 +178,5 @@ def _allowance(written: Any) -> Allowance:
     try:
         budget = Terms(epsilon=written.get("epsilon", 0), delta=written.get("delta", 0)).privacy
     except DuotoneError as error:
-        raise Refused("bad question", str(error)) from None
+        raise Refused("bad question", error) from None
     return Allowance(Share(budget=budget), questions)

@@ -141,7 +141,7 @@ class Desk:
             check = partial(self.answering.unread, caller, table, written)
             terms, question, reply = await self._look(caller, check, checks=not made_up)
             if reply is None:
-                return await self._read(caller, table, terms, self._seconds(table, question))
+                return await self._read(caller, table, terms, question)
         except Refused as refused:
             if refused.kind != "too many":
                 await self.clock.next_tick()
@@ -150,11 +150,13 @@ class Desk:
             await self.clock.next_tick()
         return reply
 
-    async def _read(self, caller: Caller, table: OpenTable, terms: Terms, seconds: float) -> Document:
-        """The answer from the table, after so many seconds. Whoever goes away before that gives it up."""
+    async def _read(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
+        """The answer from the table, after the question's declared time. Whoever goes away before that gives it up. While it
+        waits for a place, nothing is open for it."""
+        seconds = self._seconds(table, question)
         async with self.queue.place(caller.name, long=seconds > LONG) as place:
             leaving = self.clock.departure(self.clock.now(), seconds, partial(self._late, table.name))
-            work = self._run(self._asking, partial(self.answering.answered, caller, table, terms, leaving))
+            work = self._run(self._asking, partial(self.answering.answered, caller, table, terms, question, leaving))
             self._under_way[leaving] = UnderWay(work, stopped := asyncio.Event())
             ending = asyncio.ensure_future(stopped.wait())
             try:
@@ -308,7 +310,7 @@ class Desk:
             except LedgerError as error:
                 raise refusal(error) from None
             except DuotoneError as error:
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
             audit("data was relabelled", by=caller.name, dataset=name, label=version)
             table.reopen()
             table.learn()
@@ -385,7 +387,7 @@ class Desk:
             except LedgerError as error:
                 raise refusal(error) from None
             except DuotoneError as error:
-                raise Refused("bad question", str(error)) from None
+                raise Refused("bad question", error) from None
 
         future = asyncio.get_running_loop().run_in_executor(pool, copy_context().run, done)
         future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # where nobody waits for it, no matter

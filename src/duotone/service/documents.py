@@ -13,7 +13,6 @@ from duotone.tables.prepared import Prepared, quote_all
 from duotone.tables.preview import written
 from duotone.tables.terms import DefiniteTerms
 
-INSPECT = "; duotone inspect counts"
 POINTS = 60
 """Of a curve, at most."""
 
@@ -21,8 +20,7 @@ POINTS = 60
 def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Terms, person: str) -> dict[str, Any]:
     """How accurate an answer would be, and what it would cost this person."""
     (quote,) = quote_all([question], ledger, account, again=terms.again, asker=person)
-    document = question.facts.document()
-    document["notes"] = list(map(without_owners_advice, document["notes"]))
+    document = question.facts.document("analyst")
     if terms.people is not None:
         document["in_units"] = question.preview(terms.people).document()
     about = {"question": question.facts.text.strip("“”"), "protected": protected(question), "curve": curve(question)}
@@ -31,8 +29,7 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
 
 def answer_document(question: Prepared, reply: Answers, terms: Terms, account: str) -> dict[str, Any]:
     """An answer, with the sentence for a report, which names the dataset as people do."""
-    document = reply.document()
-    document["notes"] = list(map(without_owners_advice, document["notes"]))
+    document = reply.document("analyst")
     quote = reply.quote().replace(f"In {account}, ", f"In {called(account)}, ", 1)  # with which it begins
     more = {"question": question.facts.text.strip("“”"), "quote": quote, "charge": document["ledger"]["charge"]}
     return {**document, **more, "made_up": False, "terms": asked_at(question, terms)}
@@ -47,11 +44,6 @@ def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
     if privacy.epsilon_exact is not None:
         price["epsilon"] = written(privacy.epsilon_exact)
     return {name: value for name, value in terms.kept.items() if name != "error"} | price
-
-
-def without_owners_advice(note: str) -> str:
-    """A note without the advice that only the table's owner can follow."""
-    return note.partition(INSPECT)[0]
 
 
 def protected(question: Prepared) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from duotone.errors import DuotoneError
+from duotone.model.notice import Notice
+from duotone.words.sentences import sentence
+
 Kind = Literal[
     "bad question", "over budget", "not allowed", "unknown", "too many", "unavailable", "bad token", "too large", "too slow"
 ]
@@ -21,11 +25,22 @@ STATUS: dict[Kind, int] = {
 
 
 class Refused(Exception):
-    """A request that is not served; `retry_after` are the seconds after which it may be made again."""
+    """A request that is not served, and why: an error, a notice or a sentence; `retry_after` are the seconds after which it may
+    be made again."""
 
-    def __init__(self, kind: Kind, sentence: str, retry_after: int | None = None) -> None:
-        self.kind, self.sentence, self.retry_after = kind, sentence, retry_after
-        super().__init__(sentence)
+    def __init__(self, kind: Kind, why: DuotoneError | Notice | str, retry_after: int | None = None) -> None:
+        self.kind, self.why, self.retry_after = kind, why, retry_after
+        super().__init__(sentence(why, "analyst"))
+
+    @property
+    def sentence(self) -> str:
+        """Why, for a program and in JSON."""
+        return str(self)
+
+    @property
+    def on_page(self) -> str:
+        """The same on a page."""
+        return sentence(self.why, "page")
 
     @property
     def status(self) -> int:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.line.choice import least_epsilon
 from duotone.model.dataset import Dataset
 from duotone.model.mistakes import Mistakes
 from duotone.privacy.approx_dp import ApproxDP
@@ -30,10 +29,9 @@ from duotone.tables.engines.source import Source, closed_on_error
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
+from duotone.tables.terms import WantedError
 
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
-TRIAL = ApproxDP(1, "1e-6")
-"""At which a question is read to see among how many answers its price is divided."""
 AGAIN = 0.5
 """Seconds after which an engine that goes on is interrupted again."""
 
@@ -158,6 +156,11 @@ class OpenTable:
         elsewhere = self.declared.table is not None or "://" in self._place
         return {name: other if elsewhere else self.office.path(other) for name, other in self.declared.also.items()}
 
+    def asked_again(self, question: Prepared, table: Any) -> Prepared:
+        """A question that has been checked, of the table as it is lent now."""
+        with limited(self.office.engine_limits):
+            return question.on(table.reading_up_to(self.declared.longest_text) if isinstance(table, Source) else table)
+
     def _question(self, declared: Dataset, terms: Terms) -> Prepared:
         if (terms.question is None) == (terms.by is None):
             raise DuotoneError("ask a question, or which groups there are (by): one of the two")
@@ -173,18 +176,15 @@ class OpenTable:
             if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
                 raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
             return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
-        return prepare(declared, terms.question, self._price(declared, terms), costs=terms.costs_exact)
+        return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact)
 
-    def _price(self, declared: Dataset, terms: Terms) -> ApproxDP:
-        """ε as it is named, or the least with which an answer has the error that is wanted."""
+    def _price(self, terms: Terms) -> ApproxDP | WantedError:
+        """ε as it is named, or the error that is wanted."""
         if terms.error is None:
             return terms.privacy
         if not (terms.costs is None and terms.epsilon is None and terms.ratio is None):
             raise DuotoneError("the price follows from the error: name no epsilon, ratio and costs")
-        with prepare(declared, terms.question or "", TRIAL) as trial:
-            parts = trial.cost.answers
-        epsilon = least_epsilon(str(terms.error.wrong), terms.error.people, terms.delta_exact, parts=parts)
-        return ApproxDP(epsilon, terms.delta_exact)
+        return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
 
     def account(self) -> str:
         """What the ledger calls it."""

@@ -14,10 +14,13 @@ from duotone.html import cell, table
 from duotone.ledger.account import Receipt
 from duotone.ledger.close_calls import CloseCalls
 from duotone.line.table import Outcome
+from duotone.model.notice import Notice
 from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.declared import Key
 from duotone.tables.facts import Facts
 from duotone.tables.terms import DefiniteTerms
+from duotone.words.options import Audience
+from duotone.words.sentences import sentence
 
 SHOWN = 50
 """The groups that a notebook shows."""
@@ -113,11 +116,14 @@ class Answers:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever reads the answer should know: each a sentence."""
+        return tuple(map(str, self.notices))
+
+    @property
+    def notices(self) -> tuple[Notice | str, ...]:
+        """The same, for `duotone.words` to say to others."""
         before = None if self.receipt is None else self.receipt.before
-        said = self.facts.notes if before is None else (*self.facts.notes, before.note)
-        if not self.unanswered:
-            return said
-        return (*said, f"{len(self.unanswered)} groups were not answered: there are no close calls left")
+        missing = (Notice("groups unanswered", groups=len(self.unanswered)),) if self.unanswered else ()
+        return (*self.facts.notes, *([] if before is None else [before.note]), *missing)
 
     def quote(self) -> str:
         """A sentence for a report: the question, the answers, and what a reader needs to judge them.
@@ -186,10 +192,11 @@ or removal;
             raise DuotoneError("a ledger has what proves close calls: ask through it")
         return {**self.close_calls.certificate(), "basis": self.facts.basis}
 
-    def document(self) -> dict[str, Any]:
+    def document(self, audience: Audience = "python") -> dict[str, Any]:
         """All of it as JSON: what the command prints with --json, and a service sends."""
-        facts, document = self.facts, self.facts.document()
-        document["notes"] = list(self.notes if self.unanswered else facts.notes)
+        facts, document = self.facts, self.facts.document(audience)
+        if self.unanswered:
+            document["notes"] = [sentence(note, audience) for note in self.notices]
         if self.receipt is not None:
             document["ledger"] = self.receipt.document()
         if not facts.by:

@@ -15,6 +15,7 @@ from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.mistakes import unknown
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.tables.answers import Answers
@@ -33,9 +34,7 @@ from duotone.tables.declared import (
     unit_in,
 )
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines.public_tables import opened_public
-from duotone.tables.engines.source import Source, closed_on_error, explained
-from duotone.tables.engines.together import (
+from duotone.tables.engines.open import (
     Others,
     closing,
     in_files,
@@ -43,21 +42,24 @@ from duotone.tables.engines.together import (
     open_together,
     require_same_people,
 )
-from duotone.tables.prepared import Prepared
+from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.public_tables import opened_public
+from duotone.tables.engines.source import Source, closed_on_error, explained
+from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.question_tables import PRESENT
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import one_line
-from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms
+from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.tables.trial import Asked, require_trial
 
 
 def prepare(
     source: Any,
     question: str,
-    privacy: ApproxDP | ThreeWay | None = None,
+    privacy: ApproxDP | ThreeWay | WantedError | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
@@ -73,13 +75,14 @@ def prepare(
     What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
     definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
     place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
-    groups must be listed, and a person may be in any number of them. `costs` is how bad a false no and a false yes are, as
-    (10, 1): the worst expected cost is then the least that is possible.
+    groups must be listed, and a person may be in any number of them. A `WantedError` is for the least ε that makes an answer
+    so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least
+    that is possible.
     """
     dataset = dataset_of(source, declared)
     if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
         raise DuotoneError("a question that may be too close to call has no epsilon, delta, costs and max_groups of its own")
-    budget = privacy if isinstance(privacy, ThreeWay) else budget_of(privacy, epsilon, delta)
+    budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
     return _prepared(dataset, question, budget, costs, _pass_over if isinstance(source, Dataset) else at_once)
 
 
@@ -102,20 +105,20 @@ def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
 
 
 def _prepared(
-    dataset: Dataset, question: str, budget: ApproxDP | ThreeWay, costs: tuple[Given, Given] | None, note: Note
+    dataset: Dataset, question: str, budget: ApproxDP | ThreeWay | WantedError, costs: tuple[Given, Given] | None, note: Note
 ) -> Prepared:
     checked = _checked(dataset, question, note)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
         terms, most = _terms(budget, asked.by, declared, listed, costs)
         compiled = compile_question(asked, declared, terms.reach, source)
-        prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled).checked()
+        prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))
         return prepared
 
 
 def _terms(
-    budget: ApproxDP | ThreeWay,
+    budget: ApproxDP | ThreeWay | WantedError,
     by: tuple[str, ...],
     declared: Dataset,
     listed: tuple[Key, ...] | None,
@@ -124,10 +127,7 @@ def _terms(
     """The terms of a question, and in how many groups a person counts at most."""
     if isinstance(budget, ThreeWay):
         if by and listed is None:
-            raise DuotoneError(
-                "with group by, each group is a question of its own: give the public list of groups (groups), or first ask "
-                "which groups may be shown, at a price of its own"
-            )
+            raise Refusal("groups missing")
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
     selects = bool(by) and listed is None
@@ -137,6 +137,7 @@ def _terms(
         raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
     most = groups_each(by, declared, listed)
     parts = 2 * most if selects else most
+    budget = budget.least(parts) if isinstance(budget, WantedError) else budget
     boundary = "balanced" if costs is None else boundary_for_costs(budget.split(parts), *costs)
     return DefiniteTerms(budget, parts, boundary, selects), most
 
@@ -154,6 +155,8 @@ class _Checked:
     private: Mapping[str, Columns]
     public: Mapping[str, Columns]
     unit: str | None
+    opened_anew: Reopen
+    """Opens the question's tables once more."""
 
     def on_trial(self, most: int) -> Asked:
         """What the question's trial needs."""
@@ -179,15 +182,21 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
         unit, private = declared.unit, {source.name: source.columns, **{called: one.columns for called, one in others.items()}}
-        with ExitStack() as opened:
-            with _opening():
-                tables = opened.enter_context(opened_public(declared.public)) if declared.public else {}
+        with _opened_public(declared.public) as tables:
             public_sources = {called: one.source for called, one in tables.items()}
             columns, own = ({called: one.columns for called, one in each.items()} for each in (public_sources, others))
             with explained([source, *public_sources.values(), *others.values()]):
                 called = source.name if source.named else None
                 read = read_question(question, source.columns, declared.unit, called, columns, own)
             source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
+
+        def opened_anew(table: Any) -> tuple[Source, ParsedQuestion]:
+            source, others = _opened(dataset.opened(table) if isinstance(table, Source) else replace(dataset, source=table))
+            with closed_on_error(source.close), _opened_public(dataset.public) as tables:
+                _require_columns(list(private.values()), [source, *others.values()])
+                _require_columns(list(columns.values()), [one.source for one in tables.values()])
+                return shaped(source, others, tables, read, everybody=dataset.replaced)
+
         if asked.people is not None:
             declared = one_row_each(declared, note)
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
@@ -196,7 +205,9 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         listed, said = listed_groups(source, asked, declared)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        return _Checked(source, replace(asked, notes=(*asked.notes, *said)), declared, listed, read, private, columns, unit)
+        return _Checked(
+            source, replace(asked, notes=(*asked.notes, *said)), declared, listed, read, private, columns, unit, opened_anew
+        )
 
 
 def _opened(dataset: Dataset) -> tuple[Source, Others]:
@@ -215,6 +226,22 @@ def _opened(dataset: Dataset) -> tuple[Source, Others]:
             source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
         longest = dataset.longest_text
         return source.reading_up_to(longest), {called: other.reading_up_to(longest) for called, other in others.items()}
+
+
+@contextmanager
+def _opened_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTable]]:
+    """Public tables, open for the length of the block."""
+    with ExitStack() as opened:
+        with _opening():
+            tables = opened.enter_context(opened_public(public)) if public else {}
+        yield tables
+
+
+def _require_columns(checked: Sequence[Columns], tables: Sequence[Source]) -> None:
+    """Refuse tables with other columns than those that a question was checked against."""
+    for columns, table in zip(checked, tables, strict=True):
+        if any(table.columns.get(name) != kind for name, kind in columns.items() if kind != "other"):
+            raise UnopenedTable(f"the columns of {table.name} have changed since the question was checked: ask again")
 
 
 @contextmanager
@@ -339,7 +366,8 @@ def _named(question: str) -> Iterator[None]:
     try:
         yield
     except DuotoneError as error:
-        error.args = (f"{one_line(str(question))}: {error}",)  # of the same kind, and with what it carries
+        (why,) = error.args or ("",)
+        error.args = (Notice("in a question", question=one_line(str(question)), why=why),)  # the kind and what it carries stay
         raise
 
 
@@ -360,7 +388,15 @@ def prepare_groups(
     dataset = dataset_of(source, declared)
     if dataset.replaced:
         raise DuotoneError("which groups may be shown is not asked where someone who changes may leave one for another")
-    opened, _ = _opened(replace(dataset, also={}))
+    dataset = replace(dataset, also={})
+
+    def opened_anew(table: Any) -> tuple[Source, None]:
+        again, _ = _opened(dataset.opened(table) if isinstance(table, Source) else replace(dataset, source=table))
+        with closed_on_error(again.close):
+            _require_columns([opened.columns], [again])
+        return again, None
+
+    opened, _ = _opened(dataset)
     with closed_on_error(opened.close):
         keys = tuple(map(opened.named_column, keys))
         if len(set(keys)) != len(keys):
@@ -371,7 +407,7 @@ def prepare_groups(
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, about)
         terms = DefiniteTerms(budget, most, "selection", selects=True)
-        return Prepared(opened, None, keys, about, most, None, terms, None).checked()
+        return Prepared(opened, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 
 def select_groups(source: Any, by: Sequence[str] | str, privacy: ApproxDP | None = None, **options: Any) -> Answers:

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Refusal
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 
@@ -50,10 +51,7 @@ def bill(forms: tuple[str, ...], declared: Dataset, source: Source, dataset: str
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
     if dataset is None and together:
-        raise DuotoneError(
-            "private tables that are joined are one dataset together, which their owner registers with a budget of its own:"
-            " say what it is called in the ledger (dataset). What is spent on each table by itself comes on top"
-        )
+        raise Refusal("dataset missing of joined tables")
     if dataset is None and not source.named:
         raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
     about: About = {"unit": declared.person or "row", "neighbours": declared.neighbours}

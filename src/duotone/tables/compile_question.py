@@ -10,13 +10,13 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Note, Unused
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
-from duotone.tables.engines.places import nowhere
-from duotone.tables.engines.results import Ends, Request, Result, Tally, require_reach
+from duotone.tables.engines.results import Ends, Request, Result, Tally, nobody_ranked, require_reach
 from duotone.tables.person_averages import as_numbers, finer_bounds, values_of
 from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
 from duotone.tables.sql.condition import ALWAYS, Condition
@@ -39,8 +39,8 @@ class Compiled:
     """Whether a person's rows are counted, up to `max_rows`."""
     declared: Dataset
     """What was declared, but for bounds and `max_rows` that this question makes no use of."""
-    notes: tuple[str, ...] = ()
-    """What whoever asks should know about the question, each a sentence."""
+    notes: tuple[Notice, ...] = ()
+    """What whoever asks should know about the question."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from what came back for each comparison."""
@@ -89,31 +89,28 @@ def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Da
     if declared.per_unit is None or any(map(one_value_each, _atoms(asked.tree))):
         return declared
     added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
-    how = "; sums, counts and shares add up a person's rows: leave it out, and say by max_rows how many count"
-    text = "per_unit is for averages, medians, quantiles, min, max, mode and differences"
-    note(Unused("per_unit", text + (how if added else ": leave it out")))
+    note(Unused("per_unit", Notice("per_unit unused in a sum" if added else "per_unit unused")))
     return replace(declared, per_unit=None)
 
 
-def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> tuple[str, ...]:
+def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> tuple[Notice, ...]:
     different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
-    several = "each row is a person: where one can have several, name the column that tells persons apart (unit)"
     equalities = () if declared.replaced else asked.equalities
-    ranges = (f"{text}: ask for a range, if it may be one" for text in equalities)
     rounded = [] if declared.per_unit != "avg" else _rounded(asked, declared, comparisons)
-    return (*([several] if different else []), *asked.notes, *rounded, *ranges)
+    return (*([Notice("rows are people")] if different else []), *asked.notes, *rounded, *equalities)
 
 
-def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> Iterator[str]:
+def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> Iterator[Notice]:
     """A person's average of whole numbers is one, of computed values and where bounds are too wide for a finer grid."""
     integers = {value.column for value in values_of(_atoms(asked.tree)) if value.kind == "integer"}
     for column in dict.fromkeys(column for compared in comparisons for column in compared.grids):
         bounds = declared.bounds[column]
         if bounds.grid is None and column in integers:
             grid = "bounds" if bounds.finer() else "bounds and a grid of 1/10" if bounds.takes(TENTH) else None
-            cure = "" if grid is None else f": to keep its fractions ask about {column} * 1.0, with {grid} for that"
-            average = f"each person's average of {column} is rounded down to a whole number"
-            yield f"{average}, since its values are whole numbers{cure}"
+            if grid is None:
+                yield Notice("average rounded", column=column)
+            else:
+                yield Notice("average rounded, with a cure", column=column, declared=grid)
 
 
 def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComparison]) -> Dataset:
@@ -181,6 +178,6 @@ def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> 
 
 def nothing(request: Request) -> Result:
     """What comes back of a group that nobody is in."""
-    zero, ends = np.zeros(1, dtype=np.int64), (nowhere(1), nowhere(1))
+    zero, ends = np.zeros(1, dtype=np.int64), (nobody_ranked(1), nobody_ranked(1))
     tallied = dict.fromkeys(request.values, zero) if isinstance(request, Tally) else {}
     return Result(tallied, zero, zero, *ends, request.reach if isinstance(request, Ends) else None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from duotone.errors import DuotoneError, LedgerError
+from duotone.errors import LedgerError
 from duotone.ledger.ledger import Ledger
+from duotone.model.notice import Notice, Refusal
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.names import ENDINGS
 
@@ -25,8 +26,9 @@ def dataset_of(source: Source, ledger: Ledger) -> str:
     names, registered = own_names(source), ledger.datasets()
     known = [name for name in names if name in registered]
     if len(known) > 1:
-        raise DuotoneError(f"the ledger has both {' and '.join(known)}: say which one this is (dataset)")
+        raise Refusal("two datasets of a table", datasets=" and ".join(known))
     if known:
         return known[0]
-    others = f"it has {', '.join(registered[:LISTED])}: say which one this is (dataset), or " if registered else ""
-    raise LedgerError(f"there is no dataset {names[0]} in this ledger; {others}register it first; nothing was released")
+    if not registered:
+        raise LedgerError(Notice("table not registered", dataset=names[0]))
+    raise LedgerError(Notice("table not registered among others", dataset=names[0], others=", ".join(registered[:LISTED])))

@@ -12,6 +12,7 @@ from typing import Any
 from duotone.errors import DuotoneError, UnknownColumn
 from duotone.model.bounds import Bounds
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.tables.engines import Source
@@ -28,9 +29,9 @@ class Unused(DuotoneError):
     """What is declared at a `key`, as max_rows or bounds.age, and is of no use to a question. Of what is declared for this
     question alone it is a mistake; of a dataset, or of several questions, others have a use for it."""
 
-    def __init__(self, key: str, text: str) -> None:
+    def __init__(self, key: str, why: Notice | str) -> None:
         self.key = key
-        super().__init__(text)
+        super().__init__(why)
 
 
 Note = Callable[[Unused], None]
@@ -46,7 +47,7 @@ def one_row_each(declared: Dataset, note: Note) -> Dataset:
     """What is declared, where an inner select has made one row of each person."""
     for key in ("max_rows", "per_unit"):
         if getattr(declared, key) is not None:
-            note(Unused(key, "the inner select makes one row of each person: leave out max_rows and per_unit"))
+            note(Unused(key, Notice("max_rows and per_unit unused")))
     return replace(declared, unit=None, made_by=declared.unit, max_rows=None, per_unit=None)
 
 
@@ -87,7 +88,7 @@ def column_bounds(
             with unknown_in(about):
                 known = value_name(name, columns)
         except UnknownColumn as error:
-            note(Unused(f"bounds.{name}", str(error)))
+            note(Unused(f"bounds.{name}", error.args[0]))
             continue
         if known in named:
             raise DuotoneError("two of the bounds are of the same values: give one pair for each")
@@ -99,23 +100,22 @@ def groups_each(by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] 
     """In how many groups a person counts at most. It must be said, unless nobody can be in two that are asked about."""
     unit, most = declared.unit, declared.max_groups
     if declared.made_by is not None and most not in (None, 1):
-        raise DuotoneError("an inner select has one row of each person, in one group: leave max_groups out")
+        raise Refusal("max_groups unused")
     if unit is None and most not in (None, 1):
         raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     if not by or unit is None or (most is None and listed is not None and len(listed) == 1):
         return 1
     if most is None:
-        raise DuotoneError(
-            f"with a unit, say in how many groups one {unit} counts at most (max_groups): the budget is divided by it, and with"
-            " 1, one that has rows in several groups counts in one of them alone"
-        )
+        raise Refusal("max_groups missing", unit=unit)
     return most
 
 
-def listed_groups(source: Source, asked: ParsedQuestion, declared: Dataset) -> tuple[tuple[Key, ...] | None, tuple[str, ...]]:
+def listed_groups(
+    source: Source, asked: ParsedQuestion, declared: Dataset
+) -> tuple[tuple[Key, ...] | None, tuple[Notice, ...]]:
     """The public list of a question's groups, if there is one, and what to know about it."""
     groups: Any = declared.groups_by(asked.by)
-    said: tuple[str, ...] = ()
+    said: tuple[Notice, ...] = ()
     if isinstance(groups, Path):
         groups, said = groups_in(groups, asked.by, asked.labels)
     return public_groups(source, asked.by, declared.unit, groups), said
@@ -146,7 +146,7 @@ def public_groups(
     return keys
 
 
-def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple[list[list[str]], tuple[str, ...]]:
+def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple[list[list[str]], tuple[Notice, ...]]:
     """The public list of groups in a CSV file, one in each line, and what to know about it: a first line that has the names
     of the columns, or what the question calls them, is no group."""
     try:
@@ -158,7 +158,7 @@ def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple
     first = [name.strip().lower() for name in lines[0]] if lines else []
     names = [[name.lower() for name in known] for known in (by, labels)]
     if first and first in names:
-        return lines[1:], (f"the first line of {path.name} names the columns, and is no group",)
+        return lines[1:], (Notice("group names in the first line", file=path.name),)
     if first and sorted(first) in map(sorted, names):
         raise DuotoneError(
             f"{path} has the columns {', '.join(first)}, and groups are by {', '.join(by)}: put them in this order"

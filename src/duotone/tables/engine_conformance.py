@@ -13,7 +13,7 @@ from duotone.model.dataset import OPENING, Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source
-from duotone.tables.engines.duckdb_views import lent
+from duotone.tables.engines.duckdb import lent
 from duotone.tables.engines.open import opened
 from duotone.tables.engines.source import closed_on_error
 

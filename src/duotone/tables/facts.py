@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Notice
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.release.coin import Basis
 from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.compile_question import Compiled
 from duotone.tables.engines import Source
-from duotone.tables.engines.vouching import vouched_for
+from duotone.tables.engines.source import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.terms import DefiniteTerms, Terms
+from duotone.words.options import Audience
+from duotone.words.sentences import sentence
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,10 @@ class Facts:
     """What is clipped to what; empty for nothing."""
     grids: Mapping[str, str]
     """The steps that each column is put on; an average and a variance of one column may have two."""
-    vouched: str | None
-    """What the owner vouches for, in a sentence; None of a stored table."""
-    remarks: tuple[str, ...]
-    """What to know about the table and the question: each a sentence."""
+    vouched: Notice | None
+    """What the owner vouches for; None of a stored table."""
+    remarks: tuple[Notice, ...]
+    """What to know about the table and the question."""
 
     @property
     def accuracy(self) -> Accuracy | Clearness:
@@ -55,8 +58,8 @@ class Facts:
         return self.terms.accuracy
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What to know about the budget, the table and the question: each a sentence."""
+    def notes(self) -> tuple[Notice, ...]:
+        """What to know about the budget, the table and the question."""
         return (*self.terms.budget_notes, *self.remarks)
 
     @property
@@ -83,7 +86,15 @@ class Facts:
             hidden = "groups of few people may be missing, since which are shown is decided privately" if terms.beside else None
         cut = f"clipped: {self.clipped}" if self.clipped else None
         wrong = self.accuracy.sentence(self.basis)
-        said = [f"differential privacy, {budget}", share, self.person, cut, self.vouched, wrong, hidden]
+        said = [
+            f"differential privacy, {budget}",
+            share,
+            self.person,
+            cut,
+            None if self.vouched is None else str(self.vouched),
+            wrong,
+            hidden,
+        ]
         return "; ".join(filter(None, said))
 
     @property
@@ -93,14 +104,15 @@ class Facts:
         privacy = terms.privacy if isinstance(terms, DefiniteTerms) else terms.three_way.privacy
         return f"{written_budget(privacy)} {self.protected}"
 
-    def document(self) -> dict[str, Any]:
-        """The same as JSON."""
+    def document(self, audience: Audience = "python") -> dict[str, Any]:
+        """The same as JSON, the notes as sentences for an audience."""
         if isinstance(self.terms, DefiniteTerms):
             privacy = {"privacy": {**definition_document(self.terms.privacy), "parts": self.terms.parts}}
         else:
             privacy = {"question_privacy": definition_document(self.terms.three_way.privacy)}
         about = {"person": self.person, "basis": self.basis, "grids": dict(self.grids)}
-        return {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": list(self.notes)}
+        notes = [sentence(note, audience) for note in self.notes]
+        return {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": notes}
 
 
 def facts_of(

@@ -8,12 +8,13 @@ import math
 import numpy as np
 
 from duotone.line.mechanism import LineMechanism
+from duotone.model.notice import Notice
 
 SELDOM = 0.05
 """A group that is shown less often than this is seldom shown."""
 
 
-def selection_note(selection: LineMechanism, *, halved: bool) -> str:
+def selection_note(selection: LineMechanism, *, halved: bool) -> Notice:
     """Under how many people a group is seldom shown, and from how many on always; `halved` where answers about the groups take
     the other half of the budget.
 
@@ -27,9 +28,7 @@ once in 20), one of 28 or more always; for an answer about each, give the public
         range(int(min(always, 2**62))), SELDOM, lo=1, key=lambda people: float(selection.yes(np.array([people - 1]))[0])
     )
     budget = "half of the budget" if halved else "the budget"
-    end = f", one of {always:g} or more always" if math.isfinite(always) else ""
-    few = (
-        f"one of fewer than {often} people seldom is (less than once in 20)" if often > 1 else "even a person by itself may be"
-    )
-    rest = "; for an answer about each, give the public list of groups (groups)" if halved else ""
-    return f"which groups are shown is decided privately, with {budget}: {few}{end}{rest}"
+    few = Notice("few people seldom shown", people=often) if often > 1 else Notice("one person may be shown")
+    end = Notice("always shown", people=always) if math.isfinite(always) else ""
+    advice = Notice("list the groups") if halved else ""
+    return Notice("groups selected", budget=budget, few=few, always=end, advice=advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,8 +32,8 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
-from duotone.tables.engines.keys import Keys
 from duotone.tables.engines.query import kept
+from duotone.tables.engines.results import Keys
 from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
@@ -46,6 +46,9 @@ from duotone.tables.work import Work, require_room, work_of
 
 FEW = 10
 """Formulas whose statement is never long."""
+
+
+Reopen = Callable[[Any], tuple[Source, ParsedQuestion | None]]
 
 
 def at_once() -> None:
@@ -71,6 +74,17 @@ class Prepared:
     terms: Terms
     compiled: Compiled | None = field(repr=False)
     """What the engine is asked, made when the question was checked."""
+    reopen: Reopen = field(repr=False, compare=False)
+    """Opens the question's tables once more, as they were checked: from what `on` is given."""
+
+    def on(self, table: Any) -> Prepared:
+        """The same question, which has been checked, of its table as it is open now.
+
+        So a service keeps a question that waits, and no connection. Nothing is checked again but that columns are the same;
+        where public rows have changed, it is another question to a ledger.
+        """
+        source, asked = self.reopen(table)
+        return replace(self, source=source, asked=asked)
 
     def close(self) -> None:
         """Close the table, if it was opened for this question."""
@@ -87,7 +101,7 @@ class Prepared:
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *facts.notes]
+        said = [facts.divided, facts.accuracy.ending, facts.person, facts.clipping, *self.notes]
         return table(facts.accuracy.head, facts.accuracy.cells, before=repr(self)[1:-1], after=filter(None, said))
 
     @cached_property
@@ -108,7 +122,7 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever asks should know about the question: each a sentence."""
-        return self.facts.notes
+        return tuple(map(str, self.facts.notes))
 
     def error(self, margin: int) -> float:
         """Pr[wrong], or Pr[too close to call], when this many people, at least 1, would have to be different to flip it."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from duotone.tables.engines.computed_keys import with_keys
-from duotone.tables.engines.people_table import joined_people, per_person
+from duotone.tables.engines.derived_tables import joined_people, per_person, with_keys
+from duotone.tables.engines.open import Others, closing
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.public_tables import join_public
 from duotone.tables.engines.source import Source, closed_on_error
-from duotone.tables.engines.together import Others, closing
 from duotone.tables.sql.comparison import ParsedQuestion
 
 

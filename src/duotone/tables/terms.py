@@ -7,18 +7,35 @@ else about it is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from duotone.cached import cached_property
 from duotone.ledger.close_calls import Asked
 from duotone.ledger.privacy_filters import Charge
+from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import LineTable, Outcome, line_table, reach
 from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import budget_notes
+from duotone.privacy.numbers import Given
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.group_notes import selection_note
+
+
+@dataclass(frozen=True)
+class WantedError:
+    """Instead of a budget: at most how often an answer may be `wrong` where this many `people` would flip it. The least ε with
+    which that is so follows, when it is known among how many answers it is divided."""
+
+    wrong: Given
+    people: int
+    delta: Fraction = Fraction(0)
+
+    def least(self, parts: int) -> ApproxDP:
+        """The budget of so many answers together."""
+        return ApproxDP(least_epsilon(self.wrong, self.people, self.delta, parts=parts), self.delta)
 
 
 @dataclass(frozen=True)
@@ -85,12 +102,12 @@ class DefiniteTerms:
         return Charge(self.mechanism, self.parts, () if self.beside is None else (self.beside,))
 
     @property
-    def budget_notes(self) -> tuple[str, ...]:
+    def budget_notes(self) -> tuple[Notice, ...]:
         """What whoever chooses this budget should know."""
         return budget_notes(self.privacy)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Notice, ...]:
         """What to know about the groups that are shown."""
         return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
 
@@ -147,12 +164,12 @@ class ThreeWayTerms:
         return Asked(self.three_way, self.groups)
 
     @property
-    def budget_notes(self) -> tuple[str, ...]:
+    def budget_notes(self) -> tuple[Notice, ...]:
         """Nothing: who registers the dataset chooses the budget."""
         return ()
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Notice, ...]:
         """Nothing: groups are listed."""
         return ()
 

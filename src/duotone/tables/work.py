@@ -19,6 +19,7 @@ from typing import Any
 import ibis.expr.operations as ops
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Notice, Refusal
 from duotone.resources import EngineLimits
 from duotone.tables.engines.stored_values import PublicSize
 from duotone.tables.patterns import contained, like, matched
@@ -133,10 +134,7 @@ def require_room(work: Work, limits: EngineLimits) -> None:
         (work.spilled, limits.memory + limits.spill, "its groups"),
     ):
         if not need <= have:
-            raise DuotoneError(
-                f"this question could need {need / 2**20:,.0f} MiB for {what}, more than the {have / 2**20:,.0f} MiB that an "
-                "engine has here: make shorter texts of fewer parts, or let less of a stored text be read (longest_text)"
-            )
+            raise Refusal("too much memory", need=need / 2**20, have=have / 2**20, what=what)
 
 
 class _Interpreter:
@@ -271,10 +269,7 @@ class _Interpreter:
         if text and not size < math.inf:
             raise NoBound("a text of this table is read without a limit on its length, so that no bound of time is known")
         if text and not size <= LONGEST_TEXT:
-            raise NoBound(
-                f"this question could make a text of {size:,.0f} characters, and a computed one has {LONGEST_TEXT:,} at most: "
-                "put fewer texts together, or let less of a stored text be read (longest_text)"
-            )
+            raise NoBound(Notice("text too long", size=size, most=LONGEST_TEXT))
         by_character = BYTES + VALUE * (
             isinstance(node, ops.ScalarUDF) and node.__func_name__ == "split_part"
         )  # a list of parts
@@ -336,7 +331,7 @@ def _letters() -> Rule:
 
 def _within(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
     """If with two values. A text that is taken where it has at most so many bytes has at most so many characters: so stored
-    texts are cut (`engines.shortened`)."""
+    texts are cut (`engines.stored_values`)."""
     size, cost = _chosen(node, sizes)
     test, kept, _ = node.args
     known = isinstance(test, ops.LessEqual) and isinstance(test.left, ops.ScalarUDF) and isinstance(test.right, ops.Literal)

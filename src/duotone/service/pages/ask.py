@@ -53,7 +53,7 @@ class AskPages:
             try:
                 return await self._page(request, dataset, as_sql(dataset, asked))
             except Refused as refused:  # what stands in the menus is kept
-                why = f"The menus make no SQL yet: {refused.sentence}. Finish them, or write the question here."
+                why = f"The menus make no SQL yet: {refused.on_page}. Finish them, or write the question here."
                 return await self._page(request, dataset, replace(asked, mode="sql"), refused.status, mistake=why)
         if sent.get("do") not in ("ask", "made-up"):
             return await self._page(request, dataset, asked)  # somebody without a script wants to see the price
@@ -63,7 +63,7 @@ class AskPages:
         except Refused as refused:
             if partial(request):
                 return refusal(request, refused)
-            return await self._page(request, dataset, asked, refused.status, problem=refused.sentence)
+            return await self._page(request, dataset, asked, refused.status, problem=refused.on_page)
         shown = answer_shown(dataset, answer)
         if partial(request):
             reply = render(request, "answer.html", **shown)
@@ -96,7 +96,7 @@ class AskPages:
             sql = terms.get("question") if asked.mode == "menus" else None
             preview = await self.desk.preview(who(request), dataset["name"], terms)
         except Refused as refused:
-            return {"preview": None, "mistake": refused.sentence, "sql": sql, "curve": None, "beyond": ""}
+            return {"preview": None, "mistake": refused.on_page, "sql": sql, "curve": None, "beyond": ""}
         bill = preview["ledger"]
         beyond = too_much(bill.get("price", ""), bill["left"], bill.get("allowance"))
         return {"preview": preview, "mistake": None, "sql": sql, "curve": accuracy(preview, "by" in terms), "beyond": beyond}

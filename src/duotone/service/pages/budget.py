@@ -39,7 +39,7 @@ class BudgetPages:
         try:
             budget = await self.desk.budget(who(request), name, such(dataset, price))
         except Refused as refused:
-            problem = refused.sentence
+            problem = refused.on_page
         if budget is None:
             budget = await self.desk.budget(who(request), name, None)
         history = await self.desk.history(who(request), name)

@@ -25,7 +25,7 @@ async def login_page(request: Request) -> Response:
         try:
             answer: Response = await auth.log_in(request, token)
         except Refused as refused:
-            problem, status = refused.sentence, refused.status
+            problem, status = refused.on_page, refused.status
         else:
             return answer
     return render(request, "login.html", status, problem=problem, openid=auth.openid)

@@ -46,5 +46,5 @@ class OwnerPages:
         except Refused as refused:
             if refused.kind != "bad question":
                 raise
-            return await self._page(request, refused.status, refused.sentence)
+            return await self._page(request, refused.status, refused.on_page)
         return to(request, f"/owner?relabelled={quoted(name)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -22,8 +21,6 @@ HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, marks without a width or that turn the direction of text, and separators of lines."""
 
-FIELDS = re.compile(r" \((max_groups|purpose|groups)\)")
-"""What only programs call so."""
 LARGEST = 2**31 - 1
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -58,12 +55,12 @@ def quoted(name: str) -> str:
 
 
 def said(sentence: str) -> str:
-    """A sentence of the service on a page: with a full stop, and without what programs call a field.
+    """A sentence of the service on a page: with a full stop.
 
-    >>> said("say in how many groups one counts (max_groups)"), said("Done.")
+    >>> said("say in how many groups one counts"), said("Done.")
     ('say in how many groups one counts.', 'Done.')
     """
-    return f"{FIELDS.sub('', sentence).rstrip('.')}."
+    return f"{sentence.rstrip('.')}."
 
 
 ENVIRONMENT = Environment(

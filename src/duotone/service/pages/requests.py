@@ -88,7 +88,7 @@ class RequestPages:
         except Refused as refused:
             if refused.kind != "bad question":
                 raise
-            return await self._page(request, refused.status, refused.sentence)
+            return await self._page(request, refused.status, refused.on_page)
         return to(request, "/requests?done=allow")
 
     async def _allow(self, request: Request) -> None:

@@ -22,8 +22,8 @@ from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.morphism import line_of
 from duotone.graphs.optimum import Boundary, design, improvable
 from duotone.line.mechanism import balanced, tradeoff
+from duotone.model.notice import budget_notes
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import budget_notes
 from duotone.service.pages.drawn_graph import MOST_TEXT, from_file, from_text, places_from, to_text
 from duotone.service.pages.render import form_of, render, who
 from duotone.service.pages.studio_examples import EXAMPLES
@@ -106,7 +106,7 @@ def show(asked: Asked) -> Shown:
         summary=_summary(graph, entries, privacy),
         bars=tuple(bars(graph, entries)),
         plots=(_two_errors(graph, entries, privacy), _by_epsilon(privacy)),
-        notes=(*budget_notes(privacy), *_room(free)),
+        notes=(*map(str, budget_notes(privacy)), *_room(free)),
     )
 
 

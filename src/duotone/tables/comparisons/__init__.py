@@ -1,9 +1,9 @@
 """Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
 
 Start with `compile_comparison`, here, which knows the kinds: a file for each, as in `questions`, whose levels they use:
-`threshold`, `quantile`, `difference`, `plurality`, `variance`, `distinct`, `counts`. `shared` has what they have in common,
-`scores` the levels of sums. To add a kind: `sql/comparison` and `sql/build_comparison` (how it is written), `questions` (its
-level), a file here.
+`threshold`, `quantile`, `difference`, `mode_and_distinct`, `variance`, `counts`. `shared` has what they have in common, and
+the levels of sums. To add a kind: `sql/comparison` and `sql/build_comparison` (how it is written), `questions` (its level), a
+file here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 from duotone.model.dataset import Dataset
 from duotone.tables.comparisons.counts import counts_comparison
 from duotone.tables.comparisons.difference import mean_difference
-from duotone.tables.comparisons.distinct import distinct_threshold
-from duotone.tables.comparisons.plurality import mode_is
+from duotone.tables.comparisons.mode_and_distinct import distinct_threshold, mode_is
 from duotone.tables.comparisons.quantile import quantile_threshold
 from duotone.tables.comparisons.shared import CompiledComparison, Results
 from duotone.tables.comparisons.threshold import linear_threshold

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from duotone.errors import DuotoneError
 from duotone.model.bounds import LARGEST, Grid
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Refusal
 from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
-from duotone.questions.quantile_side import QuantileSide
+from duotone.questions.quantile import QuantileSide
 from duotone.questions.units import DifferenceUnits, Units
 from duotone.tables.comparisons.shared import (
-    ONE_VALUE,
     Array,
     CompiledComparison,
     Results,
@@ -120,9 +120,9 @@ def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: 
             f"{declared.neighbours}: raise epsilon or delta"
         )
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError(f"with a unit, a difference {ONE_VALUE}")
+        raise Refusal("per_unit missing", what="a difference")
     if declared.unit is not None and declared.per_unit in ("avg", "sum") and not all(map(_is_value, sides)):
-        raise DuotoneError("with a unit, a share counts people by any of their rows (per_unit max) or by all (per_unit min)")
+        raise Refusal("per_unit of a share")
 
 
 def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bool], on: Sequence[Grid]) -> Settled | None:

@@ -8,10 +8,17 @@ from fractions import Fraction
 from duotone.errors import DuotoneError
 from duotone.model.bounds import Grid
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Refusal
 from duotone.questions.threshold import somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units
-from duotone.tables.comparisons.scores import score_bounds, score_levels
-from duotone.tables.comparisons.shared import ONE_VALUE, CompiledComparison, independent, possible, require_short
+from duotone.tables.comparisons.shared import (
+    CompiledComparison,
+    independent,
+    possible,
+    require_short,
+    score_bounds,
+    score_levels,
+)
 from duotone.tables.engines.person_columns import ranked
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import QuantileThreshold, Settled
@@ -24,7 +31,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledCo
     """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError(f"with a unit, a median, quantile, min or max {ONE_VALUE}")
+        raise Refusal("per_unit missing", what="a median, quantile, min or max")
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
         _require_number(atom.value)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
@@ -77,4 +84,4 @@ def _settled(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
 
 def _require_number(value: Operand) -> None:
     if value.kind not in ("integer", "float", "decimal"):
-        raise DuotoneError(f"column {value.column} does not hold numbers: use per_unit min or max")
+        raise Refusal("per_unit of no numbers", column=value.column)

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from duotone.errors import DuotoneError
 from duotone.model.bounds import INTEGER_STEPS, Grid
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Refusal
 from duotone.questions.threshold import CROWD, somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units, ValuedUnits
-from duotone.tables.comparisons.scores import score_bounds, score_ends, score_levels
-from duotone.tables.comparisons.shared import CompiledComparison, independent, require_short
+from duotone.tables.comparisons.shared import (
+    CompiledComparison,
+    independent,
+    require_short,
+    score_bounds,
+    score_ends,
+    score_levels,
+)
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, valued
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import LinearThreshold, Settled
@@ -133,10 +139,7 @@ def _contribution(
         columns = averaged(weight, shift, value, term.where, grids[value.column], declared.per_unit)
         return Contribution(columns, low, high, _tally(atom, scoring.possible))
     if declared.max_rows is None:
-        raise DuotoneError(
-            f"with a unit, say as how many rows one {declared.unit} counts at most (max_rows)"
-            + (", or how its rows become one value (per_unit)" if one_value_each(atom) else "")
-        )
+        raise Refusal("max_rows or per_unit missing" if one_value_each(atom) else "max_rows missing", unit=declared.unit)
     return _several_rows(atom, scoring, grids, declared.max_rows)
 
 
@@ -145,7 +148,7 @@ def _several_rows(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Gri
     low = scoring.lowest * max_rows if scoring.lowest < 0 else scoring.lowest
     high = scoring.highest * max_rows if scoring.highest > 0 else scoring.highest
     if not max(abs(low), abs(high)) <= INTEGER_STEPS:
-        raise DuotoneError("so many rows of one person, within these bounds, cannot be added up: lower max_rows")
+        raise Refusal("max_rows too large")
     few = high - low < MOST_VALUES and not grids
     columns = added_up(scoring, atom.present, grids, low, high)
     return Contribution(columns, low, high, _tally(atom, tuple(range(low, high + 1)) if few else None))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from duotone.errors import DuotoneError
 from duotone.model.bounds import LARGEST, SQUARED_STEPS, Grid
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Refusal
 from duotone.questions.units import VarianceUnits
 from duotone.questions.variance import Moments, variance_level
 from duotone.tables.comparisons.shared import (
-    ONE_VALUE,
     Array,
     CompiledComparison,
     Results,
@@ -38,7 +38,7 @@ def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -
             "delta"
         )
     if declared.unit is not None and declared.per_unit is None:
-        raise DuotoneError(f"with a unit, a variance {ONE_VALUE}")
+        raise Refusal("per_unit missing", what="a variance")
     grid = grid_of(atom.value, declared.bounds, "variance", SQUARED_STEPS)
     require_short({atom.value.column: grid}, declared.per_unit)
     if not max(abs(grid.low), abs(grid.high)) <= SQUARED_STEPS:

@@ -1,20 +1,28 @@
-"""Opening: from what a person calls a table to a table and its engine."""
+"""Opening: from what a person calls a table, or several tables about the same people, to tables and their engine.
+
+Guarantee: what is opened or refused depends on names, columns and their types alone; no row is read.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
-from duotone.tables.engines import duckdb, postgres, spark
-from duotone.tables.engines.file_layout import refuse_all
-from duotone.tables.engines.files import open_local
-from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.model.notice import Refusal
+from duotone.tables.engines import duckdb_tables, postgres, spark
+from duotone.tables.engines.duckdb import connected
+from duotone.tables.engines.files import DATABASES, files_of, open_local
+from duotone.tables.engines.source import UNREADABLE, Source, all_checked, closed_on_error, quietly, require_vouched
 from duotone.tables.engines.stored_values import Columns
-from duotone.tables.engines.vouching import require_vouched
+from duotone.tables.engines.text_files import refuse_all
+from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.question_tables import PRESENT
 
 
 def open_source(source: Any, **declared: Any) -> Source:
@@ -22,10 +30,9 @@ def open_source(source: Any, **declared: Any) -> Source:
     file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
     an Ibis connection or a table of one, or a Spark session or data frame; or a `Dataset` of one of these.
 
-    A file of text is read line by line: see `engines.csv` and `engines.json_lines`. What its rows alone could tell about it is
-    declared, by keys of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB
-    relation, an Ibis query and a Spark data frame that a query makes are taken where they are `vouched` for: see
-    `engines.vouching`.
+    A file of text is read line by line: see `engines.text_files`. What its rows alone could tell about it is declared, by keys
+    of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an Ibis query
+    and a Spark data frame that a query makes are taken where they are `vouched` for: see `engines.source`.
     """
     return opened(source if isinstance(source, Dataset) else Dataset(source, **declared))
 
@@ -38,7 +45,7 @@ def opened(declared: Dataset) -> Source:
 def without_twins(source: Source) -> Source:
     """The same table; refuses one with columns whose names differ in upper and lower case alone."""
     with closed_on_error(source.close):
-        duckdb.refuse_twins(source.columns)
+        duckdb_tables.refuse_twins(source.columns)
     return source
 
 
@@ -64,7 +71,7 @@ def _opened(declared: Dataset) -> Source:
             return _of_ibis(table, name, vouched)
         case "duckdb" | "_duckdb":
             connection = hasattr(table, "cursor")
-            return duckdb.of_native(table, name, vouched) if connection else duckdb.of_relation(table, vouched)
+            return duckdb_tables.of_native(table, name, vouched) if connection else duckdb_tables.of_relation(table, vouched)
     return _located(table, name, vouched)
 
 
@@ -101,7 +108,7 @@ def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
         backend, name, within = node.source, node.name, tuple(filter(None, (place.catalog, place.database)))
     match getattr(backend, "name", None):
         case "duckdb":
-            source = duckdb.of_duckdb(backend, name, within=within, vouched=vouched)
+            source = duckdb_tables.of_duckdb(backend, name, within=within, vouched=vouched)
             return _in_full(source, within, (backend.current_catalog, "main"))
         case "postgres":
             source = postgres.of_database(backend, name, within[-1] if within else "", vouched=vouched)
@@ -109,7 +116,7 @@ def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
         case "pyspark":
             return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
     if name is None:
-        raise DuotoneError("a database may hold many tables: say which (table)")
+        raise Refusal("several tables", place="a database")
     what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
     return replace(_unproven(table, backend), name=name, named=True, vouched=what)
@@ -137,7 +144,7 @@ def _of_ibis_query(query: Any, what: str) -> Source:
     backend = connections[0]
     match backend.name:
         case "duckdb":
-            source = duckdb.of_query(backend, _sql(backend, query))
+            source = duckdb_tables.of_query(backend, _sql(backend, query))
         case "postgres":
             source = postgres.of_query(backend, _sql(backend, query))
         case "pyspark":
@@ -150,3 +157,95 @@ def _of_ibis_query(query: Any, what: str) -> Source:
 
 def _sql(backend: Any, query: Any) -> str:
     return str(quietly(lambda: backend.compile(query), UNREADABLE))
+
+
+Others = Mapping[str, Source]
+
+
+def in_files(table: Any) -> bool:
+    """Whether a table is in files or is a data frame, and was not opened before."""
+    database = isinstance(table, str | Path) and Path(table).suffix.lower() in DATABASES
+    return is_local(table) and not isinstance(table, Source) and not database
+
+
+def open_together(declared: Dataset) -> tuple[Source, Others]:
+    """Files and data frames on one connection, which is locked to the files of all of them when it is opened."""
+    table, also = declared.source, declared.also
+    for other, held in also.items():
+        if not in_files(held):
+            raise DuotoneError(f"{other} is in a database, or open already, and the table is not: give both as files or frames")
+    connection, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
+
+    def shared(*_: Path) -> tuple[Any, Callable[[], None]]:
+        return connection, lambda: None
+
+    with closed_on_error(close):
+        source = without_twins(open_local(declared, connect=shared))
+        others = {other: without_twins(open_local(Dataset(held), connect=shared)) for other, held in also.items()}
+        return replace(source, release=close, checked=all_checked([source, *others.values()])), others
+
+
+def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
+    """Tables on the connection of one that is open: of its database, by their names; beside a file or a frame, frames."""
+    with ExitStack() as opened:
+        others = {name: opened.enter_context(without_twins(_beside(source, name, held))) for name, held in also.items()}
+        opened.pop_all()
+        return others
+
+
+def _beside(source: Source, name: str, table: Any) -> Source:
+    if source.sibling is not None:
+        if not isinstance(table, str):
+            raise DuotoneError(
+                f"{name} must be in the database of the table that is asked about: give the name that it has there"
+            )
+        return source.sibling(table)
+    if source.engine != "DuckDB":
+        raise DuotoneError(
+            "several private tables are joined in files and data frames, and where all have names in one database of DuckDB, "
+            "Postgres or Spark: create such tables"
+        )
+
+    def shared(*files: Path) -> tuple[Any, Callable[[], None]]:
+        if files:
+            raise DuotoneError(f"the table is open already, and cannot be joined with the file {files[0]}: give both as files")
+        return source.connection, lambda: None
+
+    if not in_files(table):
+        raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or frames")
+    return open_local(Dataset(table), connect=shared)
+
+
+def closing(source: Source, others: Iterable[Source]) -> Source:
+    """The same table; where it is closed or checked, others are, too."""
+    every = [*others, source]
+
+    def release() -> None:
+        for each in every:
+            each.close()
+
+    return replace(source, release=release, checked=all_checked(every))
+
+
+def require_same_people(source: Source, others: Others, unit: str | None) -> None:
+    """Refuse tables in which the unit cannot name the same people."""
+    if unit is None:
+        raise Refusal("unit missing between tables")
+    if unit.lower() == PRESENT:
+        raise DuotoneError(f"column {unit} has a name that is needed here: rename it")
+    for name, other in others.items():
+        if unit not in other.columns:
+            raise DuotoneError(
+                f"{name} has no column {unit}, which names a person in every table; it has {', '.join(other.columns)}"
+            )
+        other.require_key(unit, "a person's name")
+        kinds = [source.columns[unit], other.columns[unit]]
+        if len(set(map(_alike, kinds))) > 1:
+            raise DuotoneError(
+                f"column {unit} holds {kinds[0]} values in the table and {kinds[1]} ones in {name}, and names the same people: "
+                "convert one to the other's type"
+            )
+
+
+def _alike(kind: Kind) -> Kind:
+    return "text" if kind == "untyped" else kind

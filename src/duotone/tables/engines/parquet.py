@@ -10,10 +10,9 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
-from duotone.tables.engines.duckdb import refuse_twins
-from duotone.tables.engines.duckdb_views import forget, selected
+from duotone.tables.engines.duckdb import Connect, connected, forget, selected
+from duotone.tables.engines.duckdb_tables import refuse_twins
 from duotone.tables.engines.file_changes import same_columns
-from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import Source, closed_on_error, quietly
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted
 

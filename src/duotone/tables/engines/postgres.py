@@ -10,11 +10,11 @@ from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
+from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.brackets import sqlglot_of
-from duotone.tables.engines.source import Source, closed_on_error, quietly
+from duotone.tables.engines.source import Source, closed_on_error, quietly, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
-from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"
@@ -127,7 +127,7 @@ def _connected(psycopg: Any, url: str) -> Any:
 def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bool = False) -> Source:
     """A table of a database that Ibis is connected to."""
     if name is None:
-        raise DuotoneError("a Postgres database may hold many tables: say which (table)")
+        raise Refusal("several tables", place="a Postgres database")
     number, *full, what = _relation(backend.con, name, schema)
     if what is not None:
         require_vouched(what, vouched)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.duckdb_views import table_of
+from duotone.tables.engines.duckdb import table_of
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_rows import MOST, Keyed, PublicTable, in_order
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly

@@ -10,12 +10,11 @@ import ibis
 
 from duotone.release.coin import Coin
 from duotone.tables.engines.expressions import holds
-from duotone.tables.engines.far_ends import SMALL, by_score, ends_apart, kept_ends, listed, sums
-from duotone.tables.engines.keys import Keys
+from duotone.tables.engines.extremes import SMALL, by_score, ends_apart, kept_ends, listed, sums
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
-from duotone.tables.engines.places import whole
 from duotone.tables.engines.results import (
     Ends,
+    Keys,
     Middle,
     QueryResult,
     Rare,
@@ -23,6 +22,7 @@ from duotone.tables.engines.results import (
     Tally,
     Votes,
     result_of,
+    whole,
 )
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import ALWAYS, Condition

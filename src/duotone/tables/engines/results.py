@@ -1,8 +1,8 @@
-"""What is requested of people's columns, and what came back of it."""
+"""What is requested of people's columns, and what came back of it: a million groups as flat arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
-from duotone.questions.quantile_side import rank
-from duotone.tables.engines.keys import Keys
-from duotone.tables.engines.places import Places, listed, nowhere, numbers, places_of, whole
+from duotone.questions.quantile import rank
 from duotone.tables.engines.source import UNREADABLE
+from duotone.tables.sql.condition import Kind
 
 Array = NDArray[Any]
 
@@ -64,6 +63,160 @@ class Middle:
 Request = Tally | Ends | Votes | Rare | Middle
 
 
+SHORT = 18
+"""The characters of a number that 64 bits hold, whatever they are."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Values, each with how many people have it, in order within each group, and one group after the other: group g has
+    those from `starts[g]` up to `starts[g + 1]`.
+
+    Iterating gives the first of every group, then the second, …; a group that has no more has 0, of nobody.
+    """
+
+    values: Array
+    people: Array
+    starts: Array
+
+    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        values, people = np.append(self.values, 0), np.append(self.people, 0)
+        lengths = np.diff(self.starts)
+        for place in range(lengths.max(initial=0)):
+            at = np.where(place < lengths, self.starts[:-1] + place, len(self.values))
+            yield values[at], people[at]
+
+    def of(self, group: int) -> list[int]:
+        """The values of a group, as often as people have them."""
+        own = slice(self.starts[group], self.starts[group + 1])
+        return [int(v) for v in np.repeat(self.values[own], self.people[own].astype(np.int64))]
+
+    def first(self, reach: int) -> Ranked:
+        """The first so many people of every group."""
+        if np.diff(self.starts).max(initial=0) <= reach and self.people.max(initial=0) <= 1:
+            return self
+        upto = np.append(0, np.cumsum(self.people))
+        before = upto[:-1] - np.repeat(upto[self.starts[:-1]], np.diff(self.starts))
+        kept = before < reach
+        people = np.minimum(self.people, reach - before)[kept]
+        return Ranked(self.values[kept], people, np.append(0, np.cumsum(kept))[self.starts])
+
+    def joined(self, absent: Array, descending: bool) -> Ranked:
+        """These, and in each group so many people with the value 0, in their place."""
+        size = len(absent)
+        groups = np.append(np.repeat(np.arange(size), np.diff(self.starts)), np.arange(size))
+        values, people = np.append(self.values, np.zeros_like(absent)), np.append(self.people, absent)
+        return _ranked(values, people, groups, size, descending)
+
+    def farthest(self) -> int:
+        """How far from zero a value is."""
+        return max(abs(int(self.values.max(initial=0))), abs(int(self.values.min(initial=0))))
+
+
+def _ranked(values: Array, people: Array, groups: Array, size: int, descending: bool) -> Ranked:
+    """Values with how many of a group's people have each, in any order."""
+    way = -1 if descending else 1
+    if not np.all(((further := np.diff(groups)) > 0) | ((further == 0) & (way * np.diff(values) >= 0))):
+        order = np.lexsort((way * values, groups))
+        values, people, groups = values[order], people[order], groups[order]
+    return Ranked(values, people, np.searchsorted(groups, np.arange(size + 1)))
+
+
+def nobody_ranked(size: int) -> Ranked:
+    """Nobody, in each of so many groups."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return Ranked(nothing, nothing, np.zeros(size + 1, dtype=np.int64))
+
+
+def ranked_in(column: Any, reach: int, descending: bool) -> Ranked:
+    """A column of lists, as an engine sends them: numbers, or text with commas between them, in which a value of several
+    people may stand once, with a star and their number. Nobody beyond `reach` people is needed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lists = column.combine_chunks()
+    as_text = not pa.types.is_list(lists.type)
+    if as_text:
+        lists = pc.split_pattern(lists, ",")
+    groups = np.repeat(np.arange(len(lists)), whole(pc.list_value_length(lists)))
+    flat = lists.flatten()
+    people = np.ones(len(flat), dtype=np.int64)
+    if as_text:
+        starred = pc.match_substring(flat, "*")
+        people[whole(starred) == 1] = whole(pc.replace_substring_regex(flat.filter(starred), r".*\*", ""))
+        flat = pc.replace_substring_regex(flat, r"\*.*", "")
+    return _ranked(whole(flat), people, groups, len(lists), descending).first(reach)
+
+
+def in_order(lists: Sequence[Sequence[int]]) -> Ranked:
+    """Ranked of which each is one person's, in order already."""
+    values = np.array([value for own in lists for value in own], dtype=np.int64)
+    return Ranked(values, np.ones_like(values), np.append(0, np.cumsum([len(own) for own in lists], dtype=np.int64)))
+
+
+def numbers(column: Any) -> Array:
+    """Whole numbers that were sent as text, of any length; none is 0."""
+    import pyarrow.compute as pc
+
+    if (pc.max(pc.utf8_length(column)).as_py() or 0) <= SHORT:
+        return whole(column)
+    return np.array([int(text or 0) for text in column.to_pylist()], dtype=object)
+
+
+def whole(column: Any) -> Array:
+    """Whole numbers of 64 bits, from an Arrow array or column; none is 0. Arrow's own ways to an array, and from a number,
+    would load pandas."""
+    import pyarrow.compute as pc
+
+    array = column if str(column.type) == "int64" else column.cast("int64")
+    array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+    return np.from_dlpack(pc.coalesce(array, arrow(np.zeros(len(array)))) if array.null_count else array).copy()
+
+
+def arrow(values: Array) -> Any:
+    """Whole numbers of 64 bits as an Arrow array, without loading pandas."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values.astype(np.int64))])
+
+
+@dataclass(frozen=True)
+class Keys:
+    """One key per group, as the table has its values; they travel as text, in one Arrow column for each that groups are by."""
+
+    columns: Sequence[Any]
+    kinds: Sequence[Kind]
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        read = [_values(column, kind) for column, kind in zip(self.columns, self.kinds, strict=True)]
+        return zip(*read, strict=True)
+
+    def at(self, places: Array) -> Keys:
+        """Those at some places only, in the order of these."""
+        taken = arrow(places)
+        return Keys([column.take(taken) for column in self.columns], self.kinds)
+
+    def order(self) -> Array:
+        """The places from the first key to the last: numbers in their order, texts in that of their characters."""
+        ranks = [_ranks(column, kind) for column, kind in zip(self.columns, self.kinds, strict=True)]
+        return np.lexsort(ranks[::-1])
+
+
+def _values(column: Any, kind: Kind) -> list[Any]:
+    values: list[Any] = numbers(column).tolist() if kind == "integer" else column.to_pylist()
+    return values
+
+
+def _ranks(column: Any, kind: Kind) -> Array:
+    """Numbers of 64 bits in whose order a column is."""
+    import pyarrow.compute as pc
+
+    if kind != "integer":
+        return whole(pc.rank(column, tiebreaker="dense"))
+    values = numbers(column)
+    return values if values.dtype == np.int64 else np.unique(values, return_inverse=True)[1]
+
+
 @dataclass(frozen=True)
 class Result:
     """What came back of a request, an entry per group: from far ends inwards, or from a quantile upwards (`largest`) and
@@ -72,8 +225,8 @@ class Result:
     counts: Mapping[int, Array]
     total: Array
     people: Array
-    largest: Places
-    smallest: Places
+    largest: Ranked
+    smallest: Ranked
     reach: int | None = None
 
 
@@ -105,12 +258,12 @@ def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
 def result_of(columns: Any, name: str, request: Request) -> Result:
     """What came back of one request, from the columns of an Arrow table that are named after it."""
 
-    def ends(way: str, reach: int) -> Places:
+    def ends(way: str, reach: int) -> Ranked:
         column = f"{name}_{way}"
         present = column in columns.column_names
-        return places_of(columns[column], reach, way in DESCENDING) if present else nowhere(columns.num_rows)
+        return ranked_in(columns[column], reach, way in DESCENDING) if present else nobody_ranked(columns.num_rows)
 
-    nobody = nowhere(columns.num_rows)
+    nobody = nobody_ranked(columns.num_rows)
     match request:
         case Tally():
             names = ["people"] if request.everyone else [f"{name}_{i}" for i in range(len(request.values))]
@@ -124,7 +277,7 @@ def result_of(columns: Any, name: str, request: Request) -> Result:
             people, lower = (whole(columns[f"{name}_{what}"]) for what in ("n", "below"))
             each = zip(columns[f"{name}_middle"].to_pylist(), lower.tolist(), people.tolist(), strict=True)
             around = [_around(text, below, n, request) for text, below, n in each]
-            upwards, downwards = (listed([pair[way] for pair in around]) for way in (0, 1))
+            upwards, downwards = (in_order([pair[way] for pair in around]) for way in (0, 1))
             return Result({}, np.zeros_like(people), people, upwards, downwards, request.reach)
         case Rare(reach):
             rarest = ends("rarest", reach + 1)

@@ -1,4 +1,9 @@
-"""A table and its engine, and how engines are spoken to: quietly."""
+"""A table and its engine, and how engines are spoken to: quietly.
+
+A stored table or file is asked about as it is; what a query makes, only where its owner vouches for its rows. In a query rows
+of several people may become one, a row may depend on other people's, and one row may make it fail. No engine can tell that it
+does none of this. Every engine calls `require_vouched` with what it finds.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from typing import Any, Self
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
 from duotone.interrupts import held, uninterrupted
+from duotone.model.notice import Notice, Refusal
 from duotone.tables.engines.brackets import bracketing, sqlglot_of
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
 from duotone.tables.sql.condition import Kind, columns_read
@@ -51,7 +57,7 @@ class Source:
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
-    """What its owner vouches for, where it is no stored table: see `engines.vouching`."""
+    """What its owner vouches for, where it is no stored table: see `require_vouched`."""
     sibling: Callable[[str], Source] | None = field(default=None, repr=False)
     """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
@@ -118,7 +124,7 @@ class Source:
 
     def shortened(self, table: Any, more: int = 0) -> Any:
         """A table of this engine with no longer texts than are read here, or so many characters more."""
-        from duotone.tables.engines.shortened import shortened
+        from duotone.tables.engines.stored_values import shortened
 
         return shortened(table, self.longest + more, self.engine)
 
@@ -247,7 +253,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
                 done = work()
                 failed = False
         except DuotoneError as error:
-            refused = str(error)
+            refused = error.args[0] if isinstance(error, Refusal) else str(error)
         except KeyboardInterrupt:
             interrupts.noted = True
         except SystemExit as error:
@@ -281,3 +287,19 @@ def _kind(dtype: Any, untyped: bool) -> Kind:
         if fits:
             return kind  # type: ignore[return-value]
     return "other"
+
+
+def require_vouched(what: str, vouched: bool) -> str:
+    """What is not a stored table, as answers about it name it; refused unless the owner vouches for it.
+
+    >>> require_vouched("view visits", vouched=True)
+    'view visits'
+    """
+    if vouched is not True:
+        raise Refusal("not vouched", what=what)
+    return what
+
+
+def vouched_for(what: str, unit: str | None) -> Notice:
+    """What the owner vouches for; it stands beside answers."""
+    return Notice("vouched for people", what=what) if unit is None else Notice("vouched for", what=what, unit=unit)

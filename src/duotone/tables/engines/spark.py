@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.model.notice import Refusal
 from duotone.release.coin import Coin
 from duotone.tables.engines.brackets import sqlglot_of
-from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.source import Source, quietly, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading
-from duotone.tables.engines.vouching import require_vouched
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21
@@ -107,7 +107,7 @@ def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
     from pyspark.sql import SparkSession
 
     if name is None:
-        raise DuotoneError("a Spark cluster may hold many tables: say which (table), by name or by the path of Parquet files")
+        raise Refusal("several tables of a cluster")
     rest = url.removeprefix("spark://")
     builder = SparkSession.builder.master(rest if rest.startswith("local") else url).appName("duotone")
     if "PYSPARK_PYTHON" not in os.environ:
@@ -120,7 +120,7 @@ def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
 def of_session(session: Any, name: str | None, vouched: bool = False) -> Source:
     """A table of a session: of its catalogue, or Parquet files by their path."""
     if name is None:
-        raise DuotoneError("a Spark session may hold many tables: say which (table)")
+        raise Refusal("several tables", place="a Spark session")
     reader = session.read.parquet if "/" in name else session.table
     frame = quietly(lambda: reader(name), f"Spark has no table {name}, or may not read it")
     return replace(of_frame(frame, name, vouched), sibling=lambda other: of_session(session, other, vouched))

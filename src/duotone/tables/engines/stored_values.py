@@ -1,7 +1,15 @@
 """The rule of totality for the embedded engine: what a stored value of each type becomes (docs/reading.md).
 
-Guarantee: every expression here has a value or null for every value that its type can store, decided by that value alone. None
-can be simplified from what is known about other rows: `try` hides a number from the statistics that an optimiser keeps.
+Guarantee: every expression here has a value or null for every value that its type can store, decided by that value alone.
+None can be simplified from what is known about other rows: `try` hides a number from the statistics that an optimiser keeps.
+
+A text may be a date in a declared format: 31/12/2025 where the format is %d/%m/%Y, and null where it is none. A format is
+texts and parts; each part stands for digits, as many as `WIDTHS` says, or one of `WORDS`. Where digits stand beside each
+other without a text between, each part has its full width, so that there is one way to read them. Blanks at the ends of a
+text are passed over. What matches and is no date, as 31/02/2025, is null.
+
+A stored text is cut to its first characters, as many as are declared, so that a bound of sizes, and so of time and memory,
+holds for every row (`tables.work`).
 """
 
 from __future__ import annotations
@@ -13,6 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import ibis
+
+from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Kind
 
 DAYS = -719_162, 2_932_896
@@ -26,8 +37,8 @@ TYPES: Mapping[Kind, str] = {
 }  # fmt: skip
 """Ibis's type for each kind of value."""
 LONGEST = 10_000
-"""Characters of a stored text that are read where nothing is declared: `engines.shortened` leaves out the others."""
-WORDS = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
+"""Characters of a stored text that are read where nothing is declared: `shortened` leaves out the others."""
+YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
 """What a text is read as where yes or no is declared, in whatever case."""
 _NUMBERS = itertools.count()
 
@@ -128,7 +139,7 @@ def of_text(held: str, text: str, longest: int) -> Reading:
         case "time":
             return time(f"try_cast({bare} as timestamp)")
         case "yes/no":
-            words = " ".join(f"when '{word}' then {value}" for word, value in WORDS.items())
+            words = " ".join(f"when '{word}' then {value}" for word, value in YES_NO.items())
             return Reading("boolean", "boolean", f"case lower({bare}) {words} end")
     return Reading("text", "string", text)
 
@@ -170,3 +181,88 @@ def moment(column: str, unit: str) -> Reading:
 def day(column: str) -> Reading:
     """A date that is stored as a number of milliseconds since 1970: rounded down to days."""
     return Reading("date", "date", f"cast({moment(column, 'ms').sql} as date)")
+
+
+NAMES = "jan feb mar apr may jun jul aug sep oct nov dec"
+LONG_NAMES = "january february march april may june july august september october november december"
+WIDTHS = {"%Y": (4, 4), "%y": (2, 2), "%m": (1, 2), "%d": (1, 2), "%H": (1, 2), "%I": (1, 2), "%M": (1, 2), "%S": (1, 2),
+          "%f": (1, 6)}  # fmt: skip
+"""How many digits a part has, at least and at most."""
+WORDS = {"%b": NAMES.split(), "%B": LONG_NAMES.split(), "%p": ["am", "pm"]}
+"""The words that a part may be, in English; upper and lower case are the same."""
+NEEDED = ({"%Y", "%y"}, {"%m", "%b", "%B"}, {"%d"})
+"""A date has a year, a month and a day, one of each."""
+CLOCK = ({"%H", "%I"}, {"%M"}, {"%S"}, {"%f"})
+"""A time has an hour, and then perhaps a minute, a second, a part of one, each only after the one before."""
+BLANK = " "
+ALLOWED = "a format is of %Y or %y, %m, %b or %B, and %d, and for a time of %H, or %I with %p, then %M, %S and %f"
+
+
+def by_format(column: str, written: str, text: str) -> Reading:
+    """A column of text as dates, or as times where the format has an hour.
+
+    Guarantee: a value or null for every text, by that text alone.
+    """
+    parts = _parts(written, column)
+    timed = any(part in CLOCK[0] for part in parts)
+    bare = f"trim({text}, ' ')"
+    fits = f"regexp_full_match({bare}, {literal(_pattern(parts))})"
+    moment = f"case when {fits} then try_strptime({bare}, {literal(written.strip(BLANK))}) end"
+    return time(moment) if timed else date(f"try_cast({moment} as date)")
+
+
+def _parts(written: object, column: str) -> list[str]:
+    """A format's parts, and the characters between them; one that does not tell a date is refused."""
+    if not isinstance(written, str):
+        raise DuotoneError(f"the format of {column} is a text, as %d/%m/%Y, got {type(written).__name__}")
+    parts = re.findall(r"%.|[^%]|%$", written.strip(BLANK), re.DOTALL)
+    stated = [part for part in parts if part.startswith("%") and part != "%%"]
+    known = len(set(stated)) == len(stated) and all(part in WIDTHS or part in WORDS for part in stated)
+    dated = all(len(need.intersection(stated)) == 1 for need in NEEDED)
+    depth = [len(some.intersection(stated)) for some in CLOCK]
+    clock = depth == sorted(depth, reverse=True) and depth[0] <= 1 and ("%I" in stated) == ("%p" in stated)
+    if not (known and dated and clock):
+        raise DuotoneError(f"the format of {column} is {written}, which does not make a date: {ALLOWED}, each once")
+    return ["%" if part == "%%" else part for part in parts]
+
+
+def _pattern(parts: list[str]) -> str:
+    """What a text must be, in full, to be looked at: DuckDB alone would take others too, as epoch."""
+    pattern = ""
+    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
+        if part in WORDS:
+            pattern += f"(?i:{'|'.join(WORDS[part])})"
+        elif part in WIDTHS:
+            least, most = WIDTHS[part]
+            beside = any(other in WIDTHS or other.isdigit() for other in (before, after))
+            pattern += f"[0-9]{{{most if beside else least},{most}}}"
+        else:
+            pattern += f"\\x{{{ord(part):x}}}"
+    return pattern
+
+
+@ibis.udf.scalar.builtin(name="strlen", signature=(("string",), "int64"))
+def _strlen(text): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="octet_length", signature=(("string",), "int64"))
+def _octet_length(text): ...  # type: ignore[no-untyped-def]
+
+
+BYTES_OF = {"DuckDB": _strlen, "Postgres": _octet_length, "Spark": _octet_length}
+"""What gives the bytes of a text, by engine."""
+
+
+def shortened(table: Any, longest: int, engine: str) -> Any:
+    """The same table, whose texts have at most so many characters.
+
+    Of most texts only the number of bytes is looked at, which engines store: where that is no more, they are as they are.
+    """
+    texts = [name for name, kind in table.schema().items() if kind.is_string()]
+    cut = [_cut(table[name], longest, engine).name(name) for name in texts]  # a column may have any name
+    return table.mutate(*cut) if cut else table
+
+
+def _cut(text: Any, longest: int, engine: str) -> Any:
+    first = text.substr(0, longest)
+    return ibis.ifelse(BYTES_OF[engine](text) <= longest, text, first) if engine in BYTES_OF else first

@@ -1,25 +1,66 @@
-"""Files of text as DuckDB reads them: CSV files and JSON lines, whose columns are untyped where nothing is declared."""
+"""Files of text, read a line at a time: no line can change how another is read, and nothing is guessed from the rows.
+
+CSV: a line ends with a line feed, a carriage return or both. Its fields are between commas, or the separator that the first
+line has; one that is wholly in double quotes may have separators in it, and a double quote twice. An empty field, and one
+that is not there, is null. Fields too many are passed over, and so is a line that is not UTF-8 or longer than 1,000,000
+bytes.
+
+JSON lines: in each line one object, whose keys are columns. Which there are is declared, not found in the rows. A line that
+is no JSON object is passed over. A key that is not there, and null, is null; a text is what it says; a number, a Boolean, a
+list or an object is the text that DuckDB writes for it. Of a key that is there twice, the first counts.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import gzip
+import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
-from duotone.tables.engines.csv import fields_of, read_header
-from duotone.tables.engines.date_formats import by_format
-from duotone.tables.engines.duckdb_views import selected
+from duotone.model.notice import Refusal
+from duotone.tables.engines.duckdb import Connect, connected, selected
 from duotone.tables.engines.file_changes import same_header
-from duotone.tables.engines.file_layout import stated
-from duotone.tables.engines.json_lines import declared_columns, objects_of
-from duotone.tables.engines.locked_duckdb import Connect, connected
 from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, of_text
-from duotone.tables.engines.text_lines import registered
+from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_format, literal, of_text
+from duotone.tables.engines.text_lines import DAMAGED, header_of, opened, registered
 from duotone.tables.sql.names import no_column
+
+NOT_FOR_THIS = {
+    "separator": "only a CSV file has a separator: leave it out",
+    "json_columns": "only JSON lines need their columns named (json_columns): leave them out",
+    "formats": "only CSV files and JSON lines have formats of dates: leave them out",
+    "types": "only CSV files and JSON lines have types declared: leave them out",
+}
+
+
+def refuse(declared: Dataset, *keys: str) -> None:
+    """Refuse what a file has no use for: left out silently, another question would be answered."""
+    for key in keys:
+        if getattr(declared, key):
+            raise DuotoneError(NOT_FOR_THIS[key])
+
+
+def refuse_all(declared: Dataset) -> None:
+    """Refuse everything, where the table is no file of text."""
+    refuse(declared, *NOT_FOR_THIS)
+
+
+def stated(declared: Dataset) -> Mapping[str, Any]:
+    """What changes how a column is read, and so the question: as a ledger records it."""
+    separator = {} if declared.separator is None else {"separator": declared.separator}
+    # keys of JSON differ by case, columns do not
+    cased = sorted(name for name in declared.json_columns or () if name != name.lower())
+    columns = {"columns": cased} if cased else {}
+    by_column = {key: dict(own) for key, own in (("formats", declared.formats), ("types", declared.types)) if own}
+    return {**separator, **columns, **by_column}
 
 
 def of_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
@@ -43,15 +84,14 @@ def _of_text(
     connect: Connect,
 ) -> Source:
     """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
-    is untyped, unless its type or the format of its dates was declared. `first` is the first line, where it is a header."""
-    formats, types = (_of_columns(what, getattr(declared, what), names) for what in ("formats", "types"))
+    is untyped, unless its type or the format of its dates is declared. `first` is the first line, where it is a header."""
+    formats, types = (_of_columns(key, getattr(declared, key), names) for key in ("formats", "types"))
+    longest = declared.longest_text or LONGEST
 
     def reading(name: str, text: str) -> Reading:
         if name in formats:
             return by_format(name, formats[name], text)
         return of_text(types[name], text, longest) if name in types else Reading("untyped", "string", text)
-
-    longest = declared.longest_text or LONGEST
 
     kinds = {name: reading(name, "text").kind for name in names}
     connection, close = connect(path)
@@ -72,3 +112,117 @@ def _of_columns(key: str, declared: Mapping[str, str], names: Sequence[str]) -> 
         if name not in names:
             raise DuotoneError(f"{key} names a column that is not there: {no_column(name, names, 'the file')}")
     return declared
+
+
+SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
+"""What a first line may have between its names without being asked."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a file, the column names that stand in it, and the separator between them."""
+
+    line: bytes
+    names: list[str]
+    separator: str
+
+
+def fields_of(lines: str, header: Header, columns: Sequence[str]) -> tuple[str, list[str]]:
+    """The query of the rows of a file whose lines after the header are those of a query, and the expression that is each of
+    some columns: no other field is looked at."""
+    place, separator = {name: i for i, name in enumerate(header.names, start=1)}, header.separator
+    mark = f"\\x{{{ord(separator):x}}}"
+    field = f'("(?:[^"]|"")*"|[^{mark}]*)(?:{mark}|$)'
+    fields = (
+        f"case when contains(line, '\"') then regexp_extract_all(line, {literal(field)}, 1) "
+        f"else string_split(line, {literal(separator)}) end"
+    )
+    rows = f"(select {fields} as fields from ({lines}))"
+    return rows, [_unquoted(f"fields[{place[name]}]") for name in columns]
+
+
+def _unquoted(field: str) -> str:
+    quotes = f"starts_with({field}, '\"') and ends_with({field}, '\"') and length({field}) >= 2"
+    inner = f"replace(substring({field}, 2, length({field}) - 2), '\"\"', '\"')"
+    return f"nullif(case when {quotes} then {inner} else {field} end, '')"
+
+
+def read_header(path: Path, separator: str | None = None) -> Header:
+    """The column names and the separator: the first line, and nothing else of the file, is looked at for them."""
+    line, first = _first_line(path)
+    separator = _separator(path, first) if separator is None else _one_character(separator)
+    names: list[str] = []
+    with contextlib.suppress(csv.Error):  # a name of more than 131,072 characters
+        names = next(csv.reader([first], delimiter=separator), [])
+    if not names or not all(names) or len(set(names)) != len(names):
+        raise DuotoneError(f"the first line of {path} must name every column, each differently")
+    return Header(line, names, separator)
+
+
+def _first_line(path: Path) -> tuple[bytes, str]:
+    """As it is, and as text."""
+    failure, line, first = f"the first line of {path} cannot be read as column names in UTF-8", None, None
+    try:
+        line = header_of(path)
+        first = None if line is None else line.decode("utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        failure = DAMAGED.format(path=path)
+    except (OSError, UnicodeDecodeError):
+        pass
+    if line is None or first is None:  # out here, so that nothing of the file is remembered as the context
+        raise DuotoneError(failure)
+    return line, first
+
+
+def _separator(path: Path, first: str) -> str:
+    """The one that stands in the first line outside double quotes; in a .tsv file a tab."""
+    if ".tsv" in map(str.lower, path.suffixes[-2:]):
+        return "\t"
+    bare = re.sub('"(?:[^"]|"")*"', "", first)
+    present = [separator for separator in SEPARATORS if separator in bare]
+    if len(present) > 1:
+        these = " and ".join(SEPARATORS[separator] for separator in present)
+        raise Refusal("several separators", path=path, separators=these)
+    return present[0] if present else ","
+
+
+def _one_character(separator: str) -> str:
+    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii():
+        raise DuotoneError(f"a separator is one ASCII character that is no double quote or line end, got {separator!r}")
+    return separator
+
+
+def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
+    """The query of the objects in the lines that a query gives, and the expression that is each of these columns: no other key
+    is looked at."""
+    pointers = ", ".join(map(literal, map(_pointer, columns)))
+    values = f"json_extract_string(line, [{pointers}]::varchar[])"
+    # a case decides row by row what is looked at: without it, what is no JSON is an error
+    fields = f"case when json_valid(line) then case when json_type(line) = 'OBJECT' then {values} end end"
+    rows = f"(select {fields} as fields from (select ltrim(line, chr(65279)) as line from ({lines}))) where fields is not null"
+    return rows, [f"fields[{i}]" for i in range(1, len(columns) + 1)]
+
+
+def declared_columns(path: Path, columns: Sequence[str] | None) -> list[str]:
+    """The columns as they were declared."""
+    if columns is None:
+        raise Refusal("columns missing", path=path)
+    if path.suffix.lower() == ".gz":
+        _require_gzip(path)
+    return list(columns)
+
+
+def _require_gzip(path: Path) -> None:
+    """Refuse what is no gzip file now, and not after a charge."""
+    with opened(path) as text:
+        try:
+            text.read(1)
+            return
+        except (OSError, EOFError, zlib.error):
+            pass
+    raise DuotoneError(DAMAGED.format(path=path))
+
+
+def _pointer(key: str) -> str:
+    """Where a key's value is in an object, by RFC 6901."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
+from duotone.model.notice import Notice
 from duotone.tables.sql.arithmetic import Arithmetic
 from duotone.tables.sql.condition import Condition, Operand, Value
 from duotone.tables.sql.question_tables import PeopleJoin, PeopleTable, PublicJoin
@@ -196,11 +197,11 @@ class ParsedQuestion:
     """The question as it was written, without comments."""
     about: str = field(default="the table", compare=False)
     """What has the columns that it names, in words: the table, or what inner selects make of it."""
-    equalities: tuple[str, ...] = field(default=(), compare=False)
+    equalities: tuple[Notice, ...] = field(default=(), compare=False)
     """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
     labels: tuple[str, ...] = field(default=(), compare=False)
     """What the question calls that which it is grouped by: its alias, where it has one."""
-    notes: tuple[str, ...] = field(default=(), compare=False)
+    notes: tuple[Notice, ...] = field(default=(), compare=False)
     """What whoever asks should know about how the question was read."""
 
     def followed_by(self, text: str) -> ParsedQuestion:

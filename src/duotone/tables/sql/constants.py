@@ -111,7 +111,7 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         if operand.kind == "time" and not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
         elif operand.kind == "untyped" and isinstance(value, datetime.datetime):
-            raise DuotoneError(f"{text}: {without_clock(operand)}")
+            raise without_clock(text, operand)
         elif operand.kind != "time" and isinstance(value, datetime.datetime):
             raise DuotoneError(f"{text}: column {operand.column} holds dates: compare it with a date")
     if not fits:

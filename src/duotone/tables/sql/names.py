@@ -131,8 +131,3 @@ def column_name(node: exp.Column, columns: Columns) -> str:
         quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")
         raise no_column(node.name, columns, else_hint=f"a text stands in single quotes, as '{node.name}'" if quoted else "")
     return name
-
-
-def in_python(name: str) -> str:
-    """A name as Python writes it, for advice that can be pasted: in double quotes, unless there are some in it."""
-    return f'"{name}"' if name.isprintable() and not {'"', "\\"}.intersection(name) else repr(name)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Notice
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared, somebody
 from duotone.tables.sql.build_thresholds import ranked
@@ -27,7 +28,7 @@ class Comparisons:
 
     def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
         self.columns, self.read = columns, Aggregates(columns, rows, unit)
-        self.equalities: list[str] = []
+        self.equalities: list[Notice] = []
 
     def tree(self, node: exp.Expression, *, negated: bool = False) -> Tree:
         """Comparisons, joined by and, or and not: of what is unknown, `not` is unknown, and the answer is no. So a comparison
@@ -90,7 +91,7 @@ class Comparisons:
         equal = tree.part if isinstance(tree, Negation) else tree
         if sign in ("=", "<>") and isinstance(equal, BoolOp) and isinstance(equal.parts[0], LinearThreshold):
             end = "no" if sign == "=" else "yes"
-            self.equalities.append(f"{node.sql(dialect='duckdb', comments=False)} is never more than one person from {end}")
+            self.equalities.append(Notice("equality", comparison=node.sql(dialect="duckdb", comments=False), end=end))
         return tree
 
     def apart(self, node: exp.Abs, sign: str, other: exp.Expression, text: str) -> Tree:

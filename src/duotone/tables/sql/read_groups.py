@@ -7,6 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Notice
 from duotone.tables.sql.condition import Columns, Operand
 from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.names import column_name, find_column, written
@@ -34,15 +35,15 @@ def _name(node: exp.Expression, columns: Columns) -> str:
     return column_name(node, columns) if isinstance(node, exp.Column) else written(node, columns)
 
 
-def without_order(select: exp.Select) -> tuple[str, ...]:
+def without_order(select: exp.Select) -> tuple[Notice, ...]:
     """Leave out order by, so that the question is the same with it and without, and say so."""
     if select.args.get("order") is None:
         return ()
     select.set("order", None)
-    return ("order by does not matter in a set of answers: it is left out",)
+    return (Notice("order by left out"),)
 
 
-def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
+def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[Notice, ...]:
     """`select k … group by k having E` as the question E by group, `select k, E … group by k`."""
     having = select.args.get("having")
     if having is None:
@@ -53,7 +54,7 @@ def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[st
         raise DuotoneError("a question has one yes/no expression: put it after select or after having, not both")
     select.set("having", None)
     select.append("expressions", having.this)
-    return ("having does not leave groups out: each group that is shown has its answer, yes or no",)
+    return (Notice("having is an answer"),)
 
 
 def read_keys(select: exp.Select, columns: Columns) -> Keys:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, Operand, both
 from duotone.tables.sql.names import allowed_names, among, drop_names, find_column, no_column, same
 from duotone.tables.sql.question_tables import PublicJoin
 
 Names = Sequence[Sequence[exp.Identifier]]
 ONLY = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
-
-UNDECLARED = "declare one (public), if all may know its rows"
 
 
 def join_tables(
@@ -32,7 +31,7 @@ def join_tables(
         drop_names(select, name, columns)
         return columns, ALWAYS, ()
     if not public:
-        raise DuotoneError(f"{clauses[0].sql(dialect='duckdb', comments=False)}: {only}; {UNDECLARED}")
+        raise Refusal("join with no public table", join=clauses[0].sql(dialect="duckdb", comments=False), joins=only)
     tables = _Tables(select, columns, name, public, only)
     for clause in clauses:
         tables.join(clause)

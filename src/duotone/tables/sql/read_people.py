@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.constants import constant
 from duotone.tables.sql.functions.function import as_floats
@@ -54,7 +55,7 @@ BY_UNIT = "the inner select makes one row per person: it is grouped by the unit,
 def _grouped_by(keys: Sequence[exp.Expression], columns: Columns, unit: str | None) -> str:
     """The unit, if that is the only key: of anything else no row of each person is made."""
     if unit is None:
-        raise DuotoneError(f"{BY_UNIT}; say which column that is (unit)")
+        raise Refusal("unit missing in an inner select")
     named = [column_name(key, columns) if isinstance(key, exp.Column) else None for key in keys]
     if unit not in named:
         raise DuotoneError(f"{BY_UNIT}; the unit is {unit}")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Notice
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Compare, Condition, IsNull, Not, Operand, both, parts_of
 from duotone.tables.sql.functions.function import as_floats
@@ -127,9 +128,8 @@ def _together(
         now += f" {kind}JOIN ({theirs} FROM {table}) AS {label}"
         earlier += f" {kind}JOIN ({theirs_earlier} FROM {table}) AS {label}"
         joins += other.people.joins
-    tables = list(dict.fromkeys(other.table for other in beside))
-    said = f"{' and '.join(tables)} {'is' if len(tables) == 1 else 'are'} private, too"
-    notes = (f"{said}: neighbours differ in all rows of one person, in all tables", *_public_notes(joins), *outer.notes)
+    tables = tuple(dict.fromkeys(other.table for other in beside))
+    notes = (Notice("private tables", tables=tables), *_public_notes(joins), *outer.notes)
     forms = now, earlier
     return replace(outer, forms=forms, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
 
@@ -170,8 +170,8 @@ def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:
         raise DuotoneError(f"no row counts where {unit} is null, since it names the person: leave out that it is null")
 
 
-def _public_notes(joins: Iterable[PublicJoin]) -> tuple[str, ...]:
-    return tuple(f"{table} is public: its rows are not protected" for table in dict.fromkeys(join.table for join in joins))
+def _public_notes(joins: Iterable[PublicJoin]) -> tuple[Notice, ...]:
+    return tuple(Notice("public table", table=table) for table in dict.fromkeys(join.table for join in joins))
 
 
 HERE = Compare(Operand(PRESENT, "integer"), ">", Fraction(0))

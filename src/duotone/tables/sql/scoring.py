@@ -9,9 +9,9 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.model.bounds import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid
+from duotone.model.notice import Refusal
 from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import IsNull, Not, Operand, both
-from duotone.tables.sql.names import in_python
 from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
 
 
@@ -109,8 +109,6 @@ def grid_of(
 ) -> Grid:
     """The grid of a column that is added up or compared with another, which needs bounds."""
     if value.column not in bounds:
-        own = f" (bounds={{{in_python(value.column)}: (low, high)}})" + "; bounds of its columns do not tell" * (
-            value.made is not None
-        )
-        raise DuotoneError(f"a {what} of {value.column} needs bounds: give the lowest and the highest value that counts{own}")
+        code = "bounds missing" if value.made is None else "bounds missing of a computed value"
+        raise Refusal(code, what=what, column=value.column)
     return bounds[value.column].on(value.column, value.kind, most)

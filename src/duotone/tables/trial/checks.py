@@ -10,7 +10,7 @@ from typing import Any
 from duotone.cached import cached_property
 from duotone.errors import FailedTrial
 from duotone.tables.compile_question import Compiled
-from duotone.tables.trial.asked import Asked, judged
+from duotone.tables.trial.made_up_sources import Asked, judged
 from duotone.tables.trial.made_up_tables import SMALL, MadeUp
 from duotone.tables.trial.plain_sql import Truths, written
 

@@ -1,22 +1,56 @@
-"""Made-up tables on the embedded engine: as private tables, as public ones to join, and as plain SQL is given them."""
+"""What is on trial, and made-up tables for it: private ones, public ones to join, and as plain SQL is given them."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from duotone.model.dataset import Dataset
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
+from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, Operand, parts_of
 from duotone.tables.sql.question_tables import PublicJoin
-from duotone.tables.trial.asked import Asked, judged
 from duotone.tables.trial.critical_values import Constants, values_of
 from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp
 from duotone.tables.trial.plain_sql import Unknown
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it was read, and the columns of the tables that it is about, by their names: the first is the table."""
+
+    question: ParsedQuestion
+    private: Mapping[str, Mapping[str, Kind]]
+    public: Mapping[str, Mapping[str, Kind]]
+    declared: Dataset
+    """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
+    most: int
+    listed: tuple[Key, ...] | None
+
+    @property
+    def key(self) -> str:
+        """What decides the trial: a question is tried once."""
+        known = [self.question, self.question.text, self.private, self.public, self.declared, self.most, self.listed]
+        return hashlib.sha256(repr(known).encode()).hexdigest()
+
+
+def judged(asked: Asked, made: MadeUp) -> bool:
+    """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, an inner
+    select reduces them to one, or they add up, no more of them than count."""
+    there = [stranger for stranger, many in zip(made.strangers, made.counts, strict=True) if many]
+    declared = asked.declared
+    alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
+    if not asked.question.by and declared.per_unit is None:
+        alone |= declared.max_rows is None or all(len(s.rows) <= declared.max_rows for s in there)
+    return alone and all(s.usual for s in there)
+
 
 PUBLIC = 8
 """Rows of a made-up public table."""

@@ -20,20 +20,19 @@ from duotone.errors import FailedTrial
 from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import Key, at_once, one_row_each
-from duotone.tables.engines.locked_duckdb import connected
+from duotone.tables.engines.duckdb import connected
+from duotone.tables.engines.open import Others
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.source import closed_on_error
 from duotone.tables.engines.stored_values import quoted
-from duotone.tables.engines.together import Others
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
 from duotone.tables.sql.question_tables import PeopleTable, PersonAggregate
-from duotone.tables.trial.asked import Asked
 from duotone.tables.trial.checks import REACH, Checks, Levels
 from duotone.tables.trial.critical_values import Constants, Values, values_of
-from duotone.tables.trial.made_up_sources import of_one_table, plain_rows, private_source, public_source
+from duotone.tables.trial.made_up_sources import Asked, of_one_table, plain_rows, private_source, public_source
 from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp, made_up_tables, rows_of
 from duotone.tables.trial.plain_sql import Unknown, on_grid, truths, within, written
 

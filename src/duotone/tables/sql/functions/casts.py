@@ -54,7 +54,7 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
         case "boolean" if value.kind == "untyped":
             return _tried(value, "boolean", text)
         case "time" if value.kind == "untyped":
-            raise DuotoneError(f"{text}: {without_clock(value)}")
+            raise without_clock(text, value)
     if value.kind != target:
         raise DuotoneError(f"{text}: {described(value)} cannot be cast so")
     return value

@@ -14,6 +14,7 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.sql.condition import Operand, Part
 from duotone.tables.sql.functions.function import (
     TWO,
@@ -27,7 +28,6 @@ from duotone.tables.sql.functions.function import (
     written_out,
 )
 from duotone.tables.sql.functions.texts import split_part
-from duotone.tables.sql.names import in_python
 
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
 """What times are cut off at, as Ibis calls them."""
@@ -59,13 +59,12 @@ def as_time_with(unit: str, part: Part, text: str) -> Part:
 def require_clock(part: Part, text: str) -> None:
     """Refuse a text that is read as a date, where the time of the day is asked for."""
     if isinstance(part, Operand) and part.kind == "untyped":
-        raise DuotoneError(f"{text}: {without_clock(part)}")
+        raise without_clock(text, part)
 
 
-def without_clock(column: Operand) -> str:
+def without_clock(text: str, column: Operand) -> Refusal:
     """Why a column of a CSV file has no hours, and what to do about it."""
-    formats = f'{{{in_python(column.column)}: "%Y-%m-%d %H:%M"}}'
-    return f"{column.column} is text, read as a date without its time: declare its date format (formats={formats})"
+    return Refusal("time of a date", text=text, column=column.column)
 
 
 def _part_of_time(field: str, value: Part, text: str) -> Operand:

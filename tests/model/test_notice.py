@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duotone import ApproxDP
-from duotone.privacy.text import budget_notes
+from duotone.model.notice import budget_notes
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from duotone.privacy.text import budget_notes
 def test_notes(privacy: ApproxDP, said: list[str]) -> None:
     notes = budget_notes(privacy)
     assert len(notes) == len(said)
-    assert all(note.startswith(words) for note, words in zip(notes, said, strict=True))
+    assert all(str(note).startswith(words) for note, words in zip(notes, said, strict=True))
 
 
 def test_an_epsilon_of_0_is_written_as_one() -> None:

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, prepare
-from duotone.tables.engines.places import Places, listed, nowhere, numbers, places_of
+from duotone.tables.engines.results import Ranked, in_order, nobody_ranked, numbers, ranked_in
 
 ENDS = st.lists(st.one_of(st.none(), st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=9)), max_size=5)
 
 
-def lists_of(places: Places, groups: int) -> list[list[int]]:
+def lists_of(places: Ranked, groups: int) -> list[list[int]]:
     return [places.of(group) for group in range(groups)]
 
 
@@ -26,7 +26,7 @@ def by_place(lists: list[list[int]]) -> list[list[int | None]]:
     return [list(column) for column in zip_longest(*lists)] if any(lists) else []
 
 
-def read_back(places: Places) -> list[list[int | None]]:
+def read_back(places: Ranked) -> list[list[int | None]]:
     """The first of every group, then the second, …, each as often as people have it."""
     return [[int(v) if n else None for v, n in zip(values, people, strict=True)] for values, people in places]
 
@@ -39,20 +39,20 @@ def test_lists_of_numbers_and_of_text_are_read_alike(ends: list[list[int] | None
     plain = pa.chunked_array([pa.array([own and ",".join(map(str, own)) for own in ends], pa.string())])
     starred = [own and ",".join(f"{v}*{own.count(v)}" for v in dict.fromkeys(own)) for own in ends]
     for column in (as_numbers, plain, pa.chunked_array([pa.array(starred, pa.string())])):
-        places = places_of(column, reach, descending)
+        places = ranked_in(column, reach, descending)
         assert lists_of(places, len(ends)) == expected
         assert places.farthest() == max((abs(v) for own in expected for v in own), default=0)
-    assert read_back(places_of(as_numbers, reach, descending)) == by_place(expected)
-    assert lists_of(listed(expected), len(ends)) == expected
-    assert lists_of(nowhere(3), 3) == [[], [], []]
-    assert read_back(nowhere(3)) == []
+    assert read_back(ranked_in(as_numbers, reach, descending)) == by_place(expected)
+    assert lists_of(in_order(expected), len(ends)) == expected
+    assert lists_of(nobody_ranked(3), 3) == [[], [], []]
+    assert read_back(nobody_ranked(3)) == []
 
 
 @settings(max_examples=100)
 @given(ENDS, st.lists(st.integers(0, 3), min_size=5, max_size=5), st.booleans())
 def test_who_has_no_score_is_at_zero(ends: list[list[int] | None], absent: list[int], descending: bool) -> None:
     kept = [sorted(own or [], reverse=descending) for own in ends]
-    joined = listed(kept).joined(np.array(absent[: len(ends)], dtype=np.int64), descending)
+    joined = in_order(kept).joined(np.array(absent[: len(ends)], dtype=np.int64), descending)
     assert lists_of(joined, len(ends)) == [
         sorted(own + [0] * n, reverse=descending) for own, n in zip(kept, absent, strict=False)
     ]

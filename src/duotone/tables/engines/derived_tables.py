@@ -1,4 +1,4 @@
-"""One row per person, as an Ibis table: what an inner select makes of each person's rows.
+"""Tables that a question makes of a table: one row per person, and columns computed from a row to group by.
 
 Guarantee: a person's row depends on that person's rows alone, not on their order, and making it cannot fail.
 """
@@ -12,11 +12,12 @@ from typing import Any
 
 import ibis
 
+from duotone.errors import DuotoneError
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Columns, fresh
-from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand
+from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, columns_read
 from duotone.tables.sql.functions.numbers import wide
 from duotone.tables.sql.question_tables import PRESENT, PeopleJoin, PeopleTable, PersonAggregate
 
@@ -148,3 +149,23 @@ def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
         return total
     n = people[f"{place}n"]
     return ibis.cases((n > 0, total / ibis.cases((n > 0, n), else_=wide(1)).cast("float64")))
+
+
+def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
+    """The same table, and a column for each key, called as the question writes it.
+
+    Guarantee: a row's key is a function of that row alone, and making it cannot fail.
+    """
+    made = {key.column: key for key in keys}
+    for name in made:
+        if name in source.columns:
+            raise DuotoneError(f"group by {name}: the table has a column of that name; rename it, or group by it in quotes")
+    kinds = {**source.columns, **{name: key.kind for name, key in made.items()}}
+
+    def table(chosen: Sequence[str]) -> Any:
+        asked = [made[name] for name in chosen if name in made]
+        rows = source.only([*(name for name in chosen if name not in made), *sorted(columns_read(tuple(asked)))]).table
+        return rows.mutate(**{key.column: read(key, rows) for key in asked})
+
+    fixed = None if source.table is None else table(list(made))
+    return replace(source, table=fixed, reading=Columns(kinds, table, stored=False))

@@ -1,0 +1,87 @@
+"""Notices and refusals: a code and fields. What they say, to whom, stands in `duotone.words`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from duotone.errors import DuotoneError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.words.sentences import sentence
+
+LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
+"""Above these a guarantee is weak, whatever the table."""
+
+
+@dataclass(frozen=True, init=False)
+class Notice:
+    """Something that a person should know: a `code` that programs can compare, and the `fields` that its sentence names.
+
+    `str` is the sentence for Python; `duotone.words.sentences.sentence` says it to the command, an office file, an analyst or
+    a page. A field may be a notice itself. Any error can be raised with a notice in place of its text.
+
+    >>> note = Notice("bounds missing", what="variance", column="cost")
+    >>> print(note)
+    a variance of cost needs bounds: give the lowest and the highest value that counts (bounds={"cost": (low, high)})
+    >>> note.code, note.fields["column"]
+    ('bounds missing', 'cost')
+    """
+
+    code: str
+    fields: Mapping[str, Any] = field(hash=False)
+
+    def __init__(self, code: str, /, **fields: Any) -> None:
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "fields", fields)
+
+    def __str__(self) -> str:
+        return sentence(self)
+
+
+class Refusal(DuotoneError):
+    """Bad input, by a code and fields; an error of a narrower kind is raised with a `Notice` instead.
+
+    >>> from duotone.words.sentences import sentence
+    >>> refusal = Refusal("max_rows missing", unit="guest")
+    >>> print(refusal)
+    with a unit, say as how many rows one guest counts at most (max_rows)
+    >>> print(sentence(refusal, "command"))
+    with a unit, say as how many rows one guest counts at most (--max-rows)
+    """
+
+    def __init__(self, code: str, /, **fields: Any) -> None:
+        super().__init__(Notice(code, **fields))
+
+    @property
+    def notice(self) -> Notice:
+        """Its code and fields."""
+        own: Notice = self.args[0]
+        return own
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return partial(Refusal, **self.notice.fields), (self.notice.code,)
+
+
+def budget_notes(privacy: ApproxDP) -> tuple[Notice, ...]:
+    """Warnings about a budget that few would choose knowingly; none about a usual one.
+
+    >>> from duotone import ApproxDP
+    >>> budget_notes(ApproxDP(1, "1e-6"))
+    ()
+    >>> print(*budget_notes(ApproxDP(50, "0.01")), sep="\\n")
+    weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual
+    weak: with probability up to delta, 0.01, answers may give a person away; keep it far below 1 in as many as there are people
+    >>> print(*budget_notes(ApproxDP(0)))
+    a coin toss: with epsilon 0 and delta 0 an answer tells nothing about the table
+    """
+    notes = []
+    if privacy.epsilon > LARGE_EPSILON:
+        notes.append(Notice("large epsilon", epsilon=privacy.epsilon))
+    if privacy.delta > LARGE_DELTA:
+        notes.append(Notice("large delta", delta=float(privacy.delta)))
+    if privacy.exp_epsilon == 1:
+        notes.append(Notice("coin toss" if privacy.delta == 0 else "almost a coin toss"))
+    return tuple(notes)
