@@ -27,7 +27,7 @@ import pyarrow.compute
 from duotone import ApproxDP
 from duotone.errors import DuotoneError, FailedTrial
 from duotone.tables.ask import prepare
-from duotone.tables.engines.source import UNREADABLE
+from duotone.tables.engines.engine import UNREADABLE
 
 BUDGET = ApproxDP(2, "1e-2")
 BOUNDS = {"x": (-1, 2), "y": (1, 3), "z": (-3, -1)}

@@ -31,7 +31,7 @@ from duotone.service.office import Limits, Listed
 from duotone.service.refused import Refused
 from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
-from duotone.tables.engines.brackets import sqlglot_of
+from duotone.tables.engines.engine import sqlglot_of
 
 LIMITS = EngineLimits(2**31, 1, 2**32)
 """One thread, so that the time of the process is the engine's."""
@@ -374,7 +374,7 @@ def refused(rows: Rows, others: list[Row], asked: Asked, folder: Path | None) ->
 
 def _seconds(question: Any) -> float:
     """Processor time of the statement that is released, the best of a few."""
-    connection, best = question.source.connection, float("inf")
+    connection, best = question.source.engine.connection, float("inf")
     text = sqlglot_of(connection, question._plan).sql(connection.dialect)
     for _ in range(TRIES):
         since = time.process_time()

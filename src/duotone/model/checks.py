@@ -134,7 +134,7 @@ def formats(value: Any) -> Mapping[str, str]:
 
 def tables(value: Any) -> Mapping[str, Any]:
     """Tables by name."""
-    return dict(_named(value, 'must be tables by name, as {"labs": "labs.csv"}'))
+    return dict(_named(value, 'must be given by name, as {"labs": "labs.csv"}'))
 
 
 def bounds(value: Any) -> Mapping[str, Bounds]:

@@ -123,7 +123,7 @@ class Dataset:
                 mistakes.add(("formats", column), f"is for dates, and types says that {column} holds {self.types[column]}")
         names = [name.lower() for name in (*self.also, *(self.public if self.also else ()))]
         if len(set(names)) != len(names):
-            mistakes.add(("also",), "has two tables of one name but for upper and lower case: rename one")
+            mistakes.add(("also",), "has two tables of the same name but for upper and lower case: rename one")
 
     @classmethod
     def of(cls, written: Mapping[str, Any], folder: Path | None = None, known: Sequence[str] = KEYS, **defaults: Any) -> Self:

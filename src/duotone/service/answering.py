@@ -21,15 +21,16 @@ from duotone.service.clock import Departure
 from duotone.service.documents import answer_document
 from duotone.service.office import Office, called
 from duotone.service.people import Caller
-from duotone.service.prices import in_symbols, too_much
 from duotone.service.records import Records
 from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.source import ON_FAILURE, UNREADABLE, Source
+from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
+from duotone.words import budgets
 
 LOG = logging.getLogger("duotone.service")
 NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why; nothing was released"
@@ -185,8 +186,9 @@ def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepar
 
 def over_budget(error: OverBudget) -> Refused:
     """What does not fit, in ε and δ, and which of the two it is."""
-    part = too_much(error.asked, error.left)
-    sentence = in_symbols(str(error).replace(error.dataset, called(error.dataset), 1))
+    shortfall = error.shortfall
+    sentence = budgets.over_budget(shortfall.numbers(), symbols=True, name=called(shortfall.dataset))
+    part = budgets.beyond(shortfall.beyond, symbols=True)
     return Refused("over budget", sentence + (f" (its {part} is more than is left)" if part else ""))
 
 

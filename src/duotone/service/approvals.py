@@ -9,6 +9,7 @@ from typing import Any
 from duotone.errors import DuotoneError, OverBudget
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
+from duotone.model.cost import Shortfall, as_json
 from duotone.model.notice import Notice
 from duotone.service.audit import audit
 from duotone.service.office import Office
@@ -55,7 +56,7 @@ class Approvals:
         own = caller.assistant and not self.records.spend(caller.name, table.name, question.cost)
         about: dict[str, Any] = {
             "assistant": caller.assistant,
-            "price": question.cost.price,
+            "price": as_json(question.cost.numbers()),
             "purpose": terms.purpose,
             "data": self._data(table),
             "own": own,
@@ -68,8 +69,8 @@ class Approvals:
         """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
         (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, asker=caller.name)
         if not quote.fits:
-            allowance = "" if quote.allowance is None else f", and of the allowance of {caller.name}: {quote.allowance}"
-            raise OverBudget(table.account(), question.cost.price, f"{quote.left}{allowance}")
+            lefts = quote.left, caller.name if quote.allowance is not None else None, quote.allowance
+            raise OverBudget(Shortfall(table.account(), quote.cost, *lefts, beyond=quote.beyond))
 
     def approved(self, caller: Caller, table: OpenTable, number: int) -> Terms:
         """The terms of a request that may be asked now."""

@@ -24,7 +24,7 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
     if terms.people is not None:
         document["in_units"] = question.preview(terms.people).document()
     about = {"question": question.facts.text.strip("“”"), "protected": protected(question), "curve": curve(question)}
-    return {**document, **about, "ledger": quote.document(question.cost.price), "terms": asked_at(question, terms)}
+    return {**document, **about, "ledger": quote.document(), "terms": asked_at(question, terms)}
 
 
 def answer_document(question: Prepared, reply: Answers, terms: Terms, account: str) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from duotone.tables.ask import prepare, prepare_groups
 from duotone.tables.declared import unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import open_source
-from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
@@ -122,7 +123,10 @@ class OpenTable:
             beside = (sibling_keys(place, source, other) for other in further)
             self.keys = tables_held(place, dataset.table, source).union(*beside)
         with self.open() as source:
-            self.kinds, self.engine = {name: kind for name, kind in source.columns.items() if kind != "other"}, source.engine
+            self.kinds, self.engine = (
+                {name: kind for name, kind in source.columns.items() if kind != "other"},
+                source.engine.name,
+            )
 
     def read_public(self) -> None:
         """Read the public files, before anybody asks."""
@@ -259,19 +263,15 @@ def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
 def _answers(source: Source) -> bool:
     """Whether an engine elsewhere is still there, and files are those that were opened, before anything is charged; no row is
     read."""
-    import ibis
-
     try:
         source.checked()
-        if not source.embedded:
-            source.run(ibis.literal(1).name("one").as_table())
     except DuotoneError:
         return False
-    return True
+    return source.engine.alive()
 
 
 @contextmanager
-def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
+def given_up(source: Source, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
     """Interrupts an engine that works for longer than this, and than its answer takes to leave, or whose answer nobody waits
     for; what it yields is called when it is done.
 
@@ -284,7 +284,7 @@ def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callab
         while not done.is_set():
             with lock:  # never what the same connection does for the next question
                 if not done.is_set():
-                    _interrupt(source)
+                    source.engine.interrupt()
             done.wait(AGAIN)
 
     def finish() -> None:
@@ -298,16 +298,6 @@ def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callab
         yield finish
     finally:
         finish()
-
-
-def _interrupt(source: Any) -> None:
-    connection = getattr(source, "connection", None)
-    backend = getattr(connection, "_backend", connection)
-    raw = getattr(backend, "con", None)
-    for name in ("interrupt", "cancel"):  # DuckDB's, and psycopg's
-        if hasattr(raw, name):
-            getattr(raw, name)()
-            return
 
 
 def quoted(name: str) -> str:

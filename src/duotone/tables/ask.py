@@ -34,6 +34,7 @@ from duotone.tables.declared import (
     unit_in,
 )
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import (
     Others,
     closing,
@@ -44,7 +45,7 @@ from duotone.tables.engines.open import (
 )
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.public_tables import opened_public
-from duotone.tables.engines.source import Source, closed_on_error, explained
+from duotone.tables.engines.source import Source, explained
 from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion

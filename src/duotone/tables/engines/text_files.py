@@ -26,9 +26,10 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
-from duotone.tables.engines.duckdb import Connect, connected, selected
+from duotone.tables.engines.duckdb import Connect, connected
+from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_header
-from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_format, literal, of_text
 from duotone.tables.engines.text_lines import DAMAGED, header_of, opened, registered
 from duotone.tables.sql.names import no_column
@@ -94,17 +95,17 @@ def _of_text(
         return of_text(types[name], text, longest) if name in types else Reading("untyped", "string", text)
 
     kinds = {name: reading(name, "text").kind for name in names}
-    connection, close = connect(path)
+    engine, close = connect(path)
     with closed_on_error(close):
-        lines = quietly(lambda: registered(connection, path, first), UNREADABLE)
+        lines = quietly(lambda: registered(engine.connection, path, first), UNREADABLE)
 
     def table(columns: Sequence[str]) -> Any:
         rows, fields = texts(lines, columns=columns)
-        return selected(connection, {name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
+        return engine.selected({name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
     reads = Columns(kinds, table)
     checked, about = same_header(path, first), stated(declared)
-    return Source(None, connection, path.name, untyped=True, reading=reads, release=close, stated=about, checked=checked)
+    return Source(None, engine, path.name, reading=reads, release=close, stated=about, checked=checked)
 
 
 def _of_columns(key: str, declared: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:
