@@ -25,10 +25,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from duotone import ApproxDP, DuotoneError
+from duotone.desk.callers import Refused
 from duotone.model.dataset import Dataset
 from duotone.resources import EngineLimits, limited
 from duotone.service.office import Limits, Listed
-from duotone.service.refused import Refused
 from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
 from duotone.tables.engines.engine import sqlglot_of

@@ -13,18 +13,18 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import Document
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.service import accounts, made_up
-from duotone.service.approvals import Approvals, Document
+from duotone.service.approvals import Approvals
 from duotone.service.clock import Departure
-from duotone.service.documents import answer_document
+from duotone.service.documents import answer_document, kept
 from duotone.service.office import Office, called
-from duotone.service.people import Caller
 from duotone.service.records import Records
-from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
-from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
 from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
 from duotone.tables.engines.source import Source
@@ -148,7 +148,7 @@ class Answering:
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
         """How the answer was asked for; if that fails, the answer is there all the same."""
         try:
-            self.records.keep_words(table.account(), int(document["charge"]), terms.kept)
+            self.records.keep_words(table.account(), int(document["charge"]), kept(terms))
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 

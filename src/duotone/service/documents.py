@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from duotone.desk.terms import Terms
 from duotone.ledger.ledger import Ledger
 from duotone.service.office import called
-from duotone.service.terms import Terms
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared, quote_all
 from duotone.tables.preview import written
+from duotone.tables.sql.syntax import without_comments
 from duotone.tables.terms import DefiniteTerms
 
 POINTS = 60
@@ -35,15 +36,32 @@ def answer_document(question: Prepared, reply: Answers, terms: Terms, account: s
     return {**document, **more, "made_up": False, "terms": asked_at(question, terms)}
 
 
+KEPT = {"question", "by", "epsilon", "ratio", "delta", "error", "max_groups", "costs", "groups", "again"}
+
+
+def kept(terms: Terms) -> dict[str, Any]:
+    """What names the question and its price, as it is kept, and sent also to others: without comments."""
+    kept = terms.model_dump(exclude_none=True, include=KEPT)
+    return kept if terms.question is None else {**kept, "question": without_comments(terms.question)}
+
+
+def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
+    """The same; of a question that was planned by its error, at the price that follows, which is approved."""
+    epsilon = question.terms.privacy.epsilon_exact if isinstance(question.terms, DefiniteTerms) else None
+    if terms.error is None or epsilon is None:
+        return kept(terms)
+    return kept(terms.model_copy(update={"epsilon": written(epsilon), "error": None}))
+
+
 def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The terms with the price as it was asked, also where it followed from an error."""
     if not isinstance(question.terms, DefiniteTerms):
-        return terms.kept
+        return kept(terms)
     privacy = question.terms.privacy
     price = {"delta": written(Fraction(privacy.delta))}
     if privacy.epsilon_exact is not None:
         price["epsilon"] = written(privacy.epsilon_exact)
-    return {name: value for name, value in terms.kept.items() if name != "error"} | price
+    return {name: value for name, value in kept(terms).items() if name != "error"} | price
 
 
 def protected(question: Prepared) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from duotone.desk.callers import Person, Role
 from duotone.errors import DuotoneError
 from duotone.ledger.account import Registered, registration
 from duotone.ledger.privacy_filters import RuleName
@@ -25,7 +26,6 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
 from duotone.resources import SPILL, EngineLimits, machine_limits
 from duotone.service.openid import OpenId
-from duotone.service.people import Person, Role
 
 
 def _number(value: object) -> object:

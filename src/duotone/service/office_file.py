@@ -11,13 +11,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from duotone.desk.plain_words import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.mistakes import Mistakes, close, unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.service.office import Listed, Member, Office, Privacy
-from duotone.service.plain_words import model_at, sentence
 from duotone.tables.accuracy import written_budget
 
 LARGEST = 2**20

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.mistakes import Mistakes
@@ -20,7 +21,6 @@ from duotone.service.made_up import Column
 from duotone.service.office import Listed, Office
 from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
-from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_groups
 from duotone.tables.declared import unit_in
 from duotone.tables.engine_conformance import open_conforming
