@@ -64,11 +64,13 @@ class Answering:
         """A question that fits the table; a bad one is refused."""
         if terms.question is not None and len(terms.question) > self.office.limits.question:
             raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
+
+        def little(question: Prepared) -> None:
+            require_little(question, table.dataset, table.engine, self.office.limits, self.office.engine_limits)
+
         with _lent(table) as source:
             try:
-                with table.question(source, terms) as question:
-                    limits = self.office.limits
-                    require_little(question, table.dataset, table.engine, limits, self.office.engine_limits)
+                with table.question(source, terms, little) as question:
                     return question
             except FailedTrial as error:
                 LOG.error(

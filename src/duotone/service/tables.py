@@ -140,9 +140,10 @@ class OpenTable:
         for source in sources:
             source.close()
 
-    def question(self, table: Any, terms: Terms) -> Prepared:
-        """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
-        with limited(self.office.engine_limits):
+    def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
+        """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
+        read."""
+        with limited(self.office.engine_limits, check):
             return self._question(self._about(table), terms)
 
     def _about(self, table: Any) -> Dataset:

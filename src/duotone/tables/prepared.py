@@ -22,7 +22,7 @@ from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.model.dataset import Dataset
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
-from duotone.resources import engine_limits
+from duotone.resources import engine_limits, further_check
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.answers import Answers
 from duotone.tables.billing import Bill, bill, normal_form
@@ -346,6 +346,7 @@ removal;
         formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
         if len(formulas) > FEW or any(FUNCTIONS[made.function].makes == "text" for made in formulas):
             require_room(self.work(0), engine_limits())
+        further_check(self)
         return self
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
