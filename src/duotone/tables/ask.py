@@ -15,7 +15,7 @@ from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.mistakes import unknown
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.tables.answers import Answers
@@ -253,7 +253,7 @@ def _opening() -> Iterator[None]:
     except DuotoneError as error:
         if type(error) is not DuotoneError:  # which says by itself what it is about
             raise
-        raise UnopenedTable(str(error)) from None
+        raise UnopenedTable(why(error)) from None
 
 
 def ask(
@@ -367,8 +367,8 @@ def _named(question: str) -> Iterator[None]:
     try:
         yield
     except DuotoneError as error:
-        (why,) = error.args or ("",)
-        error.args = (Notice("in a question", question=one_line(str(question)), why=why),)  # the kind and what it carries stay
+        named = Notice("in a question", question=one_line(str(question)), why=why(error))
+        error.args = (named,)  # the kind and what it carries stay
         raise
 
 

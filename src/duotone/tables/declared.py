@@ -12,7 +12,7 @@ from typing import Any
 from duotone.errors import DuotoneError, UnknownColumn
 from duotone.model.bounds import Bounds
 from duotone.model.dataset import Dataset
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.tables.engines import Source
@@ -29,9 +29,9 @@ class Unused(DuotoneError):
     """What is declared at a `key`, as max_rows or bounds.age, and is of no use to a question. Of what is declared for this
     question alone it is a mistake; of a dataset, or of several questions, others have a use for it."""
 
-    def __init__(self, key: str, why: Notice | str) -> None:
+    def __init__(self, key: str, said: Notice | str) -> None:
         self.key = key
-        super().__init__(why)
+        super().__init__(said)
 
 
 Note = Callable[[Unused], None]
@@ -88,7 +88,7 @@ def column_bounds(
             with unknown_in(about):
                 known = value_name(name, columns)
         except UnknownColumn as error:
-            note(Unused(f"bounds.{name}", error.args[0]))
+            note(Unused(f"bounds.{name}", why(error)))
             continue
         if known in named:
             raise DuotoneError("two of the bounds are of the same values: give one pair for each")

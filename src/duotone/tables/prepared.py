@@ -20,6 +20,7 @@ from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.table import Outcome
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.model.dataset import Dataset
+from duotone.model.notice import Refusal, why
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
 from duotone.resources import engine_limits, further_check
@@ -267,7 +268,7 @@ removal;
         except DuotoneError as error:
             if cost is None:
                 raise
-            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+            raise Refusal("nothing released", why=why(error), cost=cost) from None
 
     @uninterrupted
     def _drawn(self) -> Answers:
@@ -302,7 +303,7 @@ removal;
         try:
             keys, _, levels = quietly(self._levels, UNREADABLE)
         except DuotoneError as error:
-            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+            raise Refusal("nothing released", why=why(error), cost=cost) from None
         finally:
             hold()
         return keys, levels
