@@ -35,7 +35,7 @@ import tables
 from duotone import ApproxDP, OverBudget, balanced, open_ledger, prepare
 from duotone.ledger.capacity import Capacity
 from duotone.line.table import Outcome
-from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.line.three_way import ThreeWay, clear_from, three_way_table
 from duotone.release.coin import Coin
 
 BUDGET, EACH = ApproxDP(1, "1e-6"), ApproxDP("0.02")
@@ -223,7 +223,7 @@ def margins(calls: int) -> None:
     """From how far on answers are clear, by three ways that have the same number of close calls."""
     table = three_way_table(ThreeWay(EACH))
     print(f"\nclear and right with 99.9 %, {calls} close calls, from how many people on")
-    print(f"  one clock, wrong with 1e-9 at most: {table.clear_from('1e-3')}")
+    print(f"  one clock, wrong with 1e-9 at most: {clear_from(table, '1e-3')}")
     for wrong in (1e-2, 1e-3, 1e-9):
         epsilon, band, clear = geometric_margins(calls, wrong)
         print(f"  geometric noise at ε = {epsilon:.4f}, band ±{band}, wrong with {wrong:g} at the boundary: {clear}")

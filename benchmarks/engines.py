@@ -40,22 +40,25 @@ PAIRS = [
 
 
 class Metered:
-    """A connection that counts what comes back."""
+    """An engine that counts what comes back."""
 
     def __init__(self, inner: Any) -> None:
         self._inner, self.bytes = inner, 0
 
-    def to_pyarrow(self, plan: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def run(self, plan: Any) -> Any:
         """Run a plan, and count."""
-        result = self._inner.to_pyarrow(plan)
+        result = self._inner.run(plan)
         self.bytes += result.nbytes
         return result
 
 
 def beside(source: Source, own: Callable[[str], Any], rounds: int) -> None:
     for name, question, sql in PAIRS:
-        meter = Metered(source.connection)
-        asked = prepare(replace(source, connection=meter), question, P, bounds={"x": (LOW, HIGH)})
+        meter: Any = Metered(source.engine)
+        asked = prepare(replace(source, engine=meter), question, P, bounds={"x": (LOW, HIGH)})
         theirs, ours = measure.in_turns([partial(own, sql), asked.release], rounds)
         travelled = f"{meter.bytes // rounds:>12,} bytes"
         print(f"  {name:32} {theirs:7.2f} s  {ours:7.2f} s  ×{ours / theirs:5.2f}  {travelled}", flush=True)

@@ -55,7 +55,7 @@ def main(n: int) -> None:
     warnings.simplefilter("ignore")
     coin = Coin(balanced(PRIVACY))
     bits = coin.table.bits
-    table = np.array([coin.table.row(level)[0] / 2**bits for level in coin.table.rows])
+    table = np.array([row[0] / 2**bits for row in coin.table.entries])
     rng = np.random.default_rng(1)
     levels = rng.integers(coin._lowest, coin._highest + 1, n)
     narrow = levels.astype(np.int32)

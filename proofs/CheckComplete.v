@@ -68,7 +68,7 @@ Proof.
   unfold read_stated. intros S.
   repeat match type of S with match ?x with Some _ => _ | None => None end = _ => destruct x eqn:?; [|discriminate S]
                             | (if ?x then _ else None) = _ => destruct x eqn:?; [|discriminate S] end.
-  injection S as <-. cbn [bits_of]. apply andb_prop in Heqb0. lia.
+  injection S as <-. cbn [bits_of]. match goal with B : ((64 <=? _)%Z && _)%bool = true |- _ => apply andb_prop in B end; lia.
 Qed.
 
 Theorem check_iff j kind count : check j = Some (kind, count) <->

@@ -104,6 +104,35 @@ Definition read_boundary (j : json) : option boundary :=
 Definition read_value (e : string * json) : option (string * boundary) :=
   let! b := read_boundary (snd e) in Some (fst e, b).
 
+(** A row: the numbers of yes and no, which add up to ONE. *)
+Definition read_row (bits one : Z) (j : json) : option (Z * Z) :=
+  let! r := field "numbers" j in let! r := items r in
+  match r with
+  | [y; n] => let! y := whole bits one y in let! n := whole bits one n in need! y + n =? one in Some (y, n)
+  | _ => None
+  end.
+
+Lemma read_row_adds_up bits one j y n : read_row bits one j = Some (y, n) -> y + n = one.
+Proof.
+  unfold read_row. destruct (field "numbers" j) as [r|]; [|discriminate]. destruct (items r) as [l|]; [|discriminate].
+  destruct l as [| a [| b [| c l]]]; try discriminate. destruct (whole bits one a); [|discriminate].
+  destruct (whole bits one b); [|discriminate]. destruct (Z.eqb_spec (z + z0) one); [|discriminate].
+  intros H; injection H as <- <-. assumption.
+Qed.
+
+Record level := { of_yes : Z; of_no : Z; level_error : Q }.
+
+Definition read_level (bits one : Z) (j : json) : option level :=
+  let! (y, n) := read_row bits one j in let! e := field "error" j in let! e := number LONGEST e in
+  Some {| of_yes := y; of_no := n; level_error := e |}.
+
+(** Levels from the lowest on: those below 0, the last one first, and those from 0 on. *)
+Fixpoint two_sides (at_level : Z) (levels below : list level) : list level * list level :=
+  match levels with
+  | l :: rest => if at_level <? 0 then two_sides (at_level + 1) rest (l :: below) else (below, levels)
+  | [] => (below, [])
+  end.
+
 Record line_certificate := {
   line_boundary : boundary;
   line_blue : list Z; line_red : list Z;
@@ -113,20 +142,19 @@ Record line_certificate := {
 Definition read_line (bits one : Z) (j : json) : option line_certificate :=
   let! b := field "boundary" j in
   let! boundary := if is_text "selection" b then Some Selection else read_boundary b in
-  let! b := field "blue" j in let! b := items b in let! blue := all (whole bits one) b in
-  let! r := field "red" j in let! r := items r in let! red := all (whole bits one) r in
-  let! e := field "error" j in
-  let! eb := field "blue" e in let! eb := items eb in let! eb := all (number LONGEST) eb in
-  let! er := field "red" e in let! er := items er in let! er := all (number LONGEST) er in
-  Some {| line_boundary := boundary; line_blue := blue; line_red := red; blue_error := eb; red_error := er |}.
+  let! l := field "lowest" j in let! lowest := integer l in
+  let! r := field "rows" j in let! r := items r in let! levels := all (read_level bits one) r in
+  let (red, blue) := two_sides lowest levels [] in
+  Some {| line_boundary := boundary; line_blue := map of_yes blue; line_red := map of_no red;
+          blue_error := map level_error blue; red_error := map level_error red |}.
 
 Definition read_node (bits one : Z) (e : string * json) : option (string * node) :=
-  let! t := field "truth" (snd e) in let! t := whole bits one t in
+  let! (y, n) := read_row bits one (snd e) in
   let! colour := field "colour" (snd e) in
   let! blue := if is_text "blue" colour then Some true else if is_text "red" colour then Some false else None in
   let! c := field "error" (snd e) in let! claimed := number LONGEST c in
   let w := let! w := field "from" (snd e) in text w in
-  Some (fst e, {| says_truth := t; is_blue := blue; claimed := claimed; from := w |}).
+  Some (fst e, {| says_truth := if blue then y else n; is_blue := blue; claimed := claimed; from := w |}).
 
 Definition read_edge (j : json) : option (string * string) :=
   let! ends := items j in match ends with [Text a; Text b] => Some (a, b) | _ => None end.
@@ -135,7 +163,7 @@ Definition read_path (e : string * json) : option (string * list string) :=
   let! path := items (snd e) in let! names := all text path in Some (fst e, names).
 
 Definition read_graph (bits one : Z) (j : json) : option certificate :=
-  let! n := field "datasets" j in let! n := fields n in let! nodes := all (read_node bits one) n in
+  let! n := field "rows" j in let! n := fields n in let! nodes := all (read_node bits one) n in
   let! e := field "edges" j in let! e := items e in let! edges := all read_edge e in
   let! l := field "lowered" j in let! l := fields l in let! lowered := all read_path l in
   let! b := field "boundary" j in
@@ -153,8 +181,10 @@ Record stated := { of_kind : kind; bits_of : Z; of_budget : budget }.
 
 (** The bits of ONE, and the claims: nothing but what is proved here. *)
 Definition read_stated (j : json) : option stated :=
-  let! k := field "certificate" j in
-  let! k := if is_text "line" k then Some Line else if is_text "graph" k then Some Graph else None in
+  let! c := field "certificate" j in need! is_text "duotone" c in
+  let! r := field "rows" j in let! k := match r with Items _ => Some Line | Object _ => Some Graph | _ => None end in
+  let! o := field "outcomes" j in let! o := items o in
+  need! (match o with [y; n] => is_text "yes" y && is_text "no" n | _ => false end) in
   let! v := field "version" j in let! v := integer v in need! v =? 1 in
   let! b := field "bits" j in let! bits := integer b in need! (64 <=? bits) && (bits <=? 2 ^ 14) in
   let! claims := field "claims" j in

@@ -52,7 +52,7 @@ Proof.
   { apply shifted. unfold read_stated in S.
     repeat match type of S with match ?x with Some _ => _ | None => None end = _ => destruct x eqn:?; [|discriminate S]
                               | (if ?x then _ else None) = _ => destruct x eqn:?; [|discriminate S] end.
-    injection S as <-. simpl. apply andb_prop in Heqb0. lia. }
+    injection S as <-. simpl. match goal with B : ((64 <=? _)%Z && _)%bool = true |- _ => apply andb_prop in B end; lia. }
   intros H; exists s; split; [reflexivity|]. destruct (of_kind s).
   - destruct (read_line _ _ j) as [l|] eqn:L; [|discriminate].
     destruct (check_line _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate]. injection H as <- _. split; [reflexivity|].

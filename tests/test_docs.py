@@ -66,7 +66,7 @@ How accurate will it be? Chance of a wrong answer, by how many votes the outcome
    14: 2.59e-08
   from 15 on: exactly 0
 Did the majority vote yes? <answer>
-Its certificate, 2344 bytes, re-checked: private and optimal: 30 levels under epsilon 1, delta 1/1000000
+Its certificate, 4186 bytes, re-checked: private and optimal: 30 levels under epsilon 1, delta 1/1000000
 """,
     "which_groups": """\
 a group of  0 is shown with probability 0

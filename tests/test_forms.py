@@ -67,7 +67,13 @@ def test_every_line_of_the_page_is_read() -> None:
 
 SPARE = {"spare": (0, 9)}
 """Bounds of a column that no question reads."""
-UNJUDGED = ("arg_max(", "exp(visits)", "median(cost) filter", "median(a) > median(b)", "labs group by person) l using (person) where c > 2")
+UNJUDGED = (
+    "arg_max(",
+    "exp(visits)",
+    "median(cost) filter",
+    "median(a) > median(b)",
+    "labs group by person) l using (person) where c > 2",
+)
 """What is in the questions of which plain SQL knows the answer on few made-up tables: of several first or last rows it takes
 any, and by rule the largest; most people's values are clipped, or are averages; or nobody has so many rows."""
 

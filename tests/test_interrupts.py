@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from duotone.interrupts import Held, held, uninterrupted
-from duotone.tables.engines.source import quietly
+from duotone.tables.engines.engine import quietly
 
 COMMON = """
 import gc, os, random, signal, sys, tempfile, threading, time

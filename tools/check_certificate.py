@@ -24,6 +24,8 @@ import sys
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction as Q
 
+THREE_WAY = ["yes", "too close to call", "no"]
+
 sys.set_int_max_str_digits(20_000)  # no number is longer
 
 
@@ -116,6 +118,22 @@ def logarithm(top, bottom, places):
     return down
 
 
+def numbers(row, c):
+    """A row: one number for each outcome, in their order, that add up to ONE."""
+    one = 2 ** c["bits"]
+    each = [whole(text, one) for text in listed(row["numbers"])]
+    need(len(each) == len(c["outcomes"]) and sum(each) == one, "a row does not add up to ONE")
+    return each
+
+
+def by_level(c):
+    """The rows of levels -1, -2, -3 ..., where the truth is no, and of 0, 1, 2 ..., where it is yes."""
+    lowest = c["lowest"]
+    need(type(lowest) is int and 0 < -lowest < len(listed(c["rows"])), "not both levels below 0 and from 0 on")
+    rows = [numbers(row, c) for row in c["rows"]]
+    return rows[:-lowest][::-1], rows[-lowest:]
+
+
 def close_calls(c):
     """At distance d from the boundary an answer is wrong with w, else right with clear[d], else too close to call, out of ONE.
 
@@ -132,11 +150,13 @@ def close_calls(c):
     need(1 <= m <= 2**40 and 1 <= k <= 2**10 and low <= 0 < high >= low + k and calls >= 1, "no such nodes")
     need(high - low < 2**20 and (high - low + 1) * calls <= 2**27, "too many nodes for so many close calls")
     need((m + 1) ** k <= 2**64 * m**k and Q(m + 1, m) ** k >= y, "the nodes do not cover the ratio")
-    bits, one = c["bits"], 2 ** c["bits"]
-    need(bits <= 2**10 and len(listed(c["clear"])) * bits <= 2**24, "too many entries with numbers this long")
-    clear, w = [whole(t, one) for t in c["clear"]], f * one // 1
-    need(clear and 1 <= w == clear[0] <= one - w, "the sides do not agree at the boundary")
-    need(clear == sorted(clear) and clear[-1] <= one - w, "a clear answer is rarer further out, or has more than is left")
+    bits, one, w = c["bits"], 2 ** c["bits"], f * 2 ** c["bits"] // 1
+    need(bits <= 2**10 and len(listed(c["rows"])) * bits <= 2**25, "too many entries with numbers this long")
+    red, blue = by_level(c)
+    need(red == [row[::-1] for row in blue], "the sides do not mirror each other")
+    clear = [row[0] for row in blue]
+    need(1 <= w == clear[0] <= one - w and all(row[2] == w for row in blue), "the sides do not agree at the boundary")
+    need(clear == sorted(clear), "a clear answer is rarer further out")
     rates = [logarithm(one - w, t, bits + 64 + int(y).bit_length()) for t in clear]
     for near, far in zip(rates, rates[1:]):
         need(near == far or y * far >= near + 1, "two clocks differ by more than the ratio")
@@ -192,11 +212,11 @@ def gains(m, k, low, high, y):
 
 
 def check(c):
-    kinds = "line", "graph", "close-calls"
-    need(c["certificate"] in kinds and type(c["version"]) is int and c["version"] == 1, "not of version 1")
+    need(c["certificate"] == "duotone" and type(c["version"]) is int and c["version"] == 1, "not of version 1")
     need(type(c["bits"]) is int and 64 <= c["bits"] <= 2**14, "bits are out of range")
-    if c["certificate"] == "close-calls":
+    if c["outcomes"] == THREE_WAY:
         return close_calls(c)
+    need(c["outcomes"] == ["yes", "no"], "outcomes that are not known")
     claims = c["claims"]
     need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
     one, (y, above, d) = 2 ** c["bits"], definition(c["privacy"])
@@ -235,8 +255,8 @@ def check(c):
         need(t == full if held is None else t == held <= full, "a boundary value is not the one asked for")
         return close(-(-number(told) * one // 1), t)
 
-    if c["certificate"] == "line":
-        blue, red = ([whole(t, one) for t in listed(c[name])] for name in ("blue", "red"))
+    if type(c["rows"]) is list:
+        red, blue = ([row[i] for row in side] for i, side in zip((1, 0), by_level(c)))
         if c["boundary"] == "selection":
             need(red[0] == one and tight(blue[0], 0), "the empty group is not pinned at no")
             tops = ceiling(0), one
@@ -246,20 +266,20 @@ def check(c):
             need(red[0] == blue[0] if balanced else tight(red[0], one - blue[0]), "the red boundary is off")
             tops = top, top if balanced else ceiling(one - blue[0])
         need(private(blue[0], one - red[0]), "the boundary is not private")
-        for name, side, top in ("blue", blue, tops[0]), ("red", red, tops[1]):
-            need(len(listed(c["error"][name])) == len(side), "errors do not match the table")
-            for here, beyond, told in zip(side, [*side[1:], side[-1]], c["error"][name]):
-                need(tight(beyond, here), f"a {name} entry is not private, or not the most truth possible")
-                error(told, here)
+        for row, t in zip(c["rows"], [*red[::-1], *blue]):
+            error(row["error"], t)
+        for side, top in (blue, tops[0]), (red, tops[1]):
+            for here, beyond in zip(side, [*side[1:], side[-1]]):
+                need(tight(beyond, here), "a level is not private, or not as truthful as possible")
                 last, top = close(top, here), ceiling(top)
             close(last if top == last else one, side[-1])
         return f"{len(blue) + len(red)} levels"
 
-    nodes, boundary, lowered = c["datasets"], c["boundary"], c["lowered"]
+    nodes, boundary, lowered = c["rows"], c["boundary"], c["lowered"]
     need(type(nodes) is dict and nodes and type(lowered) is dict, "no datasets, or not by name")
-    t = {n: whole(nodes[n]["truth"], one) for n in nodes}
     colour = {n: nodes[n]["colour"] for n in nodes}
     need(set(colour.values()) <= {"blue", "red"}, "a colour is blue or red")
+    t = {n: numbers(nodes[n], c)[colour[n] == "red"] for n in nodes}
     joined = {(a, b) for edge in listed(c["edges"]) for a, b in (listed(edge), edge[::-1])}
     need(all(a in t and b in t and a != b for a, b in joined), "an edge that joins no two datasets")
     used = [number(v) for v in (boundary.values() if isinstance(boundary, dict) else [boundary]) if v != "balanced"]
@@ -319,7 +339,7 @@ def budget(c):
         first = "ratio" if privacy["epsilon"] is None else "epsilon"
         return f"{first} {shown(privacy[first])}, delta {shown(privacy['delta'])}"
 
-    if c.get("certificate") != "close-calls":
+    if c["outcomes"] != THREE_WAY:
         return known(c["privacy"])
     return f"{known(c['budget'])}; each question at {known(c['privacy'])}, wrong with {shown(c['wrong'])}"
 

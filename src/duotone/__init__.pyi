@@ -8,10 +8,10 @@ from .graphs.morphism import Morphism as Morphism
 from .graphs.optimum import design as design
 from .graphs.truth_table import TruthTable as TruthTable
 from .ledger.ledger import open_ledger as open_ledger
-from .ledger.privacy_filters import Charge as Charge
 from .line.mechanism import balanced as balanced
 from .line.mechanism import partition_selection as partition_selection
 from .line.mechanism import with_boundary as with_boundary
+from .model.cost import Charge as Charge
 from .privacy.approx_dp import ApproxDP as ApproxDP
 from .privacy.definition import PrivacyDefinition as PrivacyDefinition
 from .release.audit import audit_answers as audit_answers

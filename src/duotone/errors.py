@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
+from typing import Any
 
 
 class DuotoneError(ValueError):
@@ -147,15 +148,18 @@ class LedgerBusy(LedgerError):
 
 
 class OverBudget(LedgerError):
-    """A charge that does not fit into a dataset's budget, or into the allowance of `asker`; `left` says what would."""
+    """A cost that does not fit into a dataset's budget, or into the allowance of `asker`.
 
-    def __init__(self, dataset: str, asked: str, left: str, asker: str | None = None) -> None:
-        self.dataset, self.asked, self.left, self.asker = dataset, asked, left, asker
-        limit = f"the budget of {dataset}" if asker is None else f"the allowance of {asker} for {dataset}"
-        super().__init__(f"{asked} does not fit into {limit}; left: {left}; nothing was charged or released")
+    `asked` is the cost, `left` what would fit; `shortfall` has all the numbers (duotone.model.cost).
+    """
 
-    def __reduce__(self) -> tuple[type[OverBudget], tuple[str, str, str, str | None]]:
-        return OverBudget, (self.dataset, self.asked, self.left, self.asker)
+    def __init__(self, shortfall: Any) -> None:
+        self.shortfall = shortfall
+        self.dataset, self.asked, self.left, self.asker = shortfall.dataset, shortfall.asked, shortfall.left, shortfall.asker
+        super().__init__(str(shortfall))
+
+    def __reduce__(self) -> tuple[type[OverBudget], tuple[Any]]:
+        return OverBudget, (self.shortfall,)
 
 
 class ServiceError(DuotoneError):
@@ -174,5 +178,5 @@ class OverBudgetThere(ServiceError, OverBudget):  # type: ignore[misc]  # it is 
     """A question that does not fit into what a service has left of a budget or an allowance. Its sentence says what `asked` and
     `left` would."""
 
-    dataset = asked = left = ""
-    asker = None
+    dataset = ""
+    shortfall = asked = left = asker = None

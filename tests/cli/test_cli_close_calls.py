@@ -62,7 +62,7 @@ def test_json_of_answers_previews_and_the_ledger(capsys: pytest.CaptureFixture[s
     assert (grouped["unanswered"], grouped["ledger"]["free"]) == ([], True)
     preview = json.loads(asked(capsys, CLEAR, "--preview", "--json")[1])
     assert "answer" not in preview
-    assert preview["ledger"]["price"] == "up to 1 close call"
+    assert preview["ledger"]["price"] == {"close_calls_at_most": 1}
     account = json.loads(run(capsys, "ledger", "show", "b.ledger", "--json")[1])["datasets"]["people"]
     assert (account["close_calls"]["used"], account["close_calls"]["left"]) == (1, 8)
     assert [charge["close_calls"] for charge in account["charges"]] == [1, 0]

@@ -97,13 +97,13 @@ def test_an_unknown_dataset_lists_those_there_are(stays: Path, capsys: pytest.Ca
 @pytest.mark.slow
 def test_a_preview_shows_the_price(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = registered(stays.with_name("l"), "stays")
-    price = "1 answer at ApproxDP(epsilon=1.0, delta=1/1000000)"
+    price = {"answers": 1, "each": {"epsilon": 1.0, "delta": 1e-06}}
     assert (
         f"ledger: it fits; left after it: epsilon 8, delta 0.499999; price: {price}"
         in ask(capsys, stays, "--ledger", ledger, "--preview")[1]
     )
     assert json.loads(ask(capsys, stays, "--ledger", ledger, "--preview", "--json")[1])["ledger"] == {
-        "free": False, "fits": True, "left": "epsilon 8, delta 0.499999", "price": price,
+        "free": False, "fits": True, "left": {"epsilon": 8.0, "delta": 0.499999}, "price": price,
     }  # fmt: skip
     with open_ledger(ledger) as own:
         own.allow("stays", "ann", ApproxDP("1/2", "1e-3"))

@@ -21,7 +21,7 @@ import duotone
 from duotone import ApproxDP, DuotoneError, OverBudget, balanced, connect
 from duotone.client.answers import RemoteAnswers, Waiting
 from duotone.client.connect import Connection
-from duotone.client.terms import OWNERS
+from duotone.desk.terms import OWNERS
 from duotone.errors import OverBudgetThere, ServiceError
 from duotone.line.table import Outcome
 
@@ -60,7 +60,7 @@ def test_an_answer_is_like_a_local_one(service: Connection, running: tuple[Fake,
     assert reply.private
     assert not reply.made_up
     assert reply.quote() == "In chile, …"
-    assert reply.ledger["left"] == "epsilon 1, delta 8e-06"
+    assert reply.ledger["left"] == {"epsilon": 1.0, "delta": 8e-06}
     assert reply.terms == COMMON["terms"]
     assert reply.certificate() == CERTIFICATE
     assert repr(reply) == "<RemoteAnswers: yes; chile; left: epsilon 1, delta 8e-06>"
@@ -143,7 +143,7 @@ def test_a_preview_is_like_a_local_one(service: Connection, running: tuple[Fake,
     assert (asked.error(27), asked.certain) == (0, 27)
     assert asked.by_margin[1] == pytest.approx(asked.error(1))
     assert asked.fits
-    assert asked.price == "price: epsilon 0.5; it fits; left after it: epsilon 1"
+    assert asked.price == "price: 1 answer at epsilon 0.5, delta 0; it fits; left after it: epsilon 1, delta 0"
     assert repr(asked) == f"<RemotePreview: avg(age) > 38 of chile; {asked.price}>"
     assert "<svg" in asked._repr_html_()
     assert asked.in_units is None
@@ -224,7 +224,7 @@ def test_refusals_are_errors_with_the_services_sentence(question: str, service: 
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), again.status) == (type(error), sentence, status)
     if isinstance(error, OverBudgetThere):
-        assert (error.dataset, error.left, error.asker) == ("", "", None)
+        assert (error.dataset, error.left, error.asker) == ("", None, None)
 
 
 def test_what_is_no_service_is_named(service: Connection, running: tuple[Fake, str]) -> None:

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, ColouredGraph, Infeasible, Mechanism, design
-from duotone.graphs import families, graph_json
+from duotone.graphs import families
 from duotone.graphs.document import document, document_text
 from duotone.graphs.graph import label
-from duotone.graphs.table import GraphTable, graph_table
+from duotone.graphs.table import graph_table
+from duotone.line import rows_json
+from duotone.line.table import Table
 
 EXACT, FLOATS, STRONG = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(0.3, 1e-20), ApproxDP(exp_epsilon="1.1")
 APART = ColouredGraph([("a", "b"), ("c", "d"), ("e", "f")], {d: "blue" if d in "acd" else "red" for d in "abcdef"})
@@ -88,41 +90,42 @@ def plain(x: Any) -> str | float:
     return str(x) if isinstance(x, Fraction) else float(x)
 
 
-def plain_certificate(table: GraphTable) -> dict[str, Any]:
-    graph, privacy, one = table.graph, table.privacy, 2**table.bits
+def plain_certificate(table: Table, graph: ColouredGraph) -> dict[str, Any]:
+    privacy, one = table.privacy, 2**table.bits
     truth = {d: table.yes(d) if graph.colour(d) == "blue" else one - table.yes(d) for d in graph.names}
-    held_by = plain_witnesses(table, truth)
+    held_by = plain_witnesses(table, graph, truth)
     boundary = table.boundary
     if isinstance(boundary, dict):
         boundary = {label(d): str(Fraction(m)) for d, m in boundary.items()}
     return {
-        "certificate": "graph",
+        "certificate": "duotone",
         "version": 1,
         "privacy": {
             "epsilon": None if privacy.epsilon_exact is None else str(privacy.epsilon_exact),
             "ratio": str(privacy.exp_epsilon),
             "delta": str(Fraction(privacy.delta)),
         },
+        "outcomes": ["yes", "no"],
         "bits": table.bits,
         "claims": {"private": True, "optimal": True, "loss": "2^-60"},
-        "boundary": boundary if isinstance(boundary, dict) or boundary == "balanced" else str(Fraction(boundary)),  # type: ignore[arg-type]
-        "datasets": {
+        "boundary": boundary if isinstance(boundary, dict) or boundary == "balanced" else str(Fraction(boundary)),
+        "lowered": {label(graph.names[i]): [label(graph.names[j]) for j in path] for i, path in table.lowered.items()},
+        "rows": {
             label(d): {
+                "numbers": [str(table.yes(d)), str(one - table.yes(d))],
                 "colour": graph.colour(d),
-                "truth": str(truth[d]),
                 "error": repr(float(1 - Fraction(truth[d], one))),
                 "from": label(held_by[d]) if d in held_by else None,
             }
             for d in graph.names
         },
-        "lowered": {label(graph.names[i]): [label(graph.names[j]) for j in path] for i, path in table.lowered.items()},
         "edges": plain_edges(graph),
     }
 
 
-def plain_witnesses(table: GraphTable, truth: dict[Any, int]) -> dict[Any, Any]:
+def plain_witnesses(table: Table, graph: ColouredGraph, truth: dict[Any, int]) -> dict[Any, Any]:
     """Who holds each dataset down: a queue from the fixed ones, and what Definition 1 allows at most, rounded down."""
-    graph, one = table.graph, 2**table.bits
+    one = 2**table.bits
     ratio, delta = table.privacy.exp_epsilon, Fraction(table.privacy.delta)
     crossing = {d for d in graph.names if any(graph.colour(e) != graph.colour(d) for e in graph.neighbours(d))}
     fixed = {d for d in crossing if table.boundary == "balanced" or graph.colour(d) == "blue"}
@@ -145,7 +148,7 @@ def plain_witnesses(table: GraphTable, truth: dict[Any, int]) -> dict[Any, Any]:
 @pytest.fixture(autouse=True, scope="module")
 def small_pieces() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph_json, "ROWS", 3)
+        patch.setattr(rows_json, "ROWS", 3)
         yield
 
 
@@ -173,21 +176,21 @@ def check(graph: ColouredGraph, boundary: Any, privacy: ApproxDP) -> None:
     if privacy.epsilon < 0.01 and privacy.delta < 0.01:
         return  # too weak for a table
     table = graph_table(graph, privacy, boundary)
-    expected = json.dumps(plain_certificate(table))
+    expected = json.dumps(plain_certificate(table, graph))
     assert "".join(table.certificate_text()) == json.dumps(table.certificate()) == expected
 
 
 def test_a_lowered_value_comes_with_its_path() -> None:
     table = graph_table(families.figure_2(), STRONG, {"h": "0.6", "l": STRONG.iterate("0.6", 3)[0]})
     assert table.lowered
-    assert "".join(table.certificate_text()) == json.dumps(plain_certificate(table))
+    assert "".join(table.certificate_text()) == json.dumps(plain_certificate(table, families.figure_2()))
 
 
 def test_no_two_datasets_share_an_entry() -> None:
     graph = families.votes(3).graph()
-    for written in (document(design(graph, EXACT), EXACT), graph_table(graph, EXACT).certificate()):
-        written["datasets"]["111"]["colour"] = "green"
-        assert [d for d, entry in written["datasets"].items() if entry["colour"] == "green"] == ["111"]
+    for rows in (document(design(graph, EXACT), EXACT)["datasets"], graph_table(graph, EXACT).certificate()["rows"]):
+        rows["111"]["colour"] = "green"
+        assert [d for d, entry in rows.items() if entry["colour"] == "green"] == ["111"]
 
 
 def test_edges_in_parts_are_all_edges() -> None:

@@ -46,7 +46,7 @@ def test_definitions_that_differ_in_a_late_digit_are_all_counted(tmp_path: Path,
     shown = _show(capsys, place)["census"]
     assert len(shown["charges"]) == 2
     assert shown["spent"]["epsilon"] == 1.0
-    assert 0 < float(shown["left"].split(",")[0].removeprefix("epsilon ")) < 1e-50
+    assert 0 < shown["left"]["epsilon"] < 1e-50
 
 
 def test_zero_and_ratio_one_are_counted_apart() -> None:
@@ -180,14 +180,14 @@ def sequence(ledger: Ledger, draw: random.Random, length: int, definitions: Pool
         assert all(getattr(account, name) == getattr(dataset.account, name) for name in same)
         statement = ledger.statement(dataset.name)
         assert (statement.state.charges, statement.state.answers) == (account.charges, account.answered)
-        agree(account, *statement.spent, statement.left)
+        agree(account, *statement.spent, statement.left.document())
 
 
-def agree(account: Account, epsilon: float, delta: float, left: str) -> None:
+def agree(account: Account, epsilon: float, delta: float, left: dict[str, Any]) -> None:
     """What is shown is what the accountant has, to the digits shown."""
     if account.rule == "plan":
         assert epsilon == pytest.approx(account.answers / 2)
-        assert left.startswith(f"{account.count - account.answers} of {account.count} answers at ")
+        assert (left["answers"], left["of"]) == (account.count - account.answers, account.count)
         return
     assert delta == pytest.approx(float(account.delta + account.slack if account.charges else 0), rel=1e-12, abs=0)
     if account.rule == "sum":
@@ -199,7 +199,7 @@ def agree(account: Account, epsilon: float, delta: float, left: str) -> None:
         bound = math.sqrt(2 * squares * float(logarithm(1 / account.slack)[1])) + squares / 2
         rest = account.budget.bounds()[0] - Fraction(bound)
         assert epsilon == pytest.approx(bound, rel=1e-12, abs=0)
-    shown = [float(part.split()[1]) for part in left.split(", ")]
+    shown = [left["epsilon"], left["delta"]]
     loss = 0 if account.rule == "sum" and not account.long and account.ratio == 1 else 1e-12
     assert shown[0] == pytest.approx(max(0.0, float(rest)), rel=1e-5, abs=loss)
     assert shown[1] == pytest.approx(float(account.budget.delta - account.slack - account.delta), rel=1e-5, abs=0)

@@ -16,12 +16,12 @@ from thinned import examples
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.errors import LedgerError
-from duotone.ledger.account import Receipt
-from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.entries import digest
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.store import Row
 from duotone.line.three_way import ThreeWay
+from duotone.model.cost import CloseCallCharge, Receipt
 
 QUESTION = ThreeWay(ApproxDP("0.05"))
 BUDGET = ApproxDP(1, "1e-6")
@@ -37,7 +37,7 @@ def registered(ledger: Ledger, definite: ApproxDP | None = None) -> CloseCalls:
 
 
 def call(ledger: Ledger, text: str, draw: Callable[[int], tuple[Any, int]], answers: int = 1, **options: Any) -> Receipt:
-    return ledger.ask("s", text, Asked(QUESTION, answers), draw, **ABOUT, **options)
+    return ledger.ask("s", text, CloseCallCharge(QUESTION, answers), draw, **ABOUT, **options)
 
 
 def clear(_: int) -> tuple[Any, int]:
@@ -53,9 +53,9 @@ def test_only_close_calls_are_charged_and_after_the_last_nothing_is_answered(pla
         assert registered(ledger).count == MOST
         for i in range(30):
             receipt = call(ledger, f"clear {i}", clear)
-            assert (receipt.calls, receipt.calls_left, receipt.left) == (0, MOST, f"{MOST} close calls")
+            assert (receipt.calls, receipt.left.close_calls, str(receipt.left)) == (0, MOST, f"{MOST} close calls")
         for i in range(MOST):
-            assert call(ledger, f"close {i}", close).calls_left == MOST - 1 - i
+            assert call(ledger, f"close {i}", close).left.close_calls == MOST - 1 - i
         with pytest.raises(
             OverBudget,
             match="needs, clear or not, does not fit into the budget of s; left: 0 close calls;",
@@ -83,7 +83,7 @@ def test_a_call_is_reserved_before_the_coin_and_a_crash_wastes_it(place: str) ->
         with pytest.raises(KeyboardInterrupt):
             call(ledger, "lost", crash)
         other = call(ledger, "other", clear)
-        assert other.calls_left == MOST - 1
+        assert other.left.close_calls == MOST - 1
         for i in range(MOST - 1):
             call(ledger, f"close {i}", close)
         with pytest.raises(OverBudget, match="left: 0 close calls, and 1 reserved for answers under way, or lost"):
@@ -120,7 +120,7 @@ def test_a_model_of_reserving_and_giving_back(steps: list[tuple[int, int, bool]]
                 taken += expected
             else:
                 taken += min(closes, expected)
-                assert call(ledger, f"q{i}", draw, answers).calls_left == MOST - taken
+                assert call(ledger, f"q{i}", draw, answers).left.close_calls == MOST - taken
         assert ledger.verify().holds
         most, used, waiting = accountant.close_calls(ledger.entries())["s"]
         assert (most, used + waiting) == (MOST, taken)
@@ -140,7 +140,7 @@ def test_what_is_no_number_of_calls_is_refused_and_harms_nothing(place: str, cal
         registered(ledger)
         with pytest.raises(DuotoneError, match="what was reserved is wasted"):
             call(ledger, "q", lambda _: ("yes", calls))
-        assert call(ledger, "r", clear).calls_left == MOST - 1
+        assert call(ledger, "r", clear).left.close_calls == MOST - 1
         assert ledger.verify().holds
 
 
@@ -148,12 +148,12 @@ def test_what_is_asked_is_of_its_kind(tmp_path: Any) -> None:
     wrong: Any
     for wrong in (0, -3, 2.5, True, "1"):
         with pytest.raises(DuotoneError, match="asked from 1 to"):
-            Asked(QUESTION, wrong)
+            CloseCallCharge(QUESTION, wrong)
     with pytest.raises(DuotoneError, match="is a ThreeWay"):
-        Asked("0.05")  # type: ignore[arg-type]
+        CloseCallCharge("0.05")  # type: ignore[arg-type]
     with open_ledger(tmp_path / "l") as ledger:
         registered(ledger)
-        with pytest.raises(DuotoneError, match="is a Charge or Asked, got str"):
+        with pytest.raises(DuotoneError, match="is a Charge or a CloseCallCharge, got str"):
             ledger.ask("s", "q", "0.05", clear, **ABOUT)  # type: ignore[arg-type]
         options: Any
         for options in ({"close_calls": "0.05"}, {"close_calls": QUESTION, "definite": "0.5"}):
@@ -168,12 +168,17 @@ def test_quotes_count_close_calls(tmp_path: Any) -> None:
         call(ledger, "known", close)
         first, known, many, late = ledger.quote(
             "s",
-            [("q", Asked(QUESTION)), ("known", Asked(QUESTION)), ("m", Asked(QUESTION, 50)), ("n", Asked(QUESTION))],
+            [
+                ("q", CloseCallCharge(QUESTION)),
+                ("known", CloseCallCharge(QUESTION)),
+                ("m", CloseCallCharge(QUESTION, 50)),
+                ("n", CloseCallCharge(QUESTION)),
+            ],
             **ABOUT,
         )
-        assert (first.free, first.fits, first.left) == (False, True, f"{MOST - 2} close calls")
-        assert (known.free, known.left) == (True, f"{MOST - 2} close calls")
-        assert (many.fits, many.left) == (True, "0 close calls")
+        assert (first.free, first.fits, str(first.left)) == (False, True, f"{MOST - 2} close calls")
+        assert (known.free, str(known.left)) == (True, f"{MOST - 2} close calls")
+        assert (many.fits, str(many.left)) == (True, "0 close calls")
         assert not late.fits
 
 
@@ -194,7 +199,7 @@ def test_definite_answers_have_a_budget_of_their_own(place: str) -> None:
         half = Charge(balanced(ApproxDP("0.5")))
         call(ledger, "q", close)
         left = f"{MOST - 1} close calls; for definite answers: epsilon 0.5, delta 1e-06"
-        assert ledger.ask("s", "q", half, lambda: True, **ABOUT).left == left
+        assert str(ledger.ask("s", "q", half, lambda: True, **ABOUT).left) == left
         ledger.ask("s", "r", half, lambda: True, **ABOUT)
         with pytest.raises(OverBudget):
             ledger.ask("s", "t", half, lambda: True, **ABOUT)
@@ -212,14 +217,14 @@ def test_definite_answers_have_a_budget_of_their_own(place: str) -> None:
 def test_close_calls_must_be_asked_as_they_were_registered(place: str) -> None:
     with open_ledger(place) as ledger:
         registered(ledger)
-        other = Asked(ThreeWay(ApproxDP("0.04")))
+        other = CloseCallCharge(ThreeWay(ApproxDP("0.04")))
         with pytest.raises(LedgerError, match=r"is asked by <ThreeWay: epsilon 0.05, wrong 1e-09>"):
             ledger.ask("s", "q", other, clear, **ABOUT)
         with pytest.raises(OverBudget, match=r"for definite answers only ApproxDP\(epsilon=0.0, delta=0\) was set aside"):
             ledger.ask("s", "q", Charge(balanced(ApproxDP("0.01"))), lambda: True, **ABOUT)
         ledger.register("plain", BUDGET, version="1", **ABOUT)
         with pytest.raises(LedgerError, match="was not registered with close calls"):
-            ledger.ask("plain", "q", Asked(QUESTION), clear, **ABOUT)
+            ledger.ask("plain", "q", CloseCallCharge(QUESTION), clear, **ABOUT)
 
 
 @pytest.mark.parametrize(
@@ -361,7 +366,7 @@ def test_a_ratio_in_floats_is_asked_as_it_was_registered(tmp_path: Any) -> None:
     question = ThreeWay(ApproxDP(exp_epsilon=1.05))
     with open_ledger(tmp_path / "l") as ledger:
         ledger.register("s", BUDGET, version="1", close_calls=question, **ABOUT)
-        assert ledger.ask("s", "q", Asked(question), clear, **ABOUT).calls == 0
+        assert ledger.ask("s", "q", CloseCallCharge(question), clear, **ABOUT).calls == 0
 
 
 def test_more_calls_than_there_are_do_not_verify(tmp_path: Any) -> None:

@@ -25,7 +25,7 @@ from duotone.errors import MissingExtra
 from duotone.ledger import close_calls
 from duotone.ledger.capacity import Capacity
 from duotone.ledger.close_calls import Grid, attacked, deltas, most_close_calls, reaches
-from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.line.three_way import ThreeWay, clear_from, mirrored, three_way_table
 from duotone.release.certificate_close_calls import ONE, Nodes, gains
 
 BUDGET = ApproxDP(1, "1e-6")
@@ -172,7 +172,7 @@ def test_clocks_that_differ_by_less_tell_no_more(seed: int) -> None:
     for _ in range(9):
         rate /= rng.choice([1, rng.uniform(1, 2.01), 2.01])
         clear.append(int(rest * math.exp(-rate)))
-    table = ThreeWayTable(question, 128, 2**128 // 50, tuple(clear))
+    table = mirrored(question.privacy, 2**128 // 50, clear)
     for calls, claim in enumerate(claims(privacy, question, 3), 1):
         near = rng.randrange(8)
         levels = [(near, near + 1), (near + 1, near), (near + 1, near + 2), (near + 2, near + 1)]
@@ -190,9 +190,9 @@ def test_a_step_that_is_too_large_would_be_found() -> None:
     """A table with one step that is too large: the strategies above learn more there than is claimed."""
     question, privacy = ThreeWay(ApproxDP("0.5"), "1/100"), ApproxDP(1, "1e-3")
     table = three_way_table(question)
-    clear = list(table.clear)
+    clear = list(table.blue)
     clear[5:] = [clear[7]] * len(clear[5:])
-    broken = ThreeWayTable(question, table.bits, table.wrong, tuple(clear))
+    broken = mirrored(question.privacy, clear[0], clear)
     claim = claims(privacy, question, 1)[0]
     assert best_strategy(broken, [(4, 5), (5, 4)], privacy.exp_epsilon, 12, 1) > Fraction(claim)
 
@@ -240,7 +240,7 @@ def test_the_page_has_the_numbers_and_names_real_tests() -> None:
     }
     for step, count in (("0.05", "9"), ("0.02", "105"), ("0.01", "489"), ("0.005", "2,068")):
         table = three_way_table(ThreeWay(ApproxDP(step)))
-        seldom, hardly = (f"{table.clear_from(chance):,} people" for chance in ("1e-3", "1e-9"))
+        seldom, hardly = (f"{clear_from(table, chance):,} people" for chance in ("1e-3", "1e-9"))
         assert re.search(rf"^\| {step} \| {count} \| [\d,]+ \| {seldom} \| {hardly} \| {planned[step]} \|$", page, re.M)
     tests = "\n".join(file.read_text() for file in Path(__file__).parents[1].rglob("test_*.py"))
     named = re.findall(r"`(test_\w+)`", page)

@@ -14,10 +14,10 @@ from ledgers import ABOUT, HALF, ask, execute, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError, OverBudget
-from duotone.ledger.close_calls import Asked
 from duotone.ledger.entries import row_of
 from duotone.ledger.ledger import Ledger
 from duotone.line.three_way import ThreeWay
+from duotone.model.cost import CloseCallCharge
 
 CALL = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
 
@@ -152,7 +152,7 @@ def test_an_answer_takes_nothing_back_and_is_the_only_one_of_its_charge(url: str
 
 
 def test_close_calls_are_given_back_once(url: str) -> None:
-    asked = Asked(ThreeWay(ApproxDP("0.05"), "1e-9"), 2)
+    asked = CloseCallCharge(ThreeWay(ApproxDP("0.05"), "1e-9"), 2)
     with open_ledger(url) as ledger:
         register(ledger, ApproxDP(2, "1e-6"), close_calls=asked.question)
 
@@ -161,7 +161,7 @@ def test_close_calls_are_given_back_once(url: str) -> None:
             return ledger.ask("census", text, asked, lambda _: ({"answers": [[[], o] for o in outcomes]}, calls), **ABOUT)
 
         call("a", 1)
-        left = call("b", 0).calls_left
+        left = call("b", 0).left.close_calls
         *_, charge, answer = map(without_place, ledger.entries())
         last = ledger.entries()[-1]
         again = deepcopy(answer)
@@ -172,7 +172,7 @@ def test_close_calls_are_given_back_once(url: str) -> None:
             forged["at"], forged["after"] = last["at"], {**answer["after"], "charges": 3, "calls": used, "reserved": reserved}
             assert appended(url, last, forged) is ((used, reserved) == (1, 2))
         assert ledger.verify().holds
-        assert call("c", 0).calls_left == left
+        assert call("c", 0).left.close_calls == left
 
 
 def test_an_askers_sums_are_compared_too(url: str) -> None:

@@ -9,10 +9,10 @@ import pytest
 from ledgers import ABOUT, ask, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
-from duotone.ledger.close_calls import Asked
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.store import Entries
 from duotone.line.three_way import ThreeWay
+from duotone.model.cost import CloseCallCharge
 
 SMALL = Charge(balanced(ApproxDP("0.001")))
 
@@ -44,7 +44,7 @@ def test_the_latest_charges_are_those_of_the_statement(place: str) -> None:
 
 
 def test_clear_answers_are_counted_on(place: str) -> None:
-    chance, asked = random.Random(4), Asked(ThreeWay(ApproxDP("0.02"), "1e-9"), 3)
+    chance, asked = random.Random(4), CloseCallCharge(ThreeWay(ApproxDP("0.02"), "1e-9"), 3)
     with open_ledger(place) as ledger:
         register(ledger, ApproxDP(4, "1e-6"), close_calls=asked.question)
         assert ledger.clear_answers("census") == 0

@@ -68,7 +68,7 @@ def test_an_entry_from_the_future_and_the_owners_way_out(tmp_path: Path) -> None
         ledger.reset_clock(by="owner")
         assert not ask(ledger, "r", small).free
         assert ask(ledger, "q", small).free
-        assert ledger.statement("census").left == "epsilon 0.8, delta 0"
+        assert str(ledger.statement("census").left) == "epsilon 0.8, delta 0"
         assert ledger.datasets() == ["census"]
         kinds = [entry["kind"] for entry in ledger.entries()]
         assert kinds == ["register", "charge", "answer", "clock", "charge", "answer"]

@@ -32,13 +32,13 @@ from duotone.ledger.loss_distributions import (
 from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
-from duotone.line.table import LineTable, line_table
+from duotone.line.table import Table, line_table
 
 TENTH = ApproxDP(exp_epsilon=2, delta="1/10")
 ALPHAS = [Fraction(1, 3), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(40)]
 
 
-def yes(table: LineTable) -> list[Fraction]:
+def yes(table: Table) -> list[Fraction]:
     levels = range(-len(table.red) - 1, len(table.blue) + 1)
     return [Fraction(table.yes(level), 2**table.bits) for level in levels]
 

@@ -9,9 +9,8 @@ import pytest
 
 from duotone import ApproxDP, OverBudget, balanced, open_ledger
 from duotone.errors import DuotoneError
-from duotone.ledger.close_calls import Asked
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.three_way import ThreeWay
+from duotone.model.cost import Charge, CloseCallCharge
 
 ABOUT: dict[str, Any] = {"unit": "row", "neighbours": "add-remove"}
 
@@ -53,7 +52,7 @@ def test_close_calls_and_what_a_plan_does_not_cover(tmp_path: Path) -> None:
         ledger.register("d", ApproxDP(1, "1e-6"), version="1", close_calls=ThreeWay(ApproxDP("0.05")), **ABOUT)
         called = ledger.close_calls("d")
         assert called is not None
-        assert ledger.stands("d").repeats(Asked(called.question)) == called.count
+        assert ledger.stands("d").repeats(CloseCallCharge(called.question)) == called.count
         ledger.register("e", ApproxDP(1, "1e-6"), version="1", rule="plan", answers_at=ApproxDP("0.1", "1e-9"), **ABOUT)
         with pytest.raises(DuotoneError):
             ledger.stands("e").repeats(Charge(balanced(ApproxDP("0.2", "1e-9"))))

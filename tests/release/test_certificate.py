@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -109,11 +110,12 @@ def test_what_can_be_written_can_be_proved(
 def test_a_value_that_no_certificate_could_write_is_refused() -> None:
     long = "0." + "3" * 30_000
     graph = ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
-    for refused in (
+    refusals: list[Callable[[], Any]] = [
         lambda: line_table(with_boundary(ApproxDP(1), long)),
         lambda: graph_table(graph, ApproxDP(1), long),
         lambda: graph_table(graph, ApproxDP(1), {"a": long}),
-    ):
+    ]
+    for refused in refusals:
         with pytest.raises(DuotoneError, match="a boundary value has too many digits"):
             refused()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkers import CHECKERS, change, small_close_calls, tool
+from checkers import CHECKERS, change, clear_of, sides_of, small_close_calls, tool
 from commands import run
 from thinned import EXHAUSTIVE
 
@@ -80,7 +80,7 @@ def test_a_bound_holds_to_the_last_part(certificate: dict[str, Any]) -> None:
 def honest(certificate: dict[str, Any]) -> bool:
     """Whether a table's clocks differ by at most the ratio, in long decimals."""
     digits, one, y = Context(prec=200), 2 ** certificate["bits"], Fraction(certificate["privacy"]["ratio"])
-    clear = [int(entry) for entry in certificate["clear"]]
+    clear = [int(entry) for entry in clear_of(certificate)]
     wrong = Fraction(certificate["wrong"]) * one // 1
     if not (clear[0] == wrong and clear == sorted(clear) and clear[-1] <= one - wrong):
         return False
@@ -93,26 +93,27 @@ def test_every_single_entry_mutation_is_judged_by_the_clocks(certificate: dict[s
     """Every entry that grows is caught; one that falls may still be private, and then both checkers say so."""
     rng, one = random.Random(4), 2 ** certificate["bits"]
     accepted = tried = 0
-    for i, text in enumerate(certificate["clear"]):
+    texts = clear_of(certificate)
+    for i, text in enumerate(texts):
         old = int(text)
         flips = [old ^ 1 << rng.randrange(128) for _ in range(200 if EXHAUSTIVE else 12)]
         for new in {old - 1, old - 2, old + 1, old + 1000, 0, 1, one, one - 1, one + 1, rng.randrange(one), *flips} - {old}:
-            bad = copy.deepcopy(certificate)
-            bad["clear"][i] = str(new)
+            bad = certificate | sides_of(certificate, [*texts[:i], str(new), *texts[i + 1 :]])
             holds = verdict(bad)
+            one_side = copy.deepcopy(certificate)
+            one_side["rows"][i - certificate["lowest"]] = bad["rows"][i - certificate["lowest"]]
+            assert not verdict(one_side)
             assert holds is (0 < new <= one and honest(bad)), (i, old, new)
             assert not (holds and new > old)
             accepted, tried = accepted + holds, tried + 1
     assert tried > 150
     assert 0 < accepted < tried / 2
     for i, j in ((0, 1), (3, 4), (8, 9)):
-        swapped = copy.deepcopy(certificate)
-        swapped["clear"][i], swapped["clear"][j] = swapped["clear"][j], swapped["clear"][i]
-        assert not verdict(swapped)
-        shorter = copy.deepcopy(certificate)
-        del shorter["clear"][i]
-        assert not verdict(shorter)
-    assert verdict(certificate | {"clear": certificate["clear"][:1]})
+        swapped = texts.copy()
+        swapped[i], swapped[j] = texts[j], texts[i]
+        assert not verdict(certificate | sides_of(certificate, swapped))
+        assert not verdict(certificate | sides_of(certificate, texts[:i] + texts[i + 1 :]))
+    assert verdict(certificate | sides_of(certificate, texts[:1]))
 
 
 @pytest.mark.parametrize(
@@ -126,8 +127,10 @@ def test_every_single_entry_mutation_is_judged_by_the_clocks(certificate: dict[s
         change("budget.delta", "1/200"), change("budget.delta", "0"), change("budget.delta", "1"),
         change("budget.epsilon", "1"), change("budget.epsilon", "1.9"), change("budget", None),
         change("wrong", "0.002"), change("wrong", "0"),
-        change("wrong", "0.6"), change("wrong", 0.001), change("wrong", "1e-300"), change("clear", []), change("clear", {}),
-        change("clear", None), change("clear", "1"), change("close_calls", 0), change("close_calls", -1),
+        change("wrong", "0.6"), change("wrong", 0.001), change("wrong", "1e-300"), change("rows", []), change("rows", {}),
+        change("rows", None), change("rows", "1"), change("lowest", -1), change("lowest", 0), change("lowest", -10.0),
+        change("lowest", None), change("outcomes", ["yes", "no"]), change("outcomes", ["yes", "no", "too close to call"]),
+        change("close_calls", 0), change("close_calls", -1),
         change("close_calls", True), change("close_calls", 1.0), change("close_calls", "1"), change("close_calls", 2**40),
         change("nodes.fine", 0), change("nodes.fine", 2**41), change("nodes.fine", 5), change("nodes.fine", 10**6),
         change("nodes.fine", 4.0), change("nodes.jump", 0), change("nodes.jump", 1), change("nodes.jump", 2**11),
@@ -135,9 +138,12 @@ def test_every_single_entry_mutation_is_judged_by_the_clocks(certificate: dict[s
         change("nodes.high", 0), change("nodes.high", 1), change("nodes.high", 3), change("nodes.high", 2**30),
         change("nodes", [4, 2, -20, 20]), change("nodes", {"fine": 1, "jump": 65, "low": -60, "high": 60}),
         lambda c: c.pop("nodes"), lambda c: c["nodes"].pop("low"), lambda c: c.pop("budget"), lambda c: c.pop("wrong"),
-        lambda c: c["clear"].insert(0, "0"), lambda c: c["clear"].append(c["clear"][-1] + "0"),
-        lambda c: c["clear"].append(str(2**128)), lambda c: c["clear"].append(" " + c["clear"][-1]),
-        lambda c: c["clear"].append(int(c["clear"][-1])), lambda c: c["clear"].extend([c["clear"][-1]] * 2**17),
+        lambda c: c.update(sides_of(c, ["0", *clear_of(c)])), lambda c: c.update(sides_of(c, [*clear_of(c), str(2**128)])),
+        lambda c: c["rows"].append(c["rows"][-1]), lambda c: c["rows"].pop(), lambda c: c["rows"].reverse(),
+        lambda c: c["rows"][-1]["numbers"].reverse(), lambda c: c["rows"][-1]["numbers"].append("0"),
+        lambda c: c["rows"][12]["numbers"].__setitem__(0, " " + c["rows"][12]["numbers"][0]),
+        lambda c: c["rows"][12]["numbers"].__setitem__(0, int(c["rows"][12]["numbers"][0])),
+        lambda c: c.update(sides_of(c, clear_of(c) + clear_of(c)[-1:] * 2**17)),
     ],
 )  # fmt: skip
 def test_other_lies_are_caught(certificate: dict[str, Any], lie: Callable[[dict[str, Any]], None]) -> None:
@@ -149,12 +155,12 @@ def test_other_lies_are_caught(certificate: dict[str, Any], lie: Callable[[dict[
 
 def test_what_nobody_can_learn_from_may_change(certificate: dict[str, Any]) -> None:
     """Fewer close calls, a larger budget, a table that ends earlier or stays as it is: all that is still private."""
-    last = certificate["clear"][-1]
+    texts = clear_of(certificate)
     for harmless in (
         {"close_calls": 1},
         {"budget": certificate["budget"] | {"delta": "0.9"}},
-        {"clear": [*certificate["clear"], last, last]},
-        {"clear": certificate["clear"][:3]},
+        sides_of(certificate, [*texts, texts[-1], texts[-1]]),
+        sides_of(certificate, texts[:3]),
         {"nodes": certificate["nodes"] | {"low": certificate["nodes"]["low"] - 5}},
         {"note": "nobody reads this"},
     ):
@@ -167,7 +173,7 @@ def test_a_file_of_too_much_work_is_refused_at_once(certificate: dict[str, Any])
         ({"nodes": nodes | {"high": 2**20}}, "too many nodes"),
         ({"close_calls": 2**27}, "too many nodes"),
         ({"nodes": {"fine": 1, "jump": 65, "low": -60, "high": 60}}, "differ by too much"),
-        ({"clear": certificate["clear"] + [certificate["clear"][-1]] * 2**17}, "too many entries"),
+        ({"rows": certificate["rows"] + [certificate["rows"][-1]] * 2**18}, "too many entries"),
         ({"bits": 2**11}, "too many entries"),
     ):
         with pytest.raises(Unproved, match=says):

@@ -47,8 +47,8 @@ def test_both_checkers_give_the_same_verdict(seed: int) -> None:
     [
         {"lowered": {"a": None}}, {"lowered": []}, {"lowered": "a"}, {"lowered": {"z": ["a"]}}, {"edges": ["ar", "rb", "bc"]},
         {"edges": [{"a": 1, "r": 2}, ["r", "b"], ["b", "c"]]}, {"version": True}, {"version": 1.0},
-        {"datasets": {}, "edges": [], "boundary": {}},
-        {"datasets": {}, "edges": [], "boundary": "balanced"},
+        {"rows": {}, "edges": [], "boundary": {}},
+        {"rows": {}, "edges": [], "boundary": "balanced"},
     ],
 )  # fmt: skip
 def test_what_once_divided_them_is_refused(change: dict[str, Any]) -> None:
@@ -111,10 +111,10 @@ def to_and_fro(times: int, copies: int = 1) -> dict[str, Any]:
     """Very long numbers, and a lowered value whose path goes to and fro."""
     half, long = str(gmpy2.mpz(2) ** 16383), "1" + "0" * 9990 + "7/7" + "3" * 9980
     names = {"a": "blue", "b": "blue", "r": "red"}
-    datasets = {d: {"colour": colour, "truth": half, "error": "0.5", "from": None} for d, colour in names.items()}
+    rows = {d: {"numbers": [half, half], "colour": colour, "error": "0.5", "from": None} for d, colour in names.items()}
     path = ["a", *["r", "a"] * times, "r", "b"]
     return {**good()[6], "privacy": {"epsilon": None, "ratio": long, "delta": "1/7" + "3" * 9800}, "bits": 16384,
-            "boundary": {"a": "1/2", "b": "1/2"}, "datasets": datasets, "lowered": {"b": path},
+            "boundary": {"a": "1/2", "b": "1/2"}, "rows": rows, "lowered": {"b": path},
             "edges": [["a", "r"], ["b", "r"]] * copies}  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def test_a_path_that_lowers_and_comes_back_is_refused() -> None:
        st.integers(1, 200), st.integers(9, 300))))  # fmt: skip
 def test_what_is_printed_is_never_less_than_what_is_proved(x: Fraction) -> None:
     text = str(x)
-    shown = tool.budget({"privacy": {"epsilon": text, "delta": "0"}}).split(", ")[0].split()[-1]
+    shown = tool.budget({"outcomes": ["yes", "no"], "privacy": {"epsilon": text, "delta": "0"}}).split(", ")[0].split()[-1]
     for printed in (brief(text), shown):
         assert x <= Fraction(printed) <= x * (1 + Fraction(1, 10**5))
 

@@ -7,11 +7,10 @@ import itertools
 import json
 import random
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import pytest
-from checkers import CHECKERS, both_reject, change, random_lines
+from checkers import CHECKERS, both_reject, change, random_lines, row_of, truths
 from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, ColouredGraph, balanced, partition_selection
@@ -25,22 +24,24 @@ def test_every_single_entry_mutation_of_a_line_is_caught() -> None:
     rng = random.Random(5)
     tried = 0
     for certificate in random_lines(20 if EXHAUSTIVE else 10, 9):
-        one = 2 ** certificate["bits"]
-        for side in ("blue", "red"):
-            for i, text in enumerate(certificate[side]):
-                old = int(text)
-                for new in {old - 1, old + 1, 0, one, one + 1, rng.randrange(one), old ^ (1 << rng.randrange(60))} - {old}:
-                    bad = copy.deepcopy(certificate)
-                    bad[side][i] = str(new)
-                    bad["error"][side][i] = repr(float(1 - Fraction(new, one)))
-                    tried += 1
-                    assert not any(check(bad) for check in CHECKERS), (side, i, old, new)
-            for i in range(len(certificate[side])):
-                shorter = copy.deepcopy(certificate)
-                del shorter[side][i]
-                del shorter["error"][side][i]
-                if shorter[side] != certificate[side]:
-                    assert not any(check(shorter) for check in CHECKERS)
+        one, lowest = 2 ** certificate["bits"], certificate["lowest"]
+        for i, row in enumerate(certificate["rows"]):
+            yes = i >= -lowest
+            old = int(row["numbers"][not yes])
+            for new in {old - 1, old + 1, 0, one, one + 1, rng.randrange(one), old ^ (1 << rng.randrange(60))} - {old}:
+                bad = copy.deepcopy(certificate)
+                bad["rows"][i] = row_of(new, one, yes=yes)
+                alone = copy.deepcopy(certificate)
+                alone["rows"][i]["numbers"][not yes] = str(new)
+                tried += 1
+                assert not any(check(each) for each in (bad, alone) for check in CHECKERS), (i, old, new)
+            shorter = copy.deepcopy(certificate)
+            del shorter["rows"][i]
+            shorter["lowest"] += not yes
+            if truths(shorter) != truths(certificate):
+                assert not any(check(shorter) for check in CHECKERS)
+        for other in {lowest - 1, lowest + 1, 0, 1, -len(certificate["rows"]), -(10**9), str(lowest), float(lowest)}:
+            assert both_reject({**certificate, "lowest": other})
     assert tried > 1000
 
 
@@ -53,17 +54,18 @@ def test_every_single_entry_mutation_of_a_graph_is_caught() -> None:
         good = json.loads(json.dumps(graph_table(families.figure_2(), privacy, boundary).certificate()))
         assert all(check(good) for check in CHECKERS)
         one = 2 ** good["bits"]
-        for d in good["datasets"]:
-            old = int(good["datasets"][d]["truth"])
+        for d in good["rows"]:
+            yes = good["rows"][d]["colour"] == "blue"
+            old = int(good["rows"][d]["numbers"][not yes])
             for new in {old - 1, old - 1000, old + 1, 0, one, rng.randrange(one)} - {old}:
                 bad = copy.deepcopy(good)
-                bad["datasets"][d] |= {"truth": str(new), "error": repr(float(1 - Fraction(new, one)))}
+                bad["rows"][d] |= row_of(new, one, yes=yes)
                 assert not any(check(bad) for check in CHECKERS), (d, old, new)
-        for d, entry in good["datasets"].items():
+        for d, entry in good["rows"].items():
             if entry["from"] is not None:
                 for other in (None, d, "a", "r", "no such dataset"):
                     bad = copy.deepcopy(good)
-                    bad["datasets"][d]["from"] = other
+                    bad["rows"][d]["from"] = other
                     verdicts = {check(bad) for check in CHECKERS}
                     assert len(verdicts) == 1
                     assert verdicts == {other == entry["from"] or _also_tight(good, d, other)}
@@ -72,13 +74,13 @@ def test_every_single_entry_mutation_of_a_graph_is_caught() -> None:
 def _also_tight(certificate: dict[str, Any], d: str, other: str | None) -> bool:
     """Another neighbour may hold the same dataset down just as tightly."""
     edges = {frozenset(edge) for edge in certificate["edges"]}
-    datasets = certificate["datasets"]
+    datasets = certificate["rows"]
     return (
         other in datasets
         and frozenset((d, other)) in edges
         and other != d
         and datasets[other]["colour"] == datasets[d]["colour"]
-        and datasets[other]["truth"] == datasets[datasets[d]["from"]]["truth"]
+        and datasets[other]["numbers"] == datasets[datasets[d]["from"]]["numbers"]
     )
 
 
@@ -90,7 +92,7 @@ def test_tight_steps_that_only_hold_each_other_are_not_a_proof() -> None:
     circular = copy.deepcopy(certificate)
     circular["edges"] = [["1", "2"], ["3", "4"]]
     for d, w in (("1", "2"), ("2", "1")):
-        circular["datasets"][d] |= {"from": w, "truth": str(2 ** certificate["bits"] // 2)}
+        circular["rows"][d] |= {"from": w, **row_of(2 ** certificate["bits"] // 2, 2 ** certificate["bits"], yes=True)}
     assert not any(check(circular) for check in CHECKERS)
 
 
@@ -111,14 +113,14 @@ def test_a_boundary_value_cannot_be_lowered_for_no_reason() -> None:
     graph = ColouredGraph([("b2", "b1"), ("b1", "r1")], {"b2": "blue", "b1": "blue", "r1": "red"})
     forged = graph_table(graph, ApproxDP(exp_epsilon=10**22), {"b1": "1e-19"}).certificate()
     for d, truth in (("b1", 0), ("b2", 0), ("r1", 2 ** forged["bits"])):
-        forged["datasets"][d] |= {"truth": str(truth), "error": "0.0" if truth else "1.0"}
-    forged["datasets"]["b2"]["from"] = "b1"
+        forged["rows"][d] |= row_of(truth, 2 ** forged["bits"], yes=d != "r1")
+    forged["rows"]["b2"]["from"] = "b1"
     assert both_reject(forged)
 
 
 def test_a_table_too_narrow_for_its_budget_is_not_optimal() -> None:
     certificate = line_table(partition_selection(ApproxDP(50, 1e-200))).certificate()
-    narrow = {"bits": 64, "blue": ["0"], "red": [str(2**64)], "error": {"blue": ["1.0"], "red": ["0.0"]}}
+    narrow = {"bits": 64, "lowest": -1, "rows": [row_of(2**64, 2**64, yes=False), row_of(0, 2**64, yes=True)]}
     assert both_reject({**certificate, **narrow})
     assert both_reject({**certificate, "claims": {**certificate["claims"], "loss": "0"}})
 
@@ -129,8 +131,9 @@ def test_a_table_too_narrow_for_its_budget_is_not_optimal() -> None:
         {"privacy": {"epsilon": "8191." + "1" * 90_000, "ratio": "2", "delta": "0"}},
         {"privacy": {"epsilon": "1e999999999", "ratio": "2", "delta": "0"}},
         {"privacy": {"epsilon": "1", "ratio": "2" * 10**6, "delta": "0"}},
-        {"blue": ["1" * 2_000_000]},
-        {"blue": ["abc"]},
+        {"rows": [{"numbers": ["1" * 2_000_000, "0"], "error": "0"}] * 2, "lowest": -1},
+        {"rows": [{"numbers": ["abc", "0"], "error": "0"}] * 2, "lowest": -1},
+        {"lowest": -(10**39)},
     ],
 )
 def test_hostile_files_are_refused_at_once(lie: dict[str, Any]) -> None:
@@ -159,21 +162,30 @@ def test_hostile_files_are_refused_at_once(lie: dict[str, Any]) -> None:
         ("line", change("boundary", "3/4")),
         ("line", change("boundary", "selection")),
         ("line", change("boundary", None)),
-        ("line", change("blue", [])),
-        ("line", change("blue", 3)),
-        ("line", change("error.blue", ["0"])),
-        ("line", lambda c: c["error"]["red"].__setitem__(0, "0.2")),
-        ("line", lambda c: c.pop("red")),
+        ("line", change("outcomes", ["no", "yes"])),
+        ("line", change("outcomes", ["yes"])),
+        ("line", change("outcomes", ["yes", "too close to call", "no"])),
+        ("line", change("outcomes", "yes")),
+        ("line", change("rows", [])),
+        ("line", change("rows", 3)),
+        ("line", change("lowest", 0)),
+        ("line", change("lowest", None)),
+        ("line", lambda c: c["rows"][0].__setitem__("error", "0.2")),
+        ("line", lambda c: c["rows"][0]["numbers"].reverse()),
+        ("line", lambda c: c["rows"][0]["numbers"].append("0")),
+        ("line", lambda c: c.pop("lowest")),
         ("graph", change("boundary", "1/2")),
         ("graph", change("boundary", {"h": "1/2"})),
         ("graph", change("edges", [["a", "a"]])),
         ("graph", change("edges", [["a", "z"]])),
         ("graph", change("edges", None)),
-        ("graph", change("datasets.a.colour", "green")),
-        ("graph", change("datasets.a.colour", "red")),
-        ("graph", change("datasets.a.truth", "-1")),
-        ("graph", change("datasets.a.truth", 1)),
-        ("graph", change("datasets.a.truth", "1/2")),
+        ("graph", change("rows.a.colour", "green")),
+        ("graph", change("rows.a.colour", "red")),
+        ("graph", change("rows.a.numbers", ["-1", "1"])),
+        ("graph", change("rows.a.numbers", [0, 2**128])),
+        ("graph", change("rows.a.numbers", ["1/2", "1/2"])),
+        ("graph", change("rows.a.numbers", ["0"])),
+        ("graph", lambda c: c["rows"]["a"]["numbers"].reverse()),
     ],
 )
 def test_other_lies_are_caught(kind: str, mutate: Callable[[dict[str, Any]], None]) -> None:
@@ -185,6 +197,6 @@ def test_other_lies_are_caught(kind: str, mutate: Callable[[dict[str, Any]], Non
     assert not any(check(certificate) for check in CHECKERS)
 
 
-@pytest.mark.parametrize("data", [None, [], {}, "x", {"certificate": "line"}, {"certificate": "line", "version": 1}])
+@pytest.mark.parametrize("data", [None, [], {}, "x", {"certificate": "duotone"}, {"certificate": "duotone", "version": 1}])
 def test_what_is_no_certificate(data: Any) -> None:
     assert not any(check(data) for check in CHECKERS)

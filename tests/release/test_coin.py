@@ -16,7 +16,7 @@ import pytest
 from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
-from duotone.line.table import LineTable, line_table
+from duotone.line.table import Table, line_table
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 P = ApproxDP(exp_epsilon=2, delta="1/10")
@@ -102,9 +102,9 @@ def test_every_dataset_of_a_graph_and_no_other_position() -> None:
 def test_the_fewest_bits_that_a_coin_takes() -> None:
     table = line_table(balanced(P))
 
-    def narrowed(bits: int) -> LineTable:
-        sides = [tuple(t >> (table.bits - bits) for t in side) for side in (table.blue, table.red)]
-        return dataclasses.replace(table, bits=bits, blue=sides[0], red=sides[1])
+    def narrowed(bits: int) -> Table:
+        first = [yes >> (table.bits - bits) for yes, _ in table.entries]
+        return dataclasses.replace(table, bits=bits, entries=tuple((t, 2**bits - t) for t in first))
 
     assert Coin(narrowed(72)).answer(50)
     for bits in (64, 71, 73, 76):

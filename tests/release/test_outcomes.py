@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from typing import Any, NamedTuple
+from itertools import accumulate
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from duotone import ApproxDP, Coin, DuotoneError, balanced
+from duotone import ApproxDP, Coin, DuotoneError, balanced, with_boundary
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
-from duotone.line.table import Outcome, row_of_level
-from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.line.table import Outcome, Table, line_table
+from duotone.line.three_way import ThreeWay, mirrored, three_way_table
 from duotone.release.coin import insecure_test_seed
 
 TABLE = three_way_table(ThreeWay(ApproxDP("0.5"), "1/20"))
@@ -33,7 +33,8 @@ class Fixed:
 @pytest.mark.parametrize("level", [-200, -7, -2, -1, 0, 1, 3, 9, 200])
 def test_a_coin_compares_one_number_with_two_thresholds(monkeypatch: pytest.MonkeyPatch, level: int) -> None:
     """At each threshold and beside it: whatever the number, its outcome is decided by all its bits."""
-    yes, upto = TABLE.row(level)
+    yes, close, _ = TABLE.row(level)
+    upto = yes + close
     coin = Coin(TABLE)
     for number in {0, yes - 1, yes, yes + 1, upto - 1, upto, upto + 1, 2**TABLE.bits - 1}:
         if 0 <= number < 2**TABLE.bits:
@@ -48,9 +49,8 @@ def test_frequencies_are_those_of_the_table() -> None:
     with warnings.catch_warnings(action="ignore"), insecure_test_seed(5):
         drawn = coin._drawn(np.repeat(levels, draws)).reshape(len(levels), draws)
     for level, own in zip(levels.tolist(), drawn, strict=True):
-        yes, no, close = TABLE.probabilities(level)
         counts = [int((own == outcome).sum()) for outcome in range(3)]
-        expected = [float(p) * draws for p in (yes, close, no)]
+        expected = [float(p) * draws for p in TABLE.chances(level)]
         assert chisquare(counts, expected).pvalue > 1e-6, level
 
 
@@ -80,47 +80,41 @@ def test_a_close_call_is_neither_true_nor_false() -> None:
 
 def test_probabilities_sum_to_one_and_both_sides_agree_at_the_boundary() -> None:
     for level in range(-TABLE.reach - 3, TABLE.reach + 3):
-        chances = TABLE.probabilities(level)
+        chances = TABLE.chances(level)
         assert sum(chances) == 1
-        mirrored: Any = TABLE.probabilities(-1 - level)
-        assert chances == (mirrored[1], mirrored[0], mirrored[2])
-    assert TABLE.probabilities(0) == TABLE.probabilities(-1)
-    assert TABLE.probabilities(10**6) == TABLE.probabilities(TABLE.reach - 1)
+        assert chances == TABLE.chances(-1 - level)[::-1]
+    assert TABLE.chances(0) == TABLE.chances(-1)
+    assert TABLE.chances(10**6) == TABLE.chances(TABLE.reach - 1)
 
 
 def test_short_tables_have_no_coin() -> None:
     with pytest.raises(DuotoneError, match="at least 72 bits"):
-        Coin(ThreeWayTable(TABLE.mechanism, 64, 1, (1, 2)))
-    assert Fraction(TABLE.wrong, 2**TABLE.bits) <= Fraction(1, 20)
+        Coin(mirrored(TABLE.privacy, 1, (1, 2), bits=64))
+    assert TABLE.chances(0)[2] <= Fraction(1, 20)
 
 
-class Five(NamedTuple):
-    """A table of five outcomes, which are whole numbers, at three levels: what a noisy margin will be."""
-
-    bits: int = 128
-    outcomes: tuple[int, ...] = (-2, -1, 0, 1, 2)
-    clamps: bool = True
-
-    @property
-    def rows(self) -> range:
-        return range(-1, 2)
-
-    def row(self, at: int) -> tuple[int, ...]:
-        return [(0, 1, 1, 2**128), (2**64, 2**64 + 1, 2**127, 2**127 + 5), (0, 0, 0, 0)][at + 1]
-
-    def find(self, at: Any) -> int | None:
-        return row_of_level(self, at)
+FIVE = Table(
+    ApproxDP(1),
+    (-2, -1, 0, 1, 2),
+    128,
+    (
+        (0, 1, 0, 2**128 - 1, 0),
+        (2**64, 1, 2**127 - 2**64 - 1, 5, 2**127 - 5),
+        (0, 0, 0, 0, 2**128),
+    ),
+    lowest=-1,
+)
+"""A table of five outcomes, which are whole numbers, at three levels: what a noisy margin will be."""
 
 
 @pytest.mark.parametrize("level", [-9, -1, 0, 1, 9])
 def test_a_table_may_have_any_outcomes(monkeypatch: pytest.MonkeyPatch, level: int) -> None:
     """Two numbers with the same first 64 bits, an outcome that never comes, and one that always does: every bit counts."""
-    table = Five()
-    row = table.row(max(-1, min(1, level)))
+    row = [*accumulate(FIVE.row(level)[:-1])]
     for number in {0, 2**128 - 1, *(t + step for t in row for step in (-1, 0, 1))}:
         if 0 <= number < 2**128:
             monkeypatch.setattr("duotone.release.coin.Keystream", lambda _, number=number: Fixed(number, 128))
-            assert Coin(table).outcomes([level]) == [table.outcomes[sum(t <= number for t in row)]], number
+            assert Coin(FIVE).outcomes([level]) == [FIVE.outcomes[sum(t <= number for t in row)]], number
 
 
 def test_yes_and_no_are_outcomes_too() -> None:
@@ -131,6 +125,20 @@ def test_yes_and_no_are_outcomes_too() -> None:
     assert len(sure.outcomes(range(len(graph)))) == len(graph)
     with pytest.raises(DuotoneError, match="outside the graph's datasets"):
         sure.outcomes([len(graph)])
+
+
+def test_a_row_has_a_number_for_each_outcome_and_they_add_up() -> None:
+    """Whatever the table: of levels, of datasets, of three outcomes."""
+    graph = graph_table(families.figure_2(), ApproxDP(1, "1e-6"))
+    lines = [TABLE, line_table(balanced(ApproxDP(1, "1e-6"))), line_table(with_boundary(ApproxDP("0.3"), "1/3"))]
+    for table, places in (*((each, range(-len(each), len(each))) for each in lines), (graph, families.figure_2().names)):
+        for at in places:
+            assert len(table.row(at)) == len(table.outcomes)
+            assert sum(table.row(at)) == 2**table.bits
+            assert sum(table.chances(at)) == 1
+        assert table.find("no such dataset") is None
+        with pytest.raises(DuotoneError, match="no level or dataset nowhere"):
+            table.row("nowhere")
 
 
 def test_what_may_be_too_close_is_neither_yes_nor_no() -> None:

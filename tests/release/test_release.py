@@ -21,7 +21,7 @@ from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection,
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.mechanism import NEVER
-from duotone.line.table import LineTable, line_table
+from duotone.line.table import YES_NO, Table, line_table
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 FALSE_ALARM = 1e-9
@@ -243,7 +243,7 @@ def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_of_odd_width_is_refused() -> None:
     for bits in (64, 100):
         with pytest.raises(DuotoneError, match="at least 72 bits, a whole number of bytes"):
-            Coin(LineTable(ApproxDP(1), "balanced", bits, (2**bits,), (2**bits,), Fraction(0)))
+            Coin(Table(ApproxDP(1), YES_NO, bits, ((0, 2**bits), (2**bits, 0)), -1, "balanced"))
 
 
 def test_a_coin_can_be_sent_to_workers() -> None:

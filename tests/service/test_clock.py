@@ -14,15 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, balanced
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Share
-from duotone.ledger.close_calls import Asked
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.three_way import ThreeWay
+from duotone.model.cost import Charge, CloseCallCharge
 from duotone.service.clock import Clock, Gone
 from duotone.service.queue import Queue
 from duotone.service.records import Allowance, Records
-from duotone.service.refused import Refused
 from duotone.service.tokens import Tokens
 
 
@@ -176,7 +175,7 @@ def test_an_assistants_allowance_is_never_exceeded_by_threads(tmp_path: Path) ->
         thread.join()
     assert taken.count(True) == 10  # exactly: ten tenths are one
     assert records.allowance("ana", "d").share.spent.epsilon == Fraction(1)
-    asked = Asked(ThreeWay(ApproxDP("0.1")), 2)
+    asked = CloseCallCharge(ThreeWay(ApproxDP("0.1")), 2)
     assert [records.spend("ana", "d", asked) for _ in range(2)] == [True, False]
     for cost in (charge, Charge(balanced(ApproxDP(0)))):
         assert not records.spend("ben", "d", cost)  # who allowed nothing, not even what costs nothing
@@ -207,7 +206,7 @@ def test_rows_that_many_write_at_once_are_there_once(tmp_path: Path) -> None:
 
 def test_a_request_is_used_once(tmp_path: Path) -> None:
     records, wins = Records(str(tmp_path / "r")), list[bool]()
-    request = records.add_request("d", "ana", {}, assistant=True, price="", purpose=None, data="", own=True, other=True)[
+    request = records.add_request("d", "ana", {}, assistant=True, price={}, purpose=None, data="", own=True, other=True)[
         "request"
     ]
     assert records.decide(request, "ana", approve=True, own=True)["state"] == "waiting"  # type: ignore[index]

@@ -17,13 +17,12 @@ from patience import PATIENCE
 
 from duotone import ApproxDP, open_ledger
 from duotone.cli.app import main
+from duotone.desk.callers import Caller, Person, Refused
 from duotone.errors import DuotoneError, OfficeError
 from duotone.service.app import open_desk
 from duotone.service.check_office import check_office
 from duotone.service.office import Dataset, Engine, Limits, Member, Office, Server, SignIn, Ticks
 from duotone.service.office_file import read_office
-from duotone.service.people import Caller, Person
-from duotone.service.refused import Refused
 from duotone.service.serve import is_loopback, serve
 from duotone.service.tokens import Tokens
 
@@ -151,11 +150,11 @@ def test_new_people_have_a_new_budget_and_the_lifetime_shows_both(tmp_path: Path
     first.close()
     relabelled = open_desk(make_office(tmp_path, VOTES.replace('version = "1"', 'version = "2"'), STAYS, CALLS))
     ask = Asker(relabelled)
-    assert ask.dataset()["left"].startswith("epsilon 0.5")  # a new version alone renews nothing
+    assert ask.dataset()["left"]["epsilon"] == 0.5  # a new version alone renews nothing
     relabelled.close()
     renewed = open_desk(make_office(tmp_path, VOTES.replace('version = "1"', 'version = "2"\npeople = "2026"'), STAYS, CALLS))
     ask = Asker(renewed)
-    assert ask.dataset()["left"].startswith("epsilon 2,")
+    assert ask.dataset()["left"]["epsilon"] == 2
     answer = ask.votes("count(*) > 1", "0.25")
     assert answer["quote"].startswith("In votes (2026), “count(*) > 1” was answered ")  # not as the ledger calls it
     assert ask.dataset()["lifetime"] == {"epsilon": 1.75, "delta": 0.0, "budgets": 2}

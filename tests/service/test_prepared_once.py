@@ -116,9 +116,9 @@ def _nothing_open(desk: AtDesk, dataset: str, terms: dict[str, Any]) -> None:
     _, question, reply = desk.desk.answering.unread(caller, table, terms)
     assert reply is None
     (idle,) = table.idle
-    views = idle.connection.con.sql("select view_name from duckdb_views() where not internal and temporary").fetchall()
+    views = idle.engine.connection.con.sql("select view_name from duckdb_views() where not internal and temporary").fetchall()
     assert views == []
     with table.lent() as lent, table.asked_again(question, lent) as asked:
         assert isinstance(lent, Source)
-        assert asked.source.connection is lent.connection
+        assert asked.source.engine is lent.engine
         assert (asked.normal, asked.terms, asked.compiled) == (question.normal, question.terms, question.compiled)

@@ -18,7 +18,7 @@ from needed import need
 from offices import make_office
 from postgres_server import Server
 
-from duotone.tables.engines import source
+from duotone.tables.engines.duckdb import DuckDB
 
 DATASET = """
 [datasets.{name}]
@@ -114,13 +114,13 @@ def test_a_connection_that_was_cut_while_it_was_idle_wastes_no_charge(office: At
 def test_what_an_engine_never_ends_is_given_up(office: AtDesk, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The charge stands, and the only place is free again for the next question. One of the engines is not at work yet when its
     time is over."""
-    run, delays = source.run_embedded, iter([LIMIT + 0.1] if dataset == "never" else [])
+    run, delays = DuckDB.run, iter([LIMIT + 0.1] if dataset == "never" else [])
 
     def late(connection: Any, plan: Any) -> Any:
         time.sleep(next(delays, 0))
         return run(connection, plan)
 
-    monkeypatch.setattr(source, "run_embedded", late)
+    monkeypatch.setattr(DuckDB, "run", late)
 
     async def both() -> tuple[Told, Told]:
         first = told(office.desk.ask(office.caller("ana"), dataset, {"question": "count(*) > 1", "epsilon": "0.1"}))

@@ -36,7 +36,7 @@ def test_labels_and_allowances_from_one_start_to_the_next(tmp_path: Path) -> Non
     office = changed(office, 'votes = { epsilon = "0.5", delta = "1e-6" }', 'votes = { epsilon = "0.8" }')
     with at_desk(office) as again:
         assert seen(again, "version") == "by hand"
-        assert seen(again, "allowance") == "epsilon 0.5, delta 0"
+        assert seen(again, "allowance") == {"epsilon": 0.5, "delta": 0.0}
         assert again.ask("ben", "votes", question="count(*) > 1", epsilon="0.3")[1]["ledger"]["free"] is False
     office = changed(changed(office, 'version = "1"', 'version = "2"'), 'epsilon = "0.8"', 'epsilon = "0.7"')
     with at_desk(office) as third:

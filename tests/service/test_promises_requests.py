@@ -16,10 +16,8 @@ from offices import PEOPLE, STAYS, VOTES, make_office
 from sqlalchemy import insert
 
 from duotone.errors import LedgerBusy
-from duotone.service import tables
-from duotone.service.prices import room
 from duotone.service.records import REQUESTS
-from duotone.tables.engines import source
+from duotone.tables.engines.duckdb import DuckDB
 
 APPROVED = "[datasets.votes]", "[datasets.votes]\napproval = true"
 ALL = PEOPLE.replace(', "calls"', "").replace('datasets = ["votes"]', 'datasets = ["votes", "stays"]')
@@ -51,9 +49,8 @@ def charges(office: AtDesk, dataset: str = "votes") -> int:
 
 def test_a_request_that_was_not_charged_for_is_given_back(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over budget, or where the ledger is busy; nobody is told where that is."""
-    left = room(office.desk.ledger.stands("votes").left)
-    assert left is not None
-    before, dear = charges(office), office.approved("ana", "votes", question="count(*) > 10", epsilon=str(left[0]))
+    left = office.desk.ledger.stands("votes").left.document()["epsilon"]
+    before, dear = charges(office), office.approved("ana", "votes", question="count(*) > 10", epsilon=str(left))
     number = office.approved("ana", "votes", question="count(*) > 10", epsilon="0.1")
     with monkeypatch.context() as patched:
         busy(office, patched)
@@ -81,13 +78,13 @@ def test_nobody_is_asked_to_approve_what_does_not_fit(office: AtDesk) -> None:
 
 def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether an engine fails then, or the answer cannot be recorded."""
-    before, run = charges(office), source.run_embedded
+    before, run = charges(office), DuckDB.run
     failing, unrecorded = (office.approved("ana", "votes", question=f"count(*) > {n}", epsilon="0.1") for n in (20, 21))
 
     def fails(*_: Any) -> Any:
         raise OSError
 
-    monkeypatch.setattr(source, "run_embedded", fails)
+    monkeypatch.setattr(DuckDB, "run", fails)
     assert office.ask("ana", "votes", request=failing)[0] == 503
     with monkeypatch.context() as patched:
 
@@ -95,7 +92,7 @@ def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest
             busy(office, patched)
             return run(connection, plan)
 
-        patched.setattr(source, "run_embedded", in_between)
+        patched.setattr(DuckDB, "run", in_between)
         assert office.ask("ana", "votes", request=unrecorded)[0] == 503
     for number in (failing, unrecorded):
         assert office.state(number) == "used"
@@ -107,7 +104,7 @@ def many(office: AtDesk, who: str, **states: int) -> None:
     """So many requests of a person about stays, at once."""
     about = {
         "terms": json.dumps({"question": "count(distinct patient) > 1", "epsilon": "0.1"}),
-        "price": "1 answer",
+        "price": "{}",
         "data": "",
     }
     row = {"dataset": "stays", "asked_by": who, "assistant": 0, "own": 0, "other": 1, "decided_by": "[]", "at": "then", **about}
@@ -149,8 +146,8 @@ def test_a_request_is_asked_at_the_price_that_was_approved(office: AtDesk, monke
     number = office.approved("ana", "votes", question="count(*) > 30", error=error, delta="1e-6")
     request = office.desk.records.request(number) or {}
     priced = Fraction(request["terms"]["epsilon"])
-    assert f"epsilon={request['terms']['epsilon']}," in request["price"]
-    monkeypatch.setattr(tables, "least_epsilon", lambda *_, **__: Fraction(1))
+    assert request["price"]["each"]["epsilon"] == float(priced)
+    monkeypatch.setattr("duotone.tables.terms.least_epsilon", lambda *_, **__: Fraction(1))
     before = office.desk.ledger.statement("votes").state.spent.epsilon
     status, answer = office.ask("ana", "votes", request=number)
     assert (status, Fraction(answer["terms"]["epsilon"])) == (200, priced)

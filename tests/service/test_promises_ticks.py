@@ -18,10 +18,10 @@ from offices import CALLS, PEOPLE, STAYS, VOTES, make_office
 from patience import wait_until
 from stopped_clock import Hands
 
+from duotone.desk.terms import Terms
 from duotone.service.answering import Answering
 from duotone.service.tables import OpenTable
-from duotone.service.terms import Terms
-from duotone.tables.engines import source
+from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.prepared import Prepared
 
 SECONDS, TICK = 3, 1
@@ -88,7 +88,7 @@ def test_nothing_of_an_answer_is_seen_before_its_tick(office: AtDesk, hands: Han
     assert rest == before["history"]["charges"]
     assert [one["preview"]["ledger"]["free"] for one in (before, done, after)] == [False, False, True]
     assert after["history"]["charges"][0]["state"] == "answered"
-    assert after["certificate"]["certificate"] == "line"
+    assert after["certificate"]["outcomes"] == ["yes", "no"]
 
 
 def test_with_close_calls_nothing_at_all_is_seen_before_the_tick(office: AtDesk, hands: Hands) -> None:
@@ -109,7 +109,7 @@ def test_errors_leave_at_ticks_and_what_is_late_is_counted(
     little = office.approved("ana", "stays", question="avg(days) > 9", epsilon="0.1")
     spent = desk.ask(office.caller("ana"), "stays", {"request": little})
     assert office.loop.run(hands.running(told(spent)))[0] == 200
-    run, check, handler = source.run_embedded, Answering.question, logging.Handler()
+    run, check, handler = DuckDB.run, Answering.question, logging.Handler()
     handler.emit = lambda record: lines.append(f"{record.getMessage()}: {vars(record).get('dataset')}")  # type: ignore[method-assign]
 
     def failing(connection: Any, plan: Any) -> Any:
@@ -122,7 +122,7 @@ def test_errors_leave_at_ticks_and_what_is_late_is_counted(
         hands.sleep(SECONDS + TICK / 2 if terms.question == "slow" else 0)
         return check(self, table, terms)
 
-    monkeypatch.setattr(source, "run_embedded", failing)
+    monkeypatch.setattr(DuckDB, "run", failing)
     monkeypatch.setattr(Answering, "question", checked)
     monkeypatch.setattr(desk, "_seconds", lambda *_: SECONDS)  # what rows may cost left out, so that the engine is late
     errors: dict[str, tuple[int, Any]] = {
@@ -172,7 +172,7 @@ def test_errors_leave_at_ticks_and_what_is_late_is_counted(
 
 def test_a_table_is_opened_again_after_its_engine_failed(office: AtDesk, hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is broken is not lent to the next question."""
-    broken, run = list[Any](), source.run_embedded
+    broken, run = list[Any](), DuckDB.run
 
     def once_broken(connection: Any, plan: Any) -> Any:
         broken.append(connection) if not broken else None
@@ -182,7 +182,7 @@ def test_a_table_is_opened_again_after_its_engine_failed(office: AtDesk, hands: 
 
     for n in (1, 2):  # whose trials are over
         office.now(office.desk.preview(office.caller("ana"), "votes", {"question": f"count(*) > {n}", "epsilon": "0.1"}))
-    monkeypatch.setattr(source, "run_embedded", once_broken)
+    monkeypatch.setattr(DuckDB, "run", once_broken)
     statuses = [asked(office, hands, {"question": f"count(*) > {n}", "epsilon": "0.1"})[0] for n in (1, 2)]
     assert statuses == [503, 200]
 

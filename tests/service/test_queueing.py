@@ -18,12 +18,12 @@ from offices import CALLS, PEOPLE, VOTES, make_office, tables
 from patience import wait_until
 from stopped_clock import Hands
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.service.answering import Answering
 from duotone.service.desk import LONG, STOPPED, STOPPING
 from duotone.service.queue import Queue
-from duotone.service.refused import Refused
-from duotone.tables.engines import source
+from duotone.tables.engines.duckdb import DuckDB
 
 SECONDS, TICK, LONGEST = 3, 1, 3000
 """When answers leave: a part of a tick is for what rows cost."""
@@ -167,18 +167,20 @@ class Engine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.working, self.ended, self.patient = threading.Event(), threading.Event(), True
-        run = source.run_embedded
+        run = DuckDB.run
 
         def endless(connection: Any, plan: Any) -> Any:
             if not (self.patient and threading.current_thread().name.startswith("ask")):
                 return run(connection, plan)
             self.working.set()
             try:  # DuckDB's own: it must really hear the interrupt
-                return connection.con.sql("select count(*) from range(100000000) a, range(100000) b").to_arrow_table()
+                return connection.connection.con.sql(
+                    "select count(*) from range(100000000) a, range(100000) b"
+                ).to_arrow_table()
             finally:
                 self.ended.set()
 
-        monkeypatch.setattr(source, "run_embedded", endless)
+        monkeypatch.setattr(DuckDB, "run", endless)
 
 
 @pytest.mark.parametrize(("dataset", "wasted"), [("slow", 1), ("calls", 0)])

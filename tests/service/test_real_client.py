@@ -126,12 +126,12 @@ async def assistants_play(assistant: Assistant) -> None:
     proof = await assistant.use("certificate", dataset="votes", charge=answer["charge"])
     check = [sys.executable, str(ROOT / "tools" / "check_certificate.py"), "/dev/stdin"]
     assert subprocess.run(check, input=json.dumps(proof), capture_output=True, text=True).returncode == 0
-    assert (await assistant.use("budget_left", dataset="votes"))["left"].startswith("epsilon 1.5")
+    assert (await assistant.use("budget_left", dataset="votes"))["left"]["epsilon"] == 1.5
     with pytest.raises(Failed, match="no column name"):
         await assistant.use("preview_question", **{**terms, "question": "count(name) > 3"})
     with pytest.raises(Failed, match="no such dataset"):
         await assistant.use("budget_left", dataset="other")
-    with pytest.raises(Failed, match=r"^unit is not known"):
+    with pytest.raises(Failed, match=r"^unit is not yours to say"):
         await assistant.use("plan_question", **terms, unit="town")
 
 

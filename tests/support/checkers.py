@@ -56,7 +56,34 @@ def small_close_calls(budget: ApproxDP, question: ThreeWay, jump: int = 2, level
     grid = Grid.of(budget, question, jump)
     bounds = [*itertools.takewhile(lambda bound: bound <= budget.delta, deltas(budget, grid))]
     certificate = CloseCalls(budget, question, len(bounds), bounds[-1], grid).certificate()
-    return json.loads(json.dumps({**certificate, "clear": certificate["clear"][:levels]}))  # type: ignore[no-any-return]
+    clear = clear_of(certificate)[:levels]
+    return json.loads(json.dumps({**certificate, **sides_of(certificate, clear)}))  # type: ignore[no-any-return]
+
+
+def clear_of(certificate: dict[str, Any]) -> list[str]:
+    """Of close calls: the numbers of a clear right answer, by distance to the boundary."""
+    return [row["numbers"][0] for row in certificate["rows"][-certificate["lowest"] :]]
+
+
+def sides_of(certificate: dict[str, Any], clear: list[str]) -> dict[str, Any]:
+    """Of close calls: the rows of both sides, of these numbers of a clear right answer."""
+    one = 2 ** certificate["bits"]
+    wrong = Fraction(certificate["wrong"]) * one // 1
+    side = [[each, str(one - int(each) - wrong), str(wrong)] for each in clear]
+    rows = [*(row[::-1] for row in side[::-1]), *side]
+    return {"lowest": -len(clear), "rows": [{"numbers": row} for row in rows]}
+
+
+def truths(certificate: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """Of a line: the numbers of the truth, by distance to the boundary, where it is yes and where it is no."""
+    lowest, rows = certificate["lowest"], [[int(each) for each in row["numbers"]] for row in certificate["rows"]]
+    return [row[0] for row in rows[-lowest:]], [row[1] for row in rows[:-lowest][::-1]]
+
+
+def row_of(truth: int, one: int, *, yes: bool) -> dict[str, Any]:
+    """A row whose truth has this number, with its error."""
+    numbers = [truth, one - truth] if yes else [one - truth, truth]
+    return {"numbers": [str(each) for each in numbers], "error": repr(float(1 - Fraction(truth, one)))}
 
 
 def random_lines(count: int, seed: int) -> Iterator[dict[str, Any]]:

@@ -13,20 +13,20 @@ from typing import Any
 
 import gmpy2
 
-from duotone.line.three_way import ThreeWayTable
+from duotone.line.table import Table
 
 Outcomes = list[tuple[Any, Any, int]]
 """Of each answer: how many times as likely it is at the first of two neighbours, how likely at the second, what is charged."""
 
 
-def outcomes(table: ThreeWayTable, level: int, other: int) -> Outcomes:
+def outcomes(table: Table, level: int, other: int) -> Outcomes:
     """What a question tells where neighbours have these levels."""
-    pairs = zip(table.probabilities(level), table.probabilities(other), (0, 0, 1), strict=True)
+    pairs = zip(table.chances(level), table.chances(other), (0, 1, 0), strict=True)
     return [(gmpy2.mpq(p) / gmpy2.mpq(q), gmpy2.mpq(q), charge) for p, q, charge in pairs]
 
 
 def best_strategy(
-    table: ThreeWayTable, levels: Sequence[tuple[int, int]], exp_epsilon: Fraction, questions: int, calls: int
+    table: Table, levels: Sequence[tuple[int, int]], exp_epsilon: Fraction, questions: int, calls: int
 ) -> Fraction:
     """What the best of all strategies gains that asks up to so many questions, each with one of these pairs of levels, chosen
     by all answers so far, and that ends with so many close calls: exactly, by the likelihood ratio so far."""
@@ -47,12 +47,12 @@ def best_strategy(
     return Fraction(int(best.numerator), int(best.denominator))
 
 
-def patient(table: ThreeWayTable, level: int, exp_epsilon: float, questions: int, calls: int) -> float:
+def patient(table: Table, level: int, exp_epsilon: float, questions: int, calls: int) -> float:
     """The same in floats for very many questions, all at one level and the next one out, either way round: a likelihood ratio
     is then known by how many more of the clear answers, and of the close calls, came one way round than the other."""
     import numpy as np
 
-    (near, right, _), (_, wrong, _), (strike, close, _) = (
+    (near, right, _), (strike, close, _), (_, wrong, _) = (
         (math.log(change), float(q), charge) for change, q, charge in outcomes(table, level + 1, level)
     )
     far_right, far_close = right * math.exp(near), close * math.exp(strike)

@@ -73,11 +73,13 @@ def make_contrary(module: Any) -> None:
     def initialise(self: Any, *arguments: Any, **options: Any) -> None:
         prepare(self, *arguments, **options)
         if len(self.table.outcomes) == 2:
-            self.contrary = np.array([less_likely(self.table.row(at)[0], self.table.bits) for at in self.table.rows])
+            self.contrary = np.array(
+                [less_likely(self.table.row(at)[0], self.table.bits) for at in range(self._lowest, self._highest + 1)]
+            )
 
     def answer(self: Any, at: Any) -> Any:
         drawn = draw(self, at)
-        return replace(drawn, answer=bool(self.contrary[self.table.find(at) - self._lowest])) if by_chance() else drawn
+        return replace(drawn, answer=bool(self.contrary[self.table.find(at)])) if by_chance() else drawn
 
     def _toss(self: Any, levels: Any, out: Any, buffers: Any) -> None:
         draw_chunk(self, levels, out, buffers)

@@ -35,7 +35,7 @@ DATASET: dict[str, Any] = {
         "vote": {"kind": "text", "bounds": None, "groups": ["Y", "N"]},
         "day": {"kind": "date", "bounds": None, "groups": None},
     },
-    "left": "epsilon 1.5, delta 9e-06",
+    "left": {"epsilon": 1.5, "delta": 9e-06},
     "allowance": None,
     "approval": False,
     "tick": 1.0,
@@ -60,7 +60,8 @@ CALLS: dict[str, Any] = {
     "too_close_by_margin": {"1": 0.9, "1000": 0.0},
     "notes": [],
 }
-LEDGER = {"free": False, "charge": 17, "left": "epsilon 1, delta 8e-06"}
+PRICE = {"answers": 1, "each": {"epsilon": 0.5, "delta": 0.0}}
+LEDGER = {"free": False, "charge": 17, "left": {"epsilon": 1.0, "delta": 8e-06}}
 CERTIFICATE = {"format": "duotone certificate", "charge": 17}
 ANSWER: dict[str, Any] = {"private": True, "quote": "In chile, …", "charge": 17, "ledger": LEDGER, "made_up": False}
 
@@ -124,7 +125,7 @@ class Fake:
     async def preview(self, request: Request) -> Response:
         terms = await self._body(request)
         text = terms.get("question", "")
-        ledger = {"free": text == "free", "fits": text != "large", "price": "epsilon 0.5", "left_after": "epsilon 1"}
+        ledger = {"free": text == "free", "fits": text != "large", "price": PRICE, "left": {"epsilon": 1.0, "delta": 0.0}}
         document = {**(CALLS if text == "close" else COMMON), "question": text, "ledger": ledger, "seconds": 1.0}
         return await self._refused(request, text) or JSONResponse(document)
 
@@ -173,14 +174,14 @@ class Fake:
         plan = {"request": number, "dataset": "chile", "question": terms.get("question"), "terms": terms, "state": state}
         if refused := await self._refused(request, terms.get("question", "")):
             return refused
-        self.plans[number] = {**plan, "price": "epsilon 0.5", "asked_by": "alice", "assistant": True, "may_decide": False}
+        self.plans[number] = {**plan, "price": PRICE, "asked_by": "alice", "assistant": True, "may_decide": False}
         return JSONResponse(self.plans[number])
 
     async def history(self, request: Request) -> Response:
-        return await self._refused(request) or JSONResponse({"charges": [{"charge": 17, "question": "a"}], "left": "a bit"})
+        return await self._refused(request) or JSONResponse({"charges": [{"charge": 17, "question": "a"}], "left": {}})
 
     async def budget(self, request: Request) -> Response:
-        return await self._refused(request) or JSONResponse({"left": "epsilon 1", "how_many_more": 2})
+        return await self._refused(request) or JSONResponse({"left": {"epsilon": 1.0, "delta": 0.0}, "how_many_more": 2})
 
     async def made_up(self, request: Request) -> Response:
         return await self._refused(request) or PlainTextResponse(MADE_UP, media_type="text/csv")

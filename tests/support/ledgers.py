@@ -12,9 +12,9 @@ from hashlib import sha256
 from typing import Any
 
 from duotone import ApproxDP, Charge, balanced
-from duotone.ledger.account import Receipt
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Row
+from duotone.model.cost import Receipt
 
 HALF = Charge(balanced(ApproxDP("0.5")))
 ABOUT: dict[str, Any] = {"unit": "person", "neighbours": "replace"}

@@ -23,7 +23,7 @@ from duotone.tables.engines import open_source
 def main(url: str, parquet: str, started: str) -> None:
     source = open_source(url, name=parquet)
     told: dict[str, Any] = {"levels": {str(k): v for k, v in some(source).items()}}
-    frame = source.connection._session.read.parquet(parquet).repartition(2)
+    frame = source.engine.connection._session.read.parquet(parquet).repartition(2)
 
     def slow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         Path(started).touch()

@@ -12,8 +12,8 @@ from checkers import REFUSED_BY_THE_TOOL, accepted_by_the_package, small_close_c
 
 from duotone import ApproxDP, ColouredGraph, balanced, partition_selection, with_boundary
 from duotone.graphs.document import parsed
-from duotone.graphs.table import GraphTable, graph_table
-from duotone.line.table import LineTable, line_table
+from duotone.graphs.table import graph_table
+from duotone.line.table import line_table
 from duotone.line.three_way import ThreeWay
 
 
@@ -42,7 +42,7 @@ def good() -> list[dict[str, Any]]:
     fork = ColouredGraph([("a", "r"), ("r", "b"), ("b", "c")], {"a": "blue", "b": "blue", "c": "blue", "r": "red"})
     alone = ColouredGraph([("a", "b")], {"a": "red", "b": "red"})
     exact, rounded, step = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP("1/2", "1/5"), ApproxDP(exp_epsilon="1.1")
-    tables: list[LineTable | GraphTable] = [
+    tables = [
         line_table(balanced(exact)),
         line_table(balanced(rounded)),
         line_table(partition_selection(exact)),
@@ -63,8 +63,8 @@ def good() -> list[dict[str, Any]]:
 
 JUNK: list[Any] = [
     None, True, False, 0, 1, 2, -1, 128, 64, 0.0, 1.0, 0.5, 1e300, "", "0", "1", "2", "1/2", "3/10", "0.5", "1.0", "nan", "inf",
-    "-0", "1/0", "0/0", "1e5000", "1e5001", "1e-5000", "1e99999", "1E0", "balanced", "selection", "blue", "red", "line",
-    "graph", "close-calls",
+    "-0", "1/0", "0/0", "1e5000", "1e5001", "1e-5000", "1e99999", "1E0", "balanced", "selection", "blue", "red", "yes",
+    "no", "too close to call", "duotone", ["yes", "no"], ["no", "yes"], ["yes", "too close to call", "no"],
     "a", "b", "r", "1 ", " 1", "+1", "1_0", "\u0661", "\uff11", "\u00b2", "x" * 30_000, "1" * 20_001, "1" * 4_400, [], {}, [[]],
     ["a"], ["a", "b"], ["a", "b", "c"], ["a", "a"], {"a": "b"}, [None], ["0"], ["1", "2"], "ab", "2^-60", [0, 1], {"h": "1/2"},
 ]  # fmt: skip
@@ -157,7 +157,20 @@ def spoilt(certificate: dict[str, Any], rng: random.Random) -> str:
             rng.choice(CHANGES)(bad, rng.choice([way for way in ways if way[0] == top[0]]), rng)
     text = json.dumps(bad)
     if rng.random() < 0.1:  # the first or the last of two of a name would count
-        keys = ["bits", "version", "boundary", "delta", "colour", "truth", "from", "lowered", "wrong", "fine", "close_calls"]
+        keys = [
+            "bits",
+            "version",
+            "boundary",
+            "delta",
+            "colour",
+            "numbers",
+            "from",
+            "lowered",
+            "lowest",
+            "wrong",
+            "fine",
+            "close_calls",
+        ]
         key = rng.choice(keys)
         value = json.dumps(rng.choice(JUNK))
         text = text.replace(f'"{key}": ', f'"{key}": {value}, "{key}": ', 1)

@@ -19,6 +19,8 @@ from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.cli.app import main
 from duotone.questions import Neighbours
 from duotone.tables.ask import prepare
+from duotone.tables.engines.any_ibis import AnyIbis
+from duotone.tables.engines.engine import Abilities
 from duotone.tables.engines.query import People, gather
 
 
@@ -99,7 +101,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_no_error_holds_private_values() -> None:
     source = prepare(table([[(("secret4711", 1),)]]), "count(*) > 0", P)
-    broken = dataclasses.replace(source, source=dataclasses.replace(source.source, connection=None))
+    broken = dataclasses.replace(source, source=dataclasses.replace(source.source, engine=AnyIbis(None)))
     with pytest.raises(DuotoneError, match="might quote rows") as caught:
         broken.release()
     frame = caught.value.__traceback__
@@ -133,29 +135,25 @@ def test_the_plan_is_the_same_whatever_the_rows() -> None:
             declared: dict[str, Any] = {"unit": unit, "per_unit": "max"} if unit else {}
             prepared = prepare(table([rows]), sql, P, bounds={"x": (0, 50)}, **declared)
             for embedded in (True, False):
-                source = dataclasses.replace(prepared.source, embedded=embedded)
                 runs: list[Any] = []
-                watched = dataclasses.replace(source, connection=Watched(source.connection, runs))
+                inner = prepared.source.engine.connection
+                engine = Watched(inner, Abilities(embedded=embedded, bytes_of="strlen"), runs=runs)
+                watched = dataclasses.replace(prepared.source, engine=engine)
                 gather(People(watched, prepared.population.rows, unit), [(m.columns, m.requests) for m in prepared.comparisons])
                 (plan,) = runs
                 statements.add((embedded, re.sub(r"duotone_\w+", "T", str(ibis.to_sql(plan)))))
         assert len(statements) == 2
 
 
-class Watched:
-    """A connection that keeps the plans it is given."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Watched(AnyIbis):
+    """An engine that keeps the plans it is given."""
 
-    def __init__(self, inner: Any, runs: list[Any]) -> None:
-        self._inner, self._runs, self.con, self.dialect = inner, runs, inner.con, inner.dialect
-        self.compiler = self if inner.compiler is not None else None
+    runs: list[Any] = dataclasses.field(default_factory=list)
 
-    def to_sqlglot(self, plan: Any) -> Any:
-        self._runs.append(plan)
-        return self._inner.compiler.to_sqlglot(plan)
-
-    def to_pyarrow(self, plan: Any) -> Any:
-        self._runs.append(plan)
-        return self._inner.to_pyarrow(plan)
+    def run(self, plan: Any) -> Any:
+        self.runs.append(plan)
+        return self.connection.to_pyarrow(plan)
 
 
 @pytest.mark.slow

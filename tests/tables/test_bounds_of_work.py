@@ -245,7 +245,7 @@ def test_texts_that_might_not_fit_in_memory_are_refused_before_reading(times: in
     with limited(EngineLimits(2**29, 2, 2**30)), prepare(rows, f"count(*) filter (where length({chained}) > 5) > 9", P,
                                                          longest_text=300) as asked:  # fmt: skip
         assert asked._levels()[2][0] >= 0
-        assert "||" not in asked.source.connection.compile(asked._plan)
+        assert "||" not in asked.source.engine.connection.compile(asked._plan)
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
@@ -260,7 +260,7 @@ def test_an_engine_has_the_limits_that_are_given_to_it(tmp_path: Path, kind: str
     with limited(EngineLimits(2**29, 3, 2**31)), prepare(source, "count(*) > 5", P) as asked:
         names = ("memory_limit", "threads", "max_temp_directory_size")
         settings = ", ".join(f"current_setting('{name}')::varchar" for name in names)
-        assert asked.source.connection.con.execute(f"select {settings}").fetchone() == ("512.0 MiB", "3", "2.0 GiB")
+        assert asked.source.engine.connection.con.execute(f"select {settings}").fetchone() == ("512.0 MiB", "3", "2.0 GiB")
 
 
 def test_a_text_that_is_split_is_a_list_of_parts() -> None:
@@ -297,7 +297,7 @@ def test_a_long_statement_takes_long_though_there_are_no_rows(name: str) -> None
     is the statement itself: DuckDB planned each of these in at most 10 microseconds a character."""
     question = f"count(*) filter (where {LONG_STATEMENTS[name]}) > 3"
     with limited(ROOM), prepare(small(), question, P) as asked:
-        assert asked.work(0).nanoseconds > 15_000 * len(str(asked.source.connection.compile(asked._plan)))
+        assert asked.work(0).nanoseconds > 15_000 * len(str(asked.source.engine.connection.compile(asked._plan)))
 
 
 @pytest.mark.parametrize("declared", [{}, {"unit": "p", "max_rows": 3}, {"unit": "p", "max_rows": 9}], ids=str)
@@ -306,7 +306,7 @@ def test_what_is_added_up_for_a_person_is_counted_once(declared: dict[str, Any])
     conditions, of people with several rows, would have 34,823 operations where its statement has 1,600, and be refused."""
     question = "count(*) filter (where s = 'a' and dx = 'flu' and n > 3) / count(*) > 0.05"
     with limited(ROOM), prepare(small(), question, P, **declared) as asked:
-        words = sqlglot.tokenize(str(asked.source.connection.compile(asked._plan)), dialect="duckdb")
+        words = sqlglot.tokenize(str(asked.source.engine.connection.compile(asked._plan)), dialect="duckdb")
         assert len(words) / 10 < asked.work(0).operations < len(words)
 
 

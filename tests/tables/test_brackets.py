@@ -17,8 +17,9 @@ from small_tables import P
 from thinned import examples, thinned
 
 from duotone.tables.ask import prepare
-from duotone.tables.engines import brackets
-from duotone.tables.engines.brackets import bracketed, bracketing
+from duotone.tables.engines import engine
+from duotone.tables.engines.any_ibis import bracketing
+from duotone.tables.engines.engine import bracketed
 from duotone.tables.engines.expressions import holds
 from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Known, Not, OneOf, Operand
 from test_forms import ROWS, TABLE, options
@@ -137,7 +138,7 @@ def test_every_form_is_read_back_as_it_was_meant(monkeypatch: pytest.MonkeyPatch
         seen.append(wrong or "")
         return made
 
-    monkeypatch.setattr(brackets, "bracketed", checked)
+    monkeypatch.setattr(engine, "bracketed", checked)
     for question, declared, _ in thinned(ASKED, 4):
         with prepare(TABLE, question, P, **options(declared)) as prepared:
             prepared._levels()

@@ -20,6 +20,7 @@ from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_l
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
 from duotone.tables.ask import prepare_all, prepare_groups
+from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.prepared import Prepared, quote_all, require_all_fit
 
@@ -35,14 +36,14 @@ def ledger(tmp_path: Path) -> Any:
 
 
 def unreadable(prepared: Prepared) -> Prepared:
-    return dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, connection=None))
+    return dataclasses.replace(prepared, source=dataclasses.replace(prepared.source, engine=AnyIbis(None)))
 
 
 def test_the_same_question_is_answered_from_its_record_without_reading(ledger: Ledger) -> None:
     asked = prepare(TABLE, "count(*) > 10", EACH)
     first = asked.charge(ledger, "t", by="ann")
     assert first.receipt is not None
-    assert (bool(first), first.receipt.free, first.receipt.left) == (True, False, "epsilon 2, delta 9.9e-05")
+    assert (bool(first), first.receipt.free, str(first.receipt.left)) == (True, False, "epsilon 2, delta 9.9e-05")
     again = unreadable(prepare(TABLE, "select COUNT( * ) > 10", EACH)).charge(ledger, "t")
     assert again.receipt is not None
     assert (again.answers, again.receipt.free) == (first.answers, True)
@@ -79,7 +80,7 @@ def test_a_table_that_cannot_be_read_wastes_the_charge_and_says_so(ledger: Ledge
         unreadable(prepare(TABLE, "count(*) > 10", EACH)).charge(ledger, "t")
     after = prepare(TABLE, "count(*) > 10", EACH).charge(ledger, "t").receipt
     assert after is not None
-    assert (after.unanswered, after.left) == (1, "epsilon 1, delta 9.8e-05")
+    assert (after.unanswered, str(after.left)) == (1, "epsilon 1, delta 9.8e-05")
 
 
 @pytest.mark.slow
@@ -92,7 +93,7 @@ def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
     shown = prepare_groups(TABLE, ["town"], EACH).charge(ledger, "t")
     assert list(shown.answers) == [("Ely",), ("Wells",)]
     assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).cost.answers == 3
-    assert ledger.statement("t").left == "epsilon 1, delta 9.8e-05"
+    assert str(ledger.statement("t").left) == "epsilon 1, delta 9.8e-05"
     with pytest.raises(DuotoneError, match="registered with unit row, and the question has who: ask with that, or"):
         prepare(TABLE, question, EACH, unit="who", max_rows=1, max_groups=1).charge(ledger, "t")
     with pytest.raises(DuotoneError, match="add-remove, and the question has replace"):
@@ -167,7 +168,7 @@ def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any
             budget = ApproxDP(**parameters, delta="1e-6")
             register(ledger, budget)
             sale = Charge(balanced(budget.split(shares).split(parts)), parts)
-            charged = [ask(ledger, f"q{i}", sale).left for i in range(shares)]
+            charged = [str(ask(ledger, f"q{i}", sale).left) for i in range(shares)]
             assert charged[-1] == "epsilon 0, delta 0" or "exp_epsilon" in parameters
             with pytest.raises(OverBudget):
                 ask(ledger, "one more", Charge(balanced(ApproxDP("1e-30" if "epsilon" in parameters else "1e-9"))))
@@ -181,7 +182,7 @@ def test_two_grouped_questions_at_half_the_budget_each(tmp_path: Path) -> None:
         opened.register("t", ApproxDP("0.5", "1e-6"), unit="row", neighbours="add-remove", version="1")
         for limit in (20, 30):
             prepare(TABLE, question.format(limit), ApproxDP("0.25", "5e-7")).charge(opened, "t")
-        assert opened.statement("t").left == "epsilon 0, delta 0"
+        assert str(opened.statement("t").left) == "epsilon 0, delta 0"
         with pytest.raises(OverBudget):
             prepare(TABLE, question.format(40), ApproxDP("0.25", "5e-7")).charge(opened, "t")
 

@@ -13,11 +13,11 @@ from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, DuotoneError, audit_answers, open_ledger
 from duotone.errors import LedgerError, OverBudget
-from duotone.ledger.account import Quote
 from duotone.ledger.close_calls import Grid, deltas
 from duotone.ledger.ledger import Ledger
 from duotone.line.table import Outcome
-from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.line.three_way import ThreeWay, clear_from, three_way_table
+from duotone.model.cost import CloseCallCharge, Left, Quote
 from duotone.release.coin import Coin, insecure_test_seed
 from duotone.tables.accuracy import Clearness
 from duotone.tables.ask import ask, prepare
@@ -56,7 +56,7 @@ def test_clear_answers_are_right_and_free(ledger: Ledger) -> None:
         answer = asked(ledger, question, bounds={"x": (0, 1)} if "avg" in question else None)
         assert (answer.answer, answer.receipt.calls, str(answer)) == (outcome, 0, str(outcome)), question
         assert bool(answer) == (outcome is Outcome.YES)
-    assert ledger.statement("s").left == "9 close calls"
+    assert str(ledger.statement("s").left) == "9 close calls"
     assert ledger.statement("s").clear == 5
     again = ask(table(), "avg(x) > 0.2", ledger=ledger, dataset="s", bounds={"x": (0, 1)}).receipt
     assert again is not None
@@ -70,7 +70,7 @@ def test_a_close_call_is_charged_and_says_so(ledger: Ledger) -> None:
     with pytest.raises(DuotoneError, match="neither yes nor no"):
         bool(answer)
     again = asked(ledger, question)
-    assert (str(again), again.receipt.free, again.receipt.calls_left) == ("too close to call (as recorded)", True, 8)
+    assert (str(again), again.receipt.free, again.receipt.left.close_calls) == ("too close to call (as recorded)", True, 8)
 
 
 def test_groups_are_asked_in_turn_until_nothing_is_left(ledger: Ledger) -> None:
@@ -97,7 +97,7 @@ def test_a_person_may_be_in_any_number_of_groups(tmp_path: Path) -> None:
     with prepare(rows, question, QUESTION, **options) as prepared:
         assert prepared._levels()[2].tolist() == [9] * 5
         assert "in at most" not in prepared.facts.person
-        assert prepared.cost.price == "up to 5 close calls"
+        assert str(prepared.cost) == "up to 5 close calls"
 
 
 def test_levels_reach_as_far_as_the_table(ledger: Ledger) -> None:
@@ -138,7 +138,7 @@ def test_what_fails_in_the_engine_wastes_nothing(ledger: Ledger, monkeypatch: py
         with pytest.raises(KeyboardInterrupt):
             asked(ledger, question, groups=[0, 1, 2])
     assert [calls.taken for calls in reserved] == [0]
-    assert ledger.statement("s").left == "9 close calls"
+    assert str(ledger.statement("s").left) == "9 close calls"
     assert asked(ledger, question, groups=[0, 1, 2]).receipt.calls == 0
 
 
@@ -179,14 +179,16 @@ def test_no_traceback_holds_a_level(ledger: Ledger, monkeypatch: pytest.MonkeyPa
 
 def test_what_is_read_too_late_is_said_to_be_wasted(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where others held every close call when it was looked, and gave one back before it was reserved."""
-    monkeypatch.setattr(Ledger, "quote", lambda *_, **__: [Quote(free=False, fits=False, left="nothing")])
+    monkeypatch.setattr(
+        Ledger, "quote", lambda *_, **__: [Quote(CloseCallCharge(QUESTION), free=False, fits=False, left=Left())]
+    )
     with prepare(table(), "count(*) > 5", QUESTION) as prepared:
         assert prepared.charge(ledger, "s").answer is Outcome.YES
     with prepare(table(), "count(*) > 6", QUESTION) as prepared:
         monkeypatch.setattr("duotone.tables.prepared.Prepared._levels", None)
         with pytest.raises(DuotoneError, match="no answer was released, and what was reserved is wasted"):
             prepared.charge(ledger, "s")
-    assert ledger.statement("s").left == "8 close calls"
+    assert str(ledger.statement("s").left) == "8 close calls"
 
 
 def test_without_a_ledger_nothing_is_answered() -> None:
@@ -213,11 +215,7 @@ def test_pages_and_words(ledger: Ledger) -> None:
     with pytest.raises(DuotoneError, match="many answers"):
         bool(grouped)
     certificate = answer.certificate()
-    assert (certificate["certificate"], certificate["close_calls"], certificate["basis"]) == (
-        "close-calls",
-        9,
-        "exact distance",
-    )
+    assert (len(certificate["outcomes"]), certificate["close_calls"], certificate["basis"]) == (3, 9, "exact distance")
     with prepare(table(), "count(*) > 5", QUESTION) as prepared:
         assert "Pr[too close to call]" in prepared._repr_html_()
 
@@ -249,7 +247,7 @@ def test_transcripts_tell_neighbours_apart_no_better_than_is_claimed(level: int)
 def test_a_transcript_through_the_ledger_is_what_the_coin_draws(tmp_path: Path) -> None:
     """The same levels, the same coins: a hundred questions at a level where half are close."""
     each = ThreeWay(ApproxDP("0.05"), "1e-4")
-    half = three_way_table(each).clear_from("1/2")
+    half = clear_from(three_way_table(each), "1/2")
     assert half is not None
     rows, about = pa.table({"x": [0] * (99 + half)}), {"unit": "row", "neighbours": "add-remove", "version": "1"}
     with open_ledger(tmp_path / "l") as ledger:

@@ -21,7 +21,7 @@ from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
 from duotone.cli.app import main
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
-from duotone.tables.engines.source import quietly
+from duotone.tables.engines.engine import quietly
 
 P = ApproxDP(1, "1e-6")
 ROWS = pa.table({"x": [1, 2, 3], "g": ["a", "b", "b"]})
@@ -186,7 +186,7 @@ def test_rows_of_a_frame_are_given_back_after_each_question() -> None:
         for _ in range(4):
             ask(source, "count(*) filter (where x = 'a') > 1", P)
             held.append(pa.total_allocated_bytes())
-        views = source.connection.con.execute("select count(*) from duckdb_views() where not internal").fetchone()
+        views = source.engine.connection.con.execute("select count(*) from duckdb_views() where not internal").fetchone()
     assert max(held) - held[0] < 10**5  # a copy has 2 MB
     assert views == (0,)
 

@@ -25,6 +25,7 @@ from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_gr
 from duotone.cli.app import main
 from duotone.tables.engine_conformance import CASES
 from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.postgres import of_column
 
 P = ApproxDP(1, "1e-6")
@@ -65,7 +66,7 @@ def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
     os.environ.update(spark_cluster.environment())
     sources = {name: open_source("spark://local[2]", name=str(path)) for name, path in parquet.items()}
     yield sources
-    sources["visits"].connection._session.stop()
+    sources["visits"].engine.connection._session.stop()
 
 
 @pytest.mark.slow
@@ -126,7 +127,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
 @pytest.mark.slow
 @pytest.mark.false_alarm(1e-9)
 def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
-    session = spark["visits"].connection._session
+    session = spark["visits"].engine.connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
     monkeypatch.setattr("duotone.tables.levels.gather", None)  # the counts never come to the driver
     privacy = ApproxDP(1, "1e-1")
@@ -140,7 +141,7 @@ def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: 
 @pytest.mark.slow
 def test_text_and_json_on_spark_are_vouched_for(spark: dict[str, Source], tmp_path: Path) -> None:
     """In which a row may be an error, run over several lines or decide what columns hold: one row moved a level by 31."""
-    session = spark["visits"].connection._session
+    session = spark["visits"].engine.connection._session
     (tmp_path / "t.csv").write_text('k,x\n"a,1\n' + "b,1\n" * 40)
     (tmp_path / "t.json").write_text('{"k": 1}\n')
     frames = [session.read.option("header", True).option("multiLine", True).csv(str(tmp_path / "t.csv")),
@@ -154,7 +155,7 @@ def test_text_and_json_on_spark_are_vouched_for(spark: dict[str, Source], tmp_pa
 
 @pytest.mark.slow
 def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
-    session = spark["visits"].connection._session
+    session = spark["visits"].engine.connection._session
     with pytest.raises(DuotoneError, match="at random"):
         open_source(session.range(3).selectExpr("rand() as x"))
     with pytest.raises(DuotoneError, match="collation"):
@@ -183,7 +184,7 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
     url = postgres.replace("duotone@", "asker@")
     secret = url.replace("asker@", "asker:hunter2@")
     with open_source(secret, name="clinic.stays") as source:
-        assert "hunter2" not in f"{source!r} {vars(source)} {source.connection!r}"
+        assert "hunter2" not in f"{source!r} {vars(source)} {source.engine.connection!r}"
         assert ask(source, "count(*) > 100", P)
     stays = ("--table", "clinic.stays", "--epsilon", "9", "--delta", "0.1")
     assert command("ask", url, "count(*) > 100", *stays) == 0
@@ -297,7 +298,7 @@ def test_queries_of_spark_are_asked_about_where_they_are_vouched_for(spark: dict
     import ibis
 
     pq.write_table(DATA, tmp_path / "t.parquet")
-    session = spark["visits"].connection._session
+    session = spark["visits"].engine.connection._session
     files = session.read.parquet(str(tmp_path / "t.parquet"))
     for data in (files, files.alias("a"), session.createDataFrame(DATA)):  # files, and what is in memory
         assert open_source(data).vouched is None
@@ -343,7 +344,7 @@ def test_other_engines_are_tried_first() -> None:
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
     known = open_source(own, name="t")
-    unknown = Source(known.rows, own, "t", embedded=False, proven=False)  # as if nobody knew this engine
+    unknown = Source(known.rows, AnyIbis(own), "t")  # as if nobody knew this engine
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20

@@ -18,7 +18,7 @@ from reading import P
 
 from duotone import DuotoneError, open_ledger, prepare
 from duotone.tables.engines import open_source, text_lines
-from duotone.tables.engines import source as source_file
+from duotone.tables.engines.duckdb import DuckDB
 
 OLD = pa.table({"age": [30] * 100, "income": [9000] * 100})
 NEW = pa.table({"income": [9000] * 100, "age": [30] * 100})
@@ -146,14 +146,14 @@ def test_a_parquet_file_that_is_replaced_while_it_is_read(tmp_path: Path, monkey
     with open_source(path) as source:
         read = source.only(["age"])
         plan = read.table.agg(n=read.table.count())
-        run = source_file.run_embedded
+        run = DuckDB.run
 
         def replacing(connection: Any, plan: Any) -> Any:
             _replaced("t.parquet", pa.concat_tables([OLD, OLD]), path, in_place=False)
             return run(connection, plan)
 
         with monkeypatch.context() as patched:
-            patched.setattr(source_file, "run_embedded", replacing)
+            patched.setattr(DuckDB, "run", replacing)
             with pytest.raises(DuotoneError, match="written to while it was read"):
                 read.run(plan)
         assert read.run(plan)["n"].to_pylist() == [200]

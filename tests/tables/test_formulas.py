@@ -22,6 +22,7 @@ from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.sql.read_condition import read_condition, read_operand
 
@@ -208,7 +209,7 @@ def test_an_engine_that_was_only_tried_computes_nothing_new() -> None:
     engine = ibis.duckdb.connect()
     engine.con.execute("create table t as select range as x, 'a' as s from range(50)")
     with open_source(engine, name="t") as known:
-        unknown = Source(known.rows, engine, "t", embedded=False, engine="this engine", proven=False)
+        unknown = Source(known.rows, AnyIbis(engine), "t")
     for condition in ("x + 1 > 2", "starts_with(s, 'a')"):
         assert "tested on DuckDB, Postgres and Spark only" in refused(unknown, condition)
     assert prepare(unknown, "count(*) filter (where length(s) = 1) > 5", P)

@@ -20,6 +20,7 @@ from reading import P, column
 
 from duotone import DuotoneError, ask, prepare
 from duotone.tables.engines import Source, open_source
+from duotone.tables.engines.duckdb import DuckDB
 
 LOCKED_OUT = [
     "copy (select 1) to '{folder}/out.csv'", "attach '{folder}/new.duckdb'", "load httpfs", "install httpfs", "load icu2",
@@ -44,7 +45,7 @@ def test_a_connection_of_duotones_reads_the_named_file_and_nothing_else(ending: 
     with open_source(table, name="t" if ending == "duckdb" else None) as source:
         read = source.only(["x"])
         assert len(read.run(read.table)) == 3
-        raw = source.connection.con
+        raw = source.engine.connection.con
         for statement in LOCKED_OUT:
             with pytest.raises(duckdb.Error):
                 raw.execute(statement.format(folder=tmp_path)).fetchall()
@@ -162,14 +163,14 @@ def test_handlers_of_others_are_left_alone() -> None:
     before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
     try:
         with open_source(pa.table({"x": [1]})) as source:
-            real = source.connection.to_pyarrow
+            real = source.engine
 
-            class Noisy:
-                def to_pyarrow(self, plan: Any) -> Any:
+            class Noisy(DuckDB):
+                def run(self, plan: Any) -> Any:
                     os.kill(os.getpid(), signal.SIGINT)
-                    return real(plan)
+                    return real.connection.to_pyarrow(plan)
 
-            noisy = Source(source.rows, Noisy(), "t", embedded=False)
+            noisy = Source(source.rows, Noisy(None), "t")
             assert noisy.run(source.rows.count()).as_py() == 1  # whoever handles it without an error goes on
     finally:
         signal.signal(signal.SIGINT, before)

@@ -45,7 +45,7 @@ def test_no_part_of_a_password_is_in_an_identity() -> None:
 
 
 def test_a_query_has_no_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Source(None, None, "t", embedded=False, engine="Postgres", identity="another")
+    table = Source(None, postgres.Postgres(None), "t", identity="another")
     monkeypatch.setattr(postgres, "of_database", lambda *_, **__: table)
     backend = SimpleNamespace(con=SimpleNamespace(execute=lambda _: None))
     assert postgres.of_query(backend, "select 1").identity is None

@@ -18,7 +18,9 @@ import pytest
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.engines import Source, open_source, public_tables
-from duotone.tables.engines.postgres import _element
+from duotone.tables.engines.any_ibis import AnyIbis
+from duotone.tables.engines.engine import Abilities
+from duotone.tables.engines.postgres import Postgres, _element
 
 P = ApproxDP(1, "1e-6")
 DRAW = random.Random(5)
@@ -225,15 +227,14 @@ def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public_tables, "MOST", 3)
     with pytest.raises(DuotoneError, match="has more than 3 rows"):
         prepare(TRIPS, question, P, public={"zones": ZONES})
-    monkeypatch.setattr(public_tables, "MOST_BEYOND", 2)
     with (
         open_source(TRIPS) as trips,
         pytest.raises(DuotoneError, match="more than 2 rows, the most that are joined on Postgres"),
     ):
-        prepare(replace(trips, engine="Postgres"), question, P, public={"zones": ZONES})
+        prepare(replace(trips, engine=Postgres(None, Abilities(public_rows=2))), question, P, public={"zones": ZONES})
     with pytest.raises(DuotoneError, match="zero byte"):
         _element("a\0b")
-    unknown = Source(None, None, "t", embedded=False, engine="this engine", proven=False)
+    unknown = Source(None, AnyIbis(None), "t")
     with pytest.raises(DuotoneError, match="tested on DuckDB, Postgres and Spark only"):
         public_tables.join_public(unknown, None, {})  # type: ignore[arg-type]
 

@@ -240,13 +240,13 @@ def test_no_private_row_is_read_and_the_same_question_is_tried_once(monkeypatch:
     run = Source.run
 
     def noted(self: Source, plan: Any) -> Any:
-        ran.append(self.connection)
+        ran.append(self.engine)
         return run(self, plan)
 
     monkeypatch.setattr(Source, "run", noted)
     with prepare(tmp_path / "t.csv", "avg(x) > 1", BUDGET, bounds={"x": (0, 5)}) as asked:
         assert ran
-        assert all(connection is not asked.source.connection for connection in ran)
+        assert all(engine is not asked.source.engine for engine in ran)
     ran.clear()
     for budget in (BUDGET, ApproxDP(2, "1e-9")):  # the levels are the same, whatever they are sold for
         with prepare(tmp_path / "t.csv", "avg(x) > 1", budget, bounds={"x": (0, 5)}):

@@ -42,7 +42,7 @@ def of_kind(kind: str, folder: Path) -> Any:
 
 
 def views(source: Source) -> int:
-    ((many,),) = source.connection.con.execute("select count(*) from duckdb_views() where not internal").fetchall()
+    ((many,),) = source.engine.connection.con.execute("select count(*) from duckdb_views() where not internal").fetchall()
     return int(many)
 
 

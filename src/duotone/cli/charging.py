@@ -12,8 +12,8 @@ from duotone.cli.terminal import say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.account import Quote, Receipt
     from duotone.ledger.ledger import Ledger
+    from duotone.model.cost import Quote, Receipt
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
 
@@ -134,14 +134,14 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
         require_all_fit(every, ledger, every[0].dataset_in(ledger, how.dataset), again=how.again, by=how.asker)
 
 
-def quote_text(quote: Quote, prepared: Prepared) -> str:
+def quote_text(quote: Quote) -> str:
     """A quote in a line."""
     allowance = "" if quote.allowance is None else f"; left of the allowance: {quote.allowance}"
     if quote.free:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
     before = "" if quote.before is None else f"; {quote.before.note}"
-    return f"ledger: {fits}{allowance}; price: {prepared.cost.price}{before}"
+    return f"ledger: {fits}{allowance}; price: {quote.cost}{before}"
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:

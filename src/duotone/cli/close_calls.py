@@ -42,14 +42,14 @@ def asked_with(how: Charging, table: str, name: str | None) -> ThreeWay | None:
 
 def print_registered(called: CloseCalls) -> None:
     """What a registration admits, and from how far on answers are clear."""
-    from duotone.line.three_way import three_way_table
+    from duotone.line.three_way import clear_from, three_way_table
 
     table = three_way_table(called.question)
     print(
         f"{called.count} close calls and any number of clear answers, each question at epsilon "
         f"{called.question.privacy.epsilon:g}: together epsilon {called.budget.epsilon:g}, delta {called.delta:.3g}"
     )
-    mostly, surely = table.clear_from("1e-3"), table.clear_from("1e-9")
+    mostly, surely = clear_from(table, "1e-3"), clear_from(table, "1e-9")
     rows = [
         (f"{size:,}", f"{mostly:,} ({mostly / size:.2%})", f"{surely:,} ({surely / size:.2%})")
         for size in SIZES
@@ -62,14 +62,14 @@ def print_registered(called: CloseCalls) -> None:
 def print_choices(budget: ApproxDP) -> None:
     """How many close calls a budget admits for some sizes of questions, and from how far on answers are then clear."""
     from duotone.ledger.close_calls import most_close_calls
-    from duotone.line.three_way import ThreeWay, three_way_table
+    from duotone.line.three_way import ThreeWay, clear_from, three_way_table
     from duotone.privacy.approx_dp import ApproxDP
 
     rows = []
     for epsilon in (Fraction(budget.epsilon) / part for part in PARTS):
         question = ThreeWay(ApproxDP(Fraction(f"{float(epsilon):.2g}")))
         called, table = most_close_calls(budget, question), three_way_table(question)
-        margins = (f"{table.clear_from(chance):,}" for chance in ("1e-3", "1e-9"))
+        margins = (f"{clear_from(table, chance):,}" for chance in ("1e-3", "1e-9"))
         rows.append((f"{question.privacy.epsilon:g}", f"{called.count:,}", *margins))
     print_table(("epsilon of a question", "close calls", "people: clear with 99.9 % from", "with 1 - 1e-9 from"), rows)
 

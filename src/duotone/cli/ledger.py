@@ -262,7 +262,7 @@ def written(account: Statement) -> dict[str, Any]:
         "version": account.state.version,
         **registered.privacy_filter.written(),
         "spent": {"epsilon": epsilon, "delta": delta},
-        "left": account.left,
+        "left": account.left.document(),
         **_calls_document(account),
         "unanswered": account.state.unanswered,
         **({"closed": True} if account.state.closed else {}),
@@ -275,7 +275,7 @@ def _calls_document(account: Statement) -> dict[str, Any]:
     calls, called = account.state.calls, account.registered.close_calls
     if calls is None or called is None:
         return {}
-    counted = {"used": calls.used, "reserved": calls.reserved, "left": account.registered.calls_left(account.state)}
+    counted = {"used": calls.used, "reserved": calls.reserved, "left": account.left.close_calls}
     return {"close_calls": {**called.written(), **counted}}
 
 
@@ -284,7 +284,11 @@ def _allowance(share: Share) -> dict[str, Any]:
 
     epsilon, delta = share.totals
     budget = None if share.budget is None else definition_text(share.budget)
-    return {"budget": budget, "spent": {"epsilon": epsilon, "delta": delta}, "left": share.left}
+    return {
+        "budget": budget,
+        "spent": {"epsilon": epsilon, "delta": delta},
+        "left": None if share.left is None else share.left.document(),
+    }
 
 
 def _print_charges(account: Statement) -> None:

@@ -171,7 +171,7 @@ def ask(
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                quoted = {} if quote is None else {"ledger": quote.document(prepared.cost.price)}
+                quoted = {} if quote is None else {"ledger": quote.document()}
                 in_units = None if people is None else prepared.preview(people)
                 units = {} if in_units is None else {"in_units": in_units.document()}
                 document = prepared.facts.document() if reply is None else reply.document()
@@ -181,7 +181,7 @@ def ask(
                     if in_units is not None:
                         print_preview(in_units)
                     if quote is not None:
-                        print(quote_text(quote, prepared))
+                        print(quote_text(quote))
         finally:  # what was answered before one failed is shown
             if as_json and documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from duotone.client.transport import Document
+from duotone.desk.operations import Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.html import cell, table
 from duotone.line.table import Outcome
+from duotone.words import budgets
 
 Key = tuple[Any, ...]
 SHOWN = 50
@@ -57,7 +58,8 @@ class RemoteAnswers:
         words = [_word(answer) for answer in self.answers.values()]
         many = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "none"
         said = str(self) if not self.grouped else f"{many} by {', '.join(self.labels)}" if self.labels else many
-        return f"<RemoteAnswers: {said}; {self.dataset}; left: {self.ledger.get('left', 'unchanged')}>"
+        left = budgets.left(self.ledger["left"]) if "left" in self.ledger else "unchanged"
+        return f"<RemoteAnswers: {said}; {self.dataset}; left: {left}>"
 
     def _repr_html_(self) -> str:
         rows = [[*map(cell, key), cell(_word(answer))] for key, answer in list(self.answers.items())[:SHOWN]]
@@ -65,7 +67,7 @@ class RemoteAnswers:
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if "left" in self.ledger:
-            said.append(f"{'free' if self.ledger.get('free') else 'charged'}; left: {self.ledger['left']}")
+            said.append(f"{'free' if self.ledger.get('free') else 'charged'}; left: {budgets.left(self.ledger['left'])}")
         if self._warning:
             said.append(self._warning.strip(" ()"))
         return table((*self.labels, "answer"), rows, before=self.question, after=said)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duotone.cached import cached_property
-from duotone.client.transport import Document
+from duotone.desk.operations import Document
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
 from duotone.line.mechanism import LineMechanism, on_line
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.words import budgets
 
 NOTHING = 1e-12
 """Probabilities up to this are not shown."""
@@ -86,8 +87,8 @@ class RemotePreview:
         ledger = self.ledger
         if ledger.get("free"):
             return "free, as recorded"
-        after = ledger.get("left_after", ledger.get("left"))
-        price = f"price: {ledger['price']}; " if "price" in ledger else ""
+        after = budgets.left(ledger["left"])
+        price = f"price: {budgets.price(ledger['price'])}; " if "price" in ledger else ""
         return f"{price}it fits; left after it: {after}" if ledger.get("fits") else f"{price}it does NOT fit; left: {after}"
 
     @property

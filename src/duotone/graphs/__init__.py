@@ -1,8 +1,8 @@
 """Coloured dataset graphs and their optimal mechanisms: nodes are datasets, edges join neighbours, colours are true answers.
 
 Imports `line`. Start with `graph`, then `optimum` (`design`) and `mechanism` (and its check). `files` reads graphs, `document`
-writes and reads mechanisms as JSON, `table` has a mechanism's probabilities as integers and writes certificates (both by
-`graph_json`), `families` the usual graphs, `morphism` maps between them; `truth_table` (`cuda` on a GPU; `votes` is what they
-share) and `histograms` are graphs too large to list. The parts of `optimum`: `distance` to the boundary, `values` by dataset,
-and `propagate`, which carries boundary values through a graph; `_csr`, `_search`, `_transform` are compiled.
+writes and reads mechanisms as JSON, `table` has a mechanism's probabilities as integers, `families` the usual graphs,
+`morphism` maps between them; `truth_table` (`cuda` on a GPU; `votes` is what they share) and `histograms` are graphs too large
+to list. The parts of `optimum`: `distance` to the boundary, `values` by dataset, and `propagate`, which carries boundary
+values through a graph; `_csr`, `_search`, `_transform` are compiled.
 """

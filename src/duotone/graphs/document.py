@@ -13,9 +13,9 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
-from duotone.graphs.graph_json import GraphJson
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import line_of
+from duotone.line.rows_json import RowsJson
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number, complement, probability, show
 
@@ -99,9 +99,9 @@ def _truth(d: str, entry: Mapping[str, Any]) -> Number:
     return no
 
 
-def _written(mechanism: Mechanism, privacy: ApproxDP) -> GraphJson:
+def _written(mechanism: Mechanism, privacy: ApproxDP) -> RowsJson:
     graph, truth = mechanism.graph, mechanism.truth
-    names, (blue, red) = graph.labels(), line_of(graph)
+    blue, red = line_of(graph)
     infinite = max(blue, red)  # no finite distance is as large
     shape = len(truth.values), 2, infinite + 1
     kinds = np.ravel_multi_index((truth.places, graph.blue.view(np.int8), np.minimum(graph.distances, infinite)), shape)
@@ -118,7 +118,7 @@ def _written(mechanism: Mechanism, privacy: ApproxDP) -> GraphJson:
         },
         "line": {"blue": blue, "red": red},
     }
-    return GraphJson(graph, names, before, entries, places)
+    return RowsJson(before, "datasets", entries, places, graph)
 
 
 def _entry(truth: Number, blue: bool, distance: int | None) -> dict[str, Any]:

@@ -2,95 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Any, ClassVar
 
 import numpy as np
 
 from duotone.errors import Infeasible
 from duotone.graphs.graph import ColouredGraph
-from duotone.graphs.graph_json import GraphJson
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first, path_back
 from duotone.graphs.values import ValuesByDataset
-from duotone.line.table import YES_NO, boundary_text, certificate_head, error_text, require_approx_dp, wide_enough
+from duotone.line.table import YES_NO, Table, boundary_text, require_approx_dp, wide_enough
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Number
 from duotone.privacy.rounded import Rounded
 
 
-@dataclass(frozen=True, eq=False)
-class GraphTable:
-    """The optimal mechanism on a coloured graph, in integers: Pr[truth] = entry / 2^bits by dataset.
-
-    Dataset i has the entry `entries[places[i]]`. `witness` has, for each dataset that could be more truthful, the number of the
-    neighbour that holds it down, −1 for others; following it leads to a fixed boundary dataset. `lowered` has the path to each
-    boundary dataset whose value was lowered a little to fit the grid. The guarantees are those of `LineTable`.
-    """
-
-    graph: ColouredGraph
-    privacy: ApproxDP
-    boundary: Boundary
-    bits: int
-    entries: tuple[int, ...]
-    places: Array
-    witness: Array
-    lowered: Mapping[int, tuple[int, ...]]
-    loss: Fraction
-    outcomes: ClassVar = YES_NO
-    clamps: ClassVar = False
-
-    def yes(self, dataset: Hashable) -> int:
-        """Pr[yes]·2^bits at a dataset."""
-        return self.row(self.graph.position(dataset))[0]
-
-    @property
-    def rows(self) -> range:
-        """The positions of its datasets in `graph.names`."""
-        return range(len(self.graph))
-
-    def row(self, at: int) -> tuple[int]:
-        """Pr[yes]·2^bits at a position: see `duotone.line.table.Table`."""
-        truth = self.entries[int(self.places[at])]
-        return (truth if self.graph.blue[at] else (1 << self.bits) - truth,)
-
-    def find(self, at: Any) -> int | None:
-        """The position of a dataset, by its name."""
-        return self.graph.find(at)
-
-    def mechanism(self) -> Mechanism:
-        """The mechanism that is released, exactly."""
-        return Mechanism(self.graph, ValuesByDataset(tuple(Fraction(t, 2**self.bits) for t in self.entries), self.places))
-
-    def certificate(self) -> dict[str, Any]:
-        """The table as JSON with its edges, witnesses and claims."""
-        return self._certificate().as_dict()
-
-    def certificate_text(self) -> Iterator[str]:
-        """`json.dumps` of that certificate in pieces, without ever holding all of it."""
-        return self._certificate().text()
-
-    def _certificate(self) -> GraphJson:
-        names, boundary = self.graph.labels(), self.boundary
-        before = {
-            **certificate_head("graph", self.privacy, self.bits),
-            "boundary": {names[self.graph.position(d)]: boundary_text(m) for d, m in boundary.items()}
-            if isinstance(boundary, Mapping)
-            else boundary_text(boundary),
-        }
-        numbers = [{"truth": str(t), "error": error_text(t, self.bits)} for t in self.entries]
-        entries = [{"colour": colour, **entry} for colour in ("red", "blue") for entry in numbers]
-        places = self.places + len(numbers) * self.graph.blue
-        lowered = {names[i]: [names[j] for j in path] for i, path in self.lowered.items()}
-        return GraphJson(self.graph, names, before, entries, places, self.witness, {"lowered": lowered})
-
-
-def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> GraphTable:
-    """The integers from which answers by dataset are released.
+def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> Table:
+    """The integers from which answers by dataset are released, with a witness for each that no more truth is possible.
 
     >>> from duotone import ApproxDP
     >>> from duotone.graphs import families
@@ -111,7 +42,7 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
         for value in set(values.values()):
             boundary_text(value)
 
-    def build(bits: int) -> GraphTable:
+    def build(bits: int) -> Table:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
         each = values if isinstance(boundary, Mapping) else None
         low, lowered = _capped(graph, floor, each) if each else (design(graph, floor, boundary), {})
@@ -123,7 +54,12 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
             witness[held] = holders
         above = _bounds_above(graph, floor, ceiling, waves, values)
         loss = max(bound - entries[k] for bound, k in zip(above.tolist(), places.tolist(), strict=True))
-        return GraphTable(graph, privacy, boundary, bits, entries, places, witness, lowered, Fraction(int(loss), 2**bits))
+        one = 1 << bits
+        rows = (*((t, one - t) for t in entries), *((one - t, t) for t in entries))
+        places = places.astype(np.min_scalar_type(len(rows)))
+        places[~graph.blue] += len(entries)
+        rounded = Fraction(int(loss), one)
+        return Table(privacy, YES_NO, bits, rows, 0, boundary, rounded, places, graph, witness, lowered)
 
     return wide_enough(build)
 

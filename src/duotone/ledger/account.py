@@ -4,81 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
-from duotone.ledger.answered_before import AnsweredBefore
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
 from duotone.ledger.entries import BY_CALLS, VERSION, Body, State, at, dated, intact, is_label, label
 from duotone.ledger.planned_composition import choose, filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, boundary_text, short, write
+from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, short, write
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.scan import Scan
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import reach
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.cost import Left, boundary_text
 from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
 NEIGHBOURS = ("add-remove", "replace")
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """An answer with what it cost: `free` if it was recorded before, `charge` the entry that paid for it.
-
-    `unanswered` counts the dataset's other charges without an answer: wasted by a crash, or under way elsewhere.
-    """
-
-    answer: Any
-    free: bool
-    charge: int
-    left: str
-    unanswered: int
-    allowance: str | None = None
-    """What is left of the asker's allowance, if there is one."""
-    before: AnsweredBefore | None = None
-    """The same question at another budget, where it was charged and that was answered."""
-    calls: int | None = None
-    """How many of its answers were too close to call, and were charged; None where every answer is charged."""
-    calls_left: int | None = None
-    """The close calls that are left."""
-
-    def document(self) -> dict[str, Any]:
-        """What it cost, as JSON."""
-        if self.calls is not None:
-            charged = 0 if self.free else self.calls
-            counted = {"close_calls": charged, "close_calls_left": self.calls_left, "left": self.left}
-            return {"free": not charged, "recorded": self.free, "charge": self.charge, **counted}
-        document = {"free": self.free, "charge": self.charge, "left": self.left}
-        document |= {} if self.allowance is None else {"allowance": self.allowance}
-        return document | ({} if self.before is None else {"answered_before": self.before.entry})
-
-
-@dataclass(frozen=True)
-class Quote:
-    """What a question would cost: `free` if its answer is recorded, else `fits` if there is budget for it. `left` is what is
-    left after it, or, where it does not fit, what is left now."""
-
-    free: bool
-    fits: bool
-    left: str
-    allowance: str | None = None
-    """The same of the asker's allowance, if there is one."""
-    before: AnsweredBefore | None = None
-    """The same question at another budget, where it is not free and that was answered."""
-
-    def document(self, price: str) -> dict[str, Any]:
-        """The same as JSON, with the price of what is not free."""
-        document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left}
-        document |= {} if self.free else {"price": price}
-        document |= {} if self.before is None else {"answered_before": self.before.entry}
-        return document | ({} if self.allowance is None else {"allowance": self.allowance})
 
 
 @dataclass(frozen=True)
@@ -110,18 +57,13 @@ class Registered:
         called = self.close_calls is None or (state.calls is not None and state.calls.taken <= self.close_calls.count)
         return called and self.privacy_filter.fits(state.spent)
 
-    def left(self, state: State) -> str:
-        """What may still be spent, in words."""
+    def left(self, state: State) -> Left:
+        """What may still be spent."""
         definite = self.privacy_filter.left(state.spent)
         if self.close_calls is None or state.calls is None:
             return definite
-        left = self.calls_left(state)
-        calls = f"{left} close call{'s' * (left != 1)}"
-        return f"{calls}; for definite answers: {definite}" if self.budget != ApproxDP(0) else calls
-
-    def calls_left(self, state: State) -> int | None:
-        """The close calls that are neither used nor reserved; None where these are not counted."""
-        return None if self.close_calls is None or state.calls is None else self.close_calls.count - state.calls.taken
+        aside = Left() if self.budget == ApproxDP(0) else definite
+        return replace(aside, close_calls=self.close_calls.count - state.calls.taken, reserved=state.calls.reserved)
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
@@ -182,7 +124,7 @@ class Statement:
         return self.registered.privacy_filter.spent(self.state.spent)
 
     @property
-    def left(self) -> str:
+    def left(self) -> Left:
         """What may still be spent."""
         return self.registered.left(self.state)
 

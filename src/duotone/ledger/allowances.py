@@ -14,9 +14,10 @@ from typing import Any
 
 from duotone.errors import LedgerError
 from duotone.ledger.entries import BY_ASKER, Body, State, canonical, damaged, decoded, intact
-from duotone.ledger.privacy_filters import BasicComposition, Charge
+from duotone.ledger.privacy_filters import BasicComposition
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
+from duotone.model.cost import Charge, Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
 
@@ -43,8 +44,8 @@ class Share:
         return self.budget is None or BasicComposition(self.budget).fits(self.spent)
 
     @property
-    def left(self) -> str | None:
-        """What may still be spent of the allowance, in words; None without one."""
+    def left(self) -> Left | None:
+        """What may still be spent of the allowance; None without one."""
         return None if self.budget is None else BasicComposition(self.budget).left(self.spent)
 
     @property

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from duotone.ledger.entries import Body, State, canonical, loaded
 from duotone.ledger.stores import Entries
+from duotone.model.cost import AnsweredBefore
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
 from duotone.privacy.text import read_definition
@@ -16,30 +16,6 @@ FIXED = ("balanced", "selection")
 """Boundaries that are the same at every budget: one that follows from costs is not."""
 LONGEST_BUDGET = 200
 """The characters of a budget that a sentence names."""
-
-
-@dataclass(frozen=True)
-class AnsweredBefore:
-    """The same question with a recorded answer, at another budget or choice of costs than it is asked for now."""
-
-    entry: int
-    """The number of its charge."""
-    differs: tuple[str, ...]
-    """What is different."""
-    free_at: str | None
-    """The budget, exactly, at which the question is free, asked alone and with all else as now; None where that is not sure."""
-
-    @property
-    def fact(self) -> str:
-        """That it was, for a report."""
-        *others, last = self.differs
-        differs = f"{', '.join(others)} and {last}" if others else last
-        return f"answered before at another {differs} (entry {self.entry})"
-
-    @property
-    def note(self) -> str:
-        """The same, for who asks: also how it is free."""
-        return self.fact if self.free_at is None else f"{self.fact}: asked alone at {self.free_at} it is free"
 
 
 def answered_before(

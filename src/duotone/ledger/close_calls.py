@@ -37,13 +37,11 @@ FINEST, COARSEST = 256, 8
 """Nodes to a factor r: the more, the closer the bound."""
 WORK = 2**27
 """Nodes times close calls, at most: seconds."""
-MOST, MOST_ASKED = 2**16, 2**31
-"""Close calls, and questions that are asked at a time, at most."""
+MOST = 2**16
+"""Close calls, at most."""
 WIDTH, JUMPS = 1.7, 12
 """How far nodes go beyond 1 and e^ε, in parts of ε and in factors r. Where that is too little, η is larger."""
 
-TOO_CLOSE = "too close to call"
-"""As it is recorded of an answer."""
 SLACK = 2.0**-51
 """What floats may lose of a number up to 1, several times over. An inequality has a slope times r − 1 in it, in which that is
 multiplied by less than r·k, and a few terms of up to r; the first function has e^(E − x) in it, where E and x are rounded."""
@@ -131,51 +129,12 @@ class CloseCalls:
 
     def certificate(self) -> dict[str, Any]:
         """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
-        table = three_way_table(self.question)
-        return {
-            "certificate": "close-calls",
-            "version": 1,
-            "privacy": definition_object(self.question.privacy),
-            "wrong": show(self.question.wrong),
-            "bits": table.bits,
-            "clear": [str(entry) for entry in table.clear],
-            "budget": definition_object(self.budget),
-            "close_calls": self.count,
-            "nodes": asdict(self.grid),
-            "claims": {"private": True},
-        }
+        called = {"budget": definition_object(self.budget), "close_calls": self.count, "nodes": asdict(self.grid)}
+        beside = {"wrong": show(self.question.wrong), **called}
+        return three_way_table(self.question).document({"private": True}, beside).as_dict()
 
 
 _FIELDS = {"budget", "question", "wrong", "count", "delta", "nodes"}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Questions that may be too close to call: how they are asked, and how many of them, one after the other."""
-
-    question: ThreeWay
-    answers: int = 1
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.question, ThreeWay):
-            raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
-        if not (type(self.answers) is int and 1 <= self.answers <= MOST_ASKED):
-            raise DuotoneError(f"questions are asked from 1 to {MOST_ASKED} at a time, got {self.answers}")
-
-    @property
-    def privacy(self) -> ApproxDP:
-        """Of a question by itself."""
-        return self.question.privacy
-
-    @property
-    def boundary(self) -> str:
-        """How it is asked, as a ledger records it beside its ε."""
-        return f"{TOO_CLOSE}, wrong {show(self.question.wrong)}"
-
-    @property
-    def price(self) -> str:
-        """What it costs, at most."""
-        return f"up to {self.answers} close call{'s' * (self.answers != 1)}"
 
 
 def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:

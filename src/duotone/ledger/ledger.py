@@ -19,8 +19,6 @@ from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
 from duotone.ledger.account import (
     ChargeRecord,
-    Quote,
-    Receipt,
     Registered,
     Statement,
     latest_time,
@@ -30,9 +28,8 @@ from duotone.ledger.account import (
     statement,
 )
 from duotone.ledger.allowances import Share, allowance_of, askers_so_far, filed_under, share_of, whom
-from duotone.ledger.answered_before import AnsweredBefore
 from duotone.ledger.backup import backup
-from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.entries import (
     BY_ASKER,
     LEDGER,
@@ -49,7 +46,7 @@ from duotone.ledger.entries import (
     signed,
 )
 from duotone.ledger.latest import ClearAnswers, latest_charges
-from duotone.ledger.privacy_filters import Charge, RuleName, write
+from duotone.ledger.privacy_filters import RuleName, beyond, write
 from duotone.ledger.question_lock import Turns
 from duotone.ledger.request import Request, Standing, standing
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
@@ -57,6 +54,7 @@ from duotone.ledger.stores.scan import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.line.three_way import ThreeWay
+from duotone.model.cost import AnsweredBefore, CloseCallCharge, Cost, Left, Quote, Receipt
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
 
@@ -70,8 +68,8 @@ class _Charged:
 
     seq: int
     key: str
-    left: str
-    allowance: str | None
+    left: Left
+    allowance: Left | None
     before: AnsweredBefore | None
     calls: int
     """The close calls that are reserved for it."""
@@ -107,7 +105,7 @@ class Ledger:
         self,
         dataset: str,
         question: str,
-        cost: Charge | Asked,
+        cost: Cost,
         draw: Callable[..., Any],
         *,
         unit: str,
@@ -132,8 +130,8 @@ class Ledger:
             process, charged = os.getpid(), self._charge(request)
             if isinstance(charged, Receipt):
                 return charged
-            answer, calls = draw(charged.calls) if isinstance(cost, Asked) else (draw(), None)
-            if isinstance(cost, Asked) and not (type(calls) is int and 0 <= calls <= charged.calls):
+            answer, calls = draw(charged.calls) if isinstance(cost, CloseCallCharge) else (draw(), None)
+            if isinstance(cost, CloseCallCharge) and not (type(calls) is int and 0 <= calls <= charged.calls):
                 raise DuotoneError(
                     f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; what was "
                     "reserved is wasted, and nothing was released"
@@ -159,15 +157,14 @@ class Ledger:
         if recorded is None:
             return None
         paid, unanswered = intact(entries, recorded), before.state.unanswered
-        calls = paid.get("calls"), before.registered.calls_left(before.state)
         about = paid["charge"], before.left, unanswered, before.allowance
-        return Receipt(deepcopy(paid["answer"]), True, *about, None, *calls)
+        return Receipt(deepcopy(paid["answer"]), True, *about, None, paid.get("calls"))
 
     def recorded(
         self,
         dataset: str,
         question: str,
-        charge: Charge | Asked,
+        charge: Cost,
         *,
         unit: str,
         neighbours: str,
@@ -200,7 +197,7 @@ class Ledger:
             self._append(entries, body, after, patient=True)
         left = charged.left if calls is None else registered.left(after)
         about = charged.seq, left, after.unanswered, charged.allowance, charged.before
-        return Receipt(json.loads(text), False, *about, calls, registered.calls_left(after))
+        return Receipt(json.loads(text), False, *about, calls)
 
     @contextmanager
     def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:
@@ -260,7 +257,7 @@ class Ledger:
     def quote(
         self,
         dataset: str,
-        asked: Sequence[tuple[str, Charge | Asked]],
+        asked: Sequence[tuple[str, Cost]],
         *,
         unit: str,
         neighbours: str,
@@ -286,7 +283,8 @@ class Ledger:
                     now = after
                     answered.add(request.key(now.state))
                 before = None if free else request.answered_otherwise(entries, now.state)
-                quotes.append(Quote(free, fits, now.left, now.allowance, before))
+                parts = () if fits else beyond(request.charge, now.left, now.allowance)
+                quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts))
         return quotes
 
     def stands(self, dataset: str, *, by: str | None = None) -> Standing:
@@ -492,7 +490,7 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     ...     unit="person", neighbours="add-remove", **options)
     >>> first, same, again = ask(), ask(), ask(again=True)
     >>> first.answer, first.left, same.free, again.left
-    (True, 'epsilon 0.5, delta 0', True, 'epsilon 0, delta 0')
+    (True, <Left: epsilon 0.5, delta 0>, True, <Left: epsilon 0, delta 0>)
     >>> ask(again=True)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...

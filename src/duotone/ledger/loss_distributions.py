@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.line.table import LineTable
+from duotone.line.table import Table
+from duotone.model.cost import MOST_ANSWERS
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, Number, float_below, number
@@ -32,7 +33,7 @@ FINE, WIDEST = 4, 256
 """A mechanism's grid: steps to its ε, and steps from 0 to its end; beyond, a loss is split between the end and infinity."""
 TAIL = 2.0**-30
 """The part of a budget's δ that a composition may give away to keep its grid short."""
-MOST = 2**17
+MOST = MOST_ANSWERS
 """Answers composed at most."""
 LEAST = 2.0**-340
 """The least δ of a budget that is computed in floats: what underflows on the way to it is far less (see `capacity`)."""
@@ -71,7 +72,7 @@ class DominatingPair:
 
 
 @lru_cache(maxsize=256)
-def pair_of(*tables: LineTable) -> DominatingPair:
+def pair_of(*tables: Table) -> DominatingPair:
     """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions.
 
     An edge is two levels next to each other; two neighbours of equal level reveal nothing.

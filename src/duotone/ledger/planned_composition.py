@@ -27,16 +27,15 @@ from duotone.ledger.loss_distributions import (
 from duotone.ledger.privacy_filters import (
     AdvancedComposition,
     BasicComposition,
-    Charge,
     PrivacyFilter,
     RuleName,
-    boundary_text,
     most_answers,
     write,
 )
 from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import line_table
+from duotone.model.cost import Charge, Left, boundary_text
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import float_above, float_below, number
 from duotone.privacy.text import definition_text, read_definition
@@ -122,9 +121,9 @@ class PlannedComposition:
         best = min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
         return min(best, summed) if deltas <= Fraction(self.budget.delta) else best
 
-    def left(self, sums: Spent) -> str:
+    def left(self, sums: Spent) -> Left:
         """The answers that are left."""
-        return f"{max(0, self.count - sums.answers)} of {self.count} answers at {self.answers_at}"
+        return Left(answers=max(0, self.count - sums.answers), of=self.count, each=self.answers_at)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""

@@ -12,66 +12,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
-from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.ledger.loss_distributions import MOST
 from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
-from duotone.line.mechanism import Boundary, LineMechanism, on_line
-from duotone.line.table import LineTable, line_table
+from duotone.line.mechanism import on_line
+from duotone.model.cost import MOST_ANSWERS, Charge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import exp_below, probability, show
+from duotone.privacy.numbers import exp_below, show
 from duotone.privacy.text import definition_text, read_definition
 
 LONGEST = 3000
 """The characters of a definition, and of a boundary, that a ledger writes down."""
 
 RuleName = Literal["sum", "advanced", "plan"]
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What is charged for: answers of one mechanism on a line.
-
-    `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
-    that a person may be in, since groups that share nobody compose in parallel. Where neighbours replace a person, the
-    groups left and the groups joined both count.
-    """
-
-    mechanism: LineMechanism
-    answers: int = 1
-    also: tuple[LineMechanism, ...] = ()
-    """Other mechanisms under the same privacy definition that some of the answers come from."""
-
-    def __post_init__(self) -> None:
-        if any(other.privacy != self.mechanism.privacy for other in self.also):
-            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge others separately")
-        if not isinstance(self.mechanism.privacy, ApproxDP):
-            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
-        if not (type(self.answers) is int and 1 <= self.answers <= MOST):
-            raise DuotoneError(f"a charge has from 1 to {MOST} answers, got {self.answers}")
-
-    @property
-    def privacy(self) -> ApproxDP:
-        """The privacy definition of each answer."""
-        privacy = self.mechanism.privacy
-        if not isinstance(privacy, ApproxDP):
-            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
-        return privacy
-
-    @property
-    def price(self) -> str:
-        """How many answers at which privacy."""
-        return f"{self.answers} answer{'s' * (self.answers > 1)} at {self.privacy}"
-
-    @property
-    def boundary(self) -> str:
-        """What is fixed at the boundary, as a ledger records it."""
-        return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
-
-    @cached_property
-    def tables(self) -> tuple[LineTable, ...]:
-        """The integers that the answers are released from."""
-        return tuple(map(line_table, (self.mechanism, *self.also)))
 
 
 class PrivacyFilter(Protocol):
@@ -94,8 +46,8 @@ class PrivacyFilter(Protocol):
         """(ε, δ) of these sums, to be read; decisions are by `fits`."""
         ...
 
-    def left(self, sums: Spent) -> str:
-        """What may still be spent, in words."""
+    def left(self, sums: Spent) -> Left:
+        """What may still be spent."""
         ...
 
     def written(self) -> dict[str, Any]:
@@ -133,7 +85,7 @@ class BasicComposition:
         """The two sums."""
         return float(sums.epsilon + log_above(sums.exp_epsilon)), float(sums.delta)
 
-    def left(self, sums: Spent) -> str:
+    def left(self, sums: Spent) -> Left:
         """The rest of ε and of δ."""
         epsilon = epsilon_below(self.budget) - sums.epsilon - log_above(sums.exp_epsilon)
         return _rest(epsilon, Fraction(self.budget.delta) - sums.delta)
@@ -183,7 +135,7 @@ class AdvancedComposition:
         epsilon = math.sqrt(2 * squares * float(log_above(1 / self.slack))) + squares / 2
         return epsilon, float(self.slack + sums.delta) if sums.answers else 0.0
 
-    def left(self, sums: Spent) -> str:
+    def left(self, sums: Spent) -> Left:
         """The rest of the bound and of δ."""
         epsilon = epsilon_below(self.budget) - Fraction(self.spent(sums)[0])
         return _rest(epsilon, Fraction(self.budget.delta) - self.slack - sums.delta)
@@ -199,15 +151,24 @@ def most_answers(rule: PrivacyFilter, answers_at: ApproxDP) -> int:
     >>> most_answers(BasicComposition(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
     3
     """
-    low, high = 0, MOST + 1
+    low, high = 0, MOST_ANSWERS + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if rule.fits(Spent().plus(answers_at, middle)) else (low, middle)
     return low
 
 
-def _rest(epsilon: Fraction, delta: Fraction) -> str:
-    return f"epsilon {float(max(Fraction(0), epsilon)):.6g}, delta {float(max(Fraction(0), delta)):.6g}"
+def _rest(epsilon: Fraction, delta: Fraction) -> Left:
+    return Left(max(Fraction(0), epsilon), max(Fraction(0), delta))
+
+
+def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
+    """Which parts of a cost, its epsilon or its delta, are more than is left by sums."""
+    if not isinstance(cost, Charge):
+        return ()
+    asked = {"epsilon": cost.answers * epsilon_above(cost.privacy), "delta": cost.answers * Fraction(cost.privacy.delta)}
+    rooms = [left for left in lefts if left is not None and left.epsilon is not None]
+    return tuple(name for name, part in asked.items() if any(part > getattr(left, name) for left in rooms))
 
 
 def write(privacy: ApproxDP) -> str:
@@ -224,11 +185,6 @@ def short(text: str, name: str) -> str:
     if not len(text) <= LONGEST:
         raise DuotoneError(f"{name} has too many digits for a ledger: {len(text)} characters, and at most {LONGEST} are kept")
     return text
-
-
-def boundary_text(boundary: Boundary) -> str:
-    """A boundary as a ledger records it: a word, or an exact number."""
-    return str(boundary) if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
 
 
 @lru_cache(maxsize=256)

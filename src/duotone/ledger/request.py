@@ -10,12 +10,12 @@ from typing import Self
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
-from duotone.ledger.answered_before import AnsweredBefore, answered_before
-from duotone.ledger.close_calls import Asked
+from duotone.ledger.answered_before import answered_before
 from duotone.ledger.entries import Body, State, key_of, label, signed
-from duotone.ledger.privacy_filters import Charge, short, write
+from duotone.ledger.privacy_filters import beyond, short, write
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
+from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
 from duotone.model.notice import Notice, Refusal
 
 LONGEST_QUESTION = 100_000
@@ -27,7 +27,7 @@ class Request:
     """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
 
     dataset: str
-    charge: Charge | Asked
+    charge: Cost
     terms: Body
     about: tuple[str, str]
     again: bool
@@ -40,7 +40,7 @@ class Request:
         cls,
         dataset: str,
         question: str,
-        charge: Charge | Asked,
+        charge: Cost,
         unit: str,
         neighbours: str,
         again: bool,
@@ -52,8 +52,8 @@ class Request:
             raise DuotoneError("other texts of a question are a list, got one text")
         if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION for text in (question, *earlier)):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
-        if not isinstance(charge, Charge | Asked):
-            raise DuotoneError(f"what is charged for is a Charge or Asked, got {type(charge).__name__}")
+        if not isinstance(charge, Charge | CloseCallCharge):
+            raise DuotoneError(f"what is charged for is a Charge or a CloseCallCharge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
         signed(by)
@@ -84,7 +84,7 @@ class Request:
 
     def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
-        if self.again or isinstance(self.charge, Asked):
+        if self.again or isinstance(self.charge, CloseCallCharge):
             return None
         return answered_before(entries, state, self.dataset, self.terms, self.earlier)
 
@@ -116,12 +116,12 @@ class Standing:
     share: Share
 
     @property
-    def left(self) -> str:
+    def left(self) -> Left:
         """What is left of the dataset's budget."""
         return self.registered.left(self.state)
 
     @property
-    def allowance(self) -> str | None:
+    def allowance(self) -> Left | None:
         """What is left of the asker's allowance."""
         return self.share.left
 
@@ -134,7 +134,7 @@ class Standing:
         """The entry of a charge, and how the dataset stands after it; whether that fits is another question."""
         request.must_be_open(self.state)
         share, calls = self.share, None
-        if isinstance(request.charge, Asked):
+        if isinstance(request.charge, CloseCallCharge):
             calls = self._reserved(request.charge)
         else:
             self.registered.privacy_filter.accepts(request.charge)
@@ -142,7 +142,7 @@ class Standing:
         body = request.body(self.state, share, calls)
         return body, Standing(self.registered, self.state.after(body), share)
 
-    def _reserved(self, asked: Asked) -> int:
+    def _reserved(self, asked: CloseCallCharge) -> int:
         """The close calls that are set aside for questions: one for each, as far as they are left, and at least one."""
         called, taken = self.registered.close_calls, self.state.calls
         if called is None or taken is None:
@@ -151,10 +151,10 @@ class Standing:
             raise LedgerError(f"{self.registered.dataset} is asked by {called.question}, and this question by {asked.question}")
         return max(min(asked.answers, called.count - taken.taken), 1)
 
-    def repeats(self, charge: Charge | Asked) -> int:
+    def repeats(self, charge: Cost) -> int:
         """How many such charges would fit from here, one after the other; up to a million."""
-        if isinstance(charge, Asked):
-            return (self.registered.calls_left(self.state) or 0) // charge.answers
+        if isinstance(charge, CloseCallCharge):
+            return (self.left.close_calls or 0) // charge.answers
         self.registered.privacy_filter.accepts(charge)
         privacy, rule, answers = charge.privacy, self.registered.privacy_filter, charge.answers
 
@@ -166,22 +166,18 @@ class Standing:
 
     def must_fit(self, request: Request, before: Standing) -> None:
         """Refuse a charge after which the dataset would stand so."""
-        rule = self.registered.privacy_filter
+        rule, cost = self.registered.privacy_filter, request.charge
         if not self.registered.fits(self.state):
-            if isinstance(request.charge, Asked):
-                waiting = 0 if before.state.calls is None else before.state.calls.reserved
-                left = f"{before.left}, and {waiting} reserved for answers under way, or lost" if waiting else before.left
-                raise OverBudget(request.dataset, "one more close call, which a question needs, clear or not,", left)
-            if self.registered.close_calls is not None and not rule.fits(Spent().plus(request.charge.privacy, 1)):
-                aside = f"{before.left}; for definite answers only {self.registered.budget} was set aside"
-                raise OverBudget(request.dataset, request.charge.price, aside)
-            counted = ""
-            if rule.name == "advanced":  # by which one answer may count for more than its own epsilon
-                epsilon, delta = rule.spent(self.state.spent)
-                counted = f", with which the rule advanced counts epsilon {epsilon:.4g}, delta {delta:.4g} in all,"
-            raise OverBudget(request.dataset, request.charge.price + counted, before.left)
-        if not self.fits:
-            raise OverBudget(request.dataset, request.charge.price, str(before.allowance), request.by)
+            counted, aside = None, None
+            if isinstance(cost, Charge) and self.registered.close_calls is not None:
+                aside = None if rule.fits(Spent().plus(cost.privacy, 1)) else self.registered.budget
+            elif isinstance(cost, Charge) and rule.name == "advanced":  # where one answer may count for more than its epsilon
+                counted = rule.spent(self.state.spent)
+            parts = beyond(cost, before.left)
+            raise OverBudget(Shortfall(request.dataset, cost, before.left, beyond=parts, counted=counted, set_aside=aside))
+        if not self.fits and before.allowance is not None:
+            parts = beyond(cost, before.allowance)
+            raise OverBudget(Shortfall(request.dataset, cost, before.allowance, request.by, beyond=parts))
 
 
 def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:

@@ -8,11 +8,12 @@ from datetime import datetime
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.allowances import Askers
-from duotone.ledger.close_calls import TOO_CLOSE, Asked, CloseCalls, proved
+from duotone.ledger.close_calls import CloseCalls, proved
 from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
 from duotone.ledger.planned_composition import PlannedComposition, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
 from duotone.ledger.stores import Row
+from duotone.model.cost import TOO_CLOSE, CloseCallCharge
 from duotone.privacy.text import read_definition
 
 MOST_PROBLEMS = 100
@@ -146,7 +147,7 @@ def _not_reserved(body: Body, account: _Account) -> str | None:
         return "reserves close calls of a dataset that has none"
     if calls.taken > called.count:
         return f"goes beyond the close calls of {body['dataset']}"
-    asked = Asked(called.question, body["answers"])
+    asked = CloseCallCharge(called.question, body["answers"])
     same = body["notion"] == write(asked.privacy) and body["boundary"] == asked.boundary and body["calls"] <= body["answers"]
     return None if same else "reserves close calls for a question that is asked in another way"
 

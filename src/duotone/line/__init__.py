@@ -1,6 +1,6 @@
 """The optimum on a line, to which every question reduces: how likely the true answer is at each distance to the boundary.
 
 Imports `privacy`. Start with `mechanism` (the optimal mechanism, by recurrence and in closed form); `table` has the same
-probabilities as whole numbers over 2^bits, from which answers are released; `three_way` has answers that may be too close to
-call; `choice` has the boundary for given costs and the ε for a given error.
+probabilities as whole numbers over 2^bits, from which answers are released and certificates written (by `rows_json`);
+`three_way` has answers that may be too close to call; `choice` has the boundary for given costs and the ε for a given error.
 """

@@ -1,27 +1,29 @@
-"""Tables: a mechanism as rows of whole numbers over 2^bits, from which answers are drawn and proofs are written.
+"""Tables: a mechanism as rows of whole numbers over 2^bits, from which answers are drawn and certificates are written.
 
-`Table` is what every table has, and all that a coin sees of one. `LineTable` is the table of yes/no questions by level. Its
-entries are rounded away from usefulness, so that each pair of neighbours satisfies the privacy inequality as integers. The
-number of bits is raised until rounding costs less than 2^−60 at every level.
+`line_table` makes that of yes/no questions by level. Its entries are rounded away from usefulness, so that each pair of
+neighbours satisfies the privacy inequality as integers. The number of bits is raised until rounding costs less than 2^−60 at
+every level. (`graphs.table` makes those of graphs, `three_way` those of answers that may be too close to call.)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any
 
 import gmpy2
 import numpy as np
 
+from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
+from duotone.line.rows_json import Datasets, RowsJson
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import PrivacyDefinition
+from duotone.privacy.definition import Array, PrivacyDefinition
 from duotone.privacy.numbers import probability, show
 from duotone.privacy.rounded import Rounded
 from duotone.privacy.text import definition_object
@@ -59,113 +61,146 @@ class Outcome(Enum):
 
 YES_NO = Outcome.YES, Outcome.NO
 """The outcomes of a table of yes/no answers."""
-
-
-class Table(Protocol):
-    """A row of whole numbers over 2^bits for each level or dataset: what a coin draws from.
-
-    A row has one number fewer than there are outcomes, and its numbers never fall. A draw from 0 … 2^bits − 1 that is below
-    the row's first number is the first outcome, one below the second number the second, and so on; any other is the last.
-    """
-
-    @property
-    def bits(self) -> int:
-        """Rows are out of 2^bits."""
-        ...
-
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
-        """What can come out, in the order of a row."""
-        ...
-
-    @property
-    def rows(self) -> range:
-        """Which rows there are: levels, or positions of datasets."""
-        ...
-
-    @property
-    def clamps(self) -> bool:
-        """Whether beyond its first and last row a table stays as it is there (levels), or has nothing (datasets)."""
-        ...
-
-    def row(self, at: int) -> tuple[int, ...]:
-        """The numbers of a row: each outcome's chance, added to those before it."""
-        ...
-
-    def find(self, at: Any) -> int | None:
-        """The row of a level, or of a dataset by its name; None if there is none."""
-        ...
-
-
-Built = TypeVar("Built", bound=Any)
-"""A table with its `loss`: how far an entry may be below the real optimum."""
-
-
-def row_of_level(table: Table, at: Any) -> int | None:
-    """The row of a level, which may be infinite; None for what is no whole number."""
-    rows = table.rows
-    if isinstance(at, float) and math.isinf(at):
-        return rows[-1] if at > 0 else rows[0]
-    if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
-        return None
-    return min(max(int(at), rows.start), rows.stop - 1)
+THREE_WAY = Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO
+"""The outcomes of a table of answers that may be too close to call."""
+OPTIMAL = {"private": True, "optimal": True, "loss": "2^-60"}
+"""What a table of yes/no answers claims."""
 
 
 @dataclass(frozen=True, repr=False)
-class LineTable:
-    """The optimal mechanism on the line, in integers: Pr[truth] = entry / 2^bits by distance to the boundary.
+class Table:
+    """A mechanism in integers: a row for each level or dataset, with a whole number for each outcome, 2^bits in all.
 
-    Beyond its last entry a side stays as it is. `loss` bounds how far any entry is below the real optimum.
+    A coin draws from a row; a certificate proves what the rows claim. Without a `graph`, rows are those of the levels from
+    `lowest` on: neighbours' levels differ by at most 1, and beyond its first and its last row a table stays as it is. With one,
+    they are those of its datasets, in order. Row i is `entries[i]`, or `entries[places[i]]` where many rows are alike.
 
-    Guarantee: entries of neighbouring levels satisfy the privacy inequality as integers; no entry could be larger
-    by one, given the boundary; `loss` is below 2^−60.
+    **Guarantee** (of `line_table` and `graph_table`): neighbouring rows satisfy the privacy inequality as integers; no truth
+    could be larger by one, given the boundary; `loss`, how far any is below the real optimum, is less than 2^−60.
     """
 
     privacy: ApproxDP
-    boundary: Boundary
+    """What one draw costs; of answers that may be too close to call, by how much neighbours' clocks differ (`three_way`)."""
+    outcomes: tuple[Any, ...]
+    """What can come out, in the order of a row."""
     bits: int
-    blue: tuple[int, ...]
-    red: tuple[int, ...]
-    loss: Fraction
-    outcomes: ClassVar = YES_NO
-    clamps: ClassVar = True
+    entries: tuple[tuple[int, ...], ...]
+    lowest: int = 0
+    """The level of the first row."""
+    boundary: Any = None
+    """What was asked for at the boundary."""
+    loss: Fraction = Fraction(0)
+    places: Array | None = field(default=None, compare=False)
+    graph: Datasets | None = field(default=None, compare=False)
+    witness: Array | None = field(default=None, compare=False)
+    """Of a graph: the number of the neighbour that holds a dataset down, −1 where the truth is fixed or certain; following it
+    leads to a fixed dataset."""
+    lowered: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    """Of a graph: the path to each boundary dataset whose value was lowered a little to fit the grid."""
 
     def __repr__(self) -> str:
-        return f"<LineTable: {len(self.blue) + len(self.red)} levels of {self.bits} bits, {self.privacy}>"
+        return f"<Table: {len(self)} {'levels' if self.graph is None else 'datasets'} of {self.bits} bits, {self.privacy}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        if self.graph is not None or self.outcomes != YES_NO:
+            return None
         return on_line(self.privacy, self.boundary).page(repr(self)[1:-1])
 
-    def yes(self, level: int) -> int:
-        """Pr[yes]·2^bits at a level."""
-        if level >= 0:
-            return self.blue[min(level, len(self.blue) - 1)]
-        return (1 << self.bits) - self.red[min(-1 - level, len(self.red) - 1)]
+    def __len__(self) -> int:
+        return len(self.entries if self.places is None else self.places)
+
+    def find(self, at: Any) -> int | None:
+        """The number of the row of a level, which may be infinite, or of a dataset by its name; None if there is none."""
+        if self.graph is not None:
+            return self.graph.find(at)
+        if isinstance(at, float) and math.isinf(at):
+            return len(self) - 1 if at > 0 else 0
+        if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
+            return None
+        return min(max(int(at) - self.lowest, 0), len(self) - 1)
+
+    def row(self, at: Any) -> tuple[int, ...]:
+        """The row of a level, or of a dataset by its name."""
+        number = self.find(at)
+        if number is None:
+            raise DuotoneError(f"there is no level or dataset {at} in this table")
+        return self.entries[number if self.places is None else int(self.places[number])]
+
+    def yes(self, at: Any) -> int:
+        """Pr[yes]·2^bits at a level or dataset."""
+        return self.row(at)[0]
+
+    def chances(self, at: Any) -> tuple[Fraction, ...]:
+        """The probability of each outcome at a level or dataset, exactly."""
+        return tuple(Fraction(number, 1 << self.bits) for number in self.row(at))
+
+    @cached_property
+    def blue(self) -> tuple[int, ...]:
+        """Pr[yes]·2^bits by level from 0 on, where yes is the truth."""
+        return tuple([row[0] for row in self.entries[-self.lowest :]])
+
+    @cached_property
+    def red(self) -> tuple[int, ...]:
+        """Pr[no]·2^bits by level from −1 downwards, where no is the truth."""
+        return tuple([row[-1] for row in self.entries[: -self.lowest][::-1]])
 
     @property
-    def rows(self) -> range:
-        """The levels up to which it changes."""
-        return range(-len(self.red), len(self.blue))
-
-    def row(self, at: int) -> tuple[int]:
-        """Pr[yes]·2^bits at a level: see `Table`."""
-        return (self.yes(at),)
-
-    find = row_of_level
+    def reach(self) -> int:
+        """From how far on every level is alike."""
+        return max(-self.lowest, len(self) + self.lowest)
 
     def certificate(self) -> dict[str, Any]:
         """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""
-        return {
-            **certificate_head("line", self.privacy, self.bits),
-            "boundary": boundary_text(self.boundary),
-            "blue": [str(t) for t in self.blue],
-            "red": [str(t) for t in self.red],
-            "error": {side: [error_text(t, self.bits) for t in getattr(self, side)] for side in ("blue", "red")},
+        return self._optimal().as_dict()
+
+    def certificate_text(self) -> Iterator[str]:
+        """`json.dumps` of that certificate in pieces, without ever holding all of it."""
+        return self._optimal().text()
+
+    def _optimal(self) -> RowsJson:
+        """The certificate of a table of yes/no answers."""
+        boundary, lowered = self.boundary, {}
+        if self.graph is not None and isinstance(boundary, Mapping):
+            names = self.graph.labels()
+            numbers = {self.graph.find(d): m for d, m in boundary.items()}
+            boundary = {names[i]: boundary_text(m) for i, m in numbers.items() if i is not None}
+            lowered = {names[i]: [names[j] for j in path] for i, path in self.lowered.items()}
+        else:
+            boundary = boundary_text(boundary)
+        beside = {"boundary": boundary}
+        return self.document(OPTIMAL, beside if self.graph is None else {**beside, "lowered": lowered})
+
+    def document(self, claims: Mapping[str, Any], beside: Mapping[str, Any]) -> RowsJson:
+        """A certificate of format version 1 (docs/certificates.md): what is claimed, what else that takes, and the rows."""
+        before = {
+            "certificate": "duotone",
+            "version": 1,
+            "privacy": definition_object(self.privacy),
+            "outcomes": [str(outcome) for outcome in self.outcomes],
+            "bits": self.bits,
+            "claims": dict(claims),
+            **beside,
         }
+        numbers = [[str(number) for number in row] for row in self.entries]
+        if self.graph is None:
+            rows: list[dict[str, Any]] = [{"numbers": each} for each in numbers]
+            if self.outcomes == YES_NO:
+                truths = (*self.red[::-1], *self.blue)
+                rows = [{**row, "error": error_text(t, self.bits)} for row, t in zip(rows, truths, strict=True)]
+            return RowsJson({**before, "lowest": self.lowest}, "rows", rows, np.arange(len(rows)))
+        rows = [
+            {"numbers": each, "colour": colour, "error": error_text(row[yes], self.bits)}
+            for yes, colour in enumerate(("blue", "red"))
+            for each, row in zip(numbers, self.entries, strict=True)
+        ]
+        kind = np.min_scalar_type(len(rows))
+        places = np.arange(len(self), dtype=kind) if self.places is None else self.places.astype(kind)
+        places[~self.graph.blue] += kind.type(len(self.entries))
+        return RowsJson(before, "rows", rows, places, self.graph, self.witness)
 
 
 @lru_cache(maxsize=1)  # the last one: where its length was counted, it is not built again
-def line_table(mechanism: LineMechanism) -> LineTable:
+def line_table(mechanism: LineMechanism) -> Table:
     """The integers from which answers by level are released.
 
     >>> from duotone import ApproxDP, balanced
@@ -176,7 +211,7 @@ def line_table(mechanism: LineMechanism) -> LineTable:
     privacy, boundary = require_approx_dp(mechanism.privacy), mechanism.boundary
     boundary_text(boundary)  # raises what no certificate could say
 
-    def build(bits: int) -> LineTable:
+    def build(bits: int) -> Table:
         floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
         low = on_line(floor, boundary)
         blue, red = (
@@ -184,7 +219,9 @@ def line_table(mechanism: LineMechanism) -> LineTable:
         )
         first = _side(floor, ceiling, *blue)
         second = first if red == blue else _side(floor, ceiling, *red)
-        return LineTable(privacy, boundary, bits, first[0], second[0], Fraction(max(first[1], second[1]), 2**bits))
+        one, loss = 1 << bits, Fraction(max(first[1], second[1]), 2**bits)
+        rows = (*((one - t, t) for t in second[0][::-1]), *((t, one - t) for t in first[0]))
+        return Table(privacy, YES_NO, bits, rows, -len(second[0]), boundary, loss)
 
     return wide_enough(build)
 
@@ -211,11 +248,10 @@ def reach(mechanism: LineMechanism) -> int:
     soonest = max(on_line(privacy.exactly(), mechanism.boundary).certain)
     if floor.reaches_one and soonest == latest < LONGEST // 2:  # so far from the longest there is a table, of 128 or 256 bits
         return int(latest) + 1
-    table = line_table(mechanism)
-    return max(len(table.blue), len(table.red))
+    return line_table(mechanism).reach
 
 
-def wide_enough(build: Callable[[int], Built]) -> Built:
+def wide_enough(build: Callable[[int], Table]) -> Table:
     """The table with the fewest bits that loses little enough."""
     bits = FEWEST_BITS
     while bits <= MOST_BITS:
@@ -253,17 +289,6 @@ def _ceilings(ceiling: Rounded, boundary: Boundary) -> tuple[Fraction, Fraction]
         return Fraction(top.blue), Fraction(top.red)
     below = Rounded(ceiling.privacy, ceiling.bits).represent(Fraction(boundary))
     return Fraction(top.blue), ceiling.step(1 - below)
-
-
-def certificate_head(kind: str, privacy: ApproxDP, bits: int) -> dict[str, Any]:
-    """How every certificate begins."""
-    return {
-        "certificate": kind,
-        "version": 1,
-        "privacy": definition_object(privacy),
-        "bits": bits,
-        "claims": {"private": True, "optimal": True, "loss": "2^-60"},
-    }
 
 
 def error_text(truth: int, bits: int) -> str:

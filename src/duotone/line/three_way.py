@@ -8,15 +8,16 @@ times as fast as the other, and everything that can be learnt is learnt from tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import gmpy2
 
 from duotone.errors import DuotoneError
-from duotone.line.table import Outcome, row_of_level
+from duotone.line.table import THREE_WAY, Table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, show
 from duotone.privacy.text import definition_text, read_definition
@@ -62,64 +63,29 @@ class ThreeWay:
         return f"<ThreeWay: epsilon {self.privacy.epsilon:g}, wrong {float(self.wrong):g}>"
 
 
-@dataclass(frozen=True, repr=False)
-class ThreeWayTable:
-    """A three-way mechanism in integers over 2^bits: at distance d on the yes side, yes has clear[d], no has `wrong`, and too
-    close to call has the rest; mirrored on the no side. Beyond its last entry a side stays as it is.
+def clear_from(table: Table, chance: Given) -> int | None:
+    """How many people must be able to leave, join or change before the answer would be another one, for it to be too close to
+    call with at most this chance; None where that is rarer than any table makes it.
+
+    >>> table = three_way_table(ThreeWay(ApproxDP("0.02"), "1e-9"))
+    >>> clear_from(table, "1e-3"), clear_from(table, "1e-9"), table.reach
+    (498, 1189, 1401)
+    """
+    most = exact(chance, "chance") * (1 << table.bits)
+    return next((d + 1 for d, (_, close, _) in enumerate(table.entries[-table.lowest :]) if close <= most), None)
+
+
+@lru_cache(maxsize=4)
+def three_way_table(mechanism: ThreeWay) -> Table:
+    """The integers from which three-way answers are drawn: at distance d on the yes side, yes has clear[d], no has `wrong`, and
+    too close to call has the rest; mirrored on the no side.
+
+    Each entry of `clear` is the largest that the one before it allows, rounded down: up to the last, no table with the same
+    chance of a wrong answer and the same bound on clocks is clear more often.
 
     Guarantee: with W = 2^bits − wrong and s(d) = clear[d] / W: s(0) = wrong / W, so that both sides agree at the boundary, s
     never falls, and s(d) ≥ s(d + 1)^r for the real power: neighbours' clocks differ by at most r.
     """
-
-    mechanism: ThreeWay
-    bits: int
-    wrong: int
-    clear: tuple[int, ...]
-    outcomes: ClassVar = (Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO)
-    clamps: ClassVar = True
-
-    def __repr__(self) -> str:
-        return f"<ThreeWayTable: {len(self.clear)} distances of {self.bits} bits, {self.mechanism}>"
-
-    @property
-    def reach(self) -> int:
-        """From how far on every level is alike."""
-        return len(self.clear)
-
-    @property
-    def rows(self) -> range:
-        """The levels up to which it changes."""
-        return range(-self.reach, self.reach)
-
-    def row(self, at: int) -> tuple[int, int]:
-        """(Pr[yes], Pr[yes] + Pr[too close]), each times 2^bits, at a level: see `Table`."""
-        clear = self.clear[min(max(at, -1 - at), self.reach - 1)]
-        return (clear, (1 << self.bits) - self.wrong) if at >= 0 else (self.wrong, (1 << self.bits) - clear)
-
-    find = row_of_level
-
-    def probabilities(self, level: int) -> tuple[Fraction, Fraction, Fraction]:
-        """Pr[yes], Pr[no], Pr[too close to call] at a level, exactly."""
-        yes, upto = self.row(level)
-        one = 1 << self.bits
-        return Fraction(yes, one), Fraction(one - upto, one), Fraction(upto - yes, one)
-
-    def clear_from(self, chance: Given) -> int | None:
-        """How many people must be able to leave, join or change before the answer would be another one, for it to be too close
-        to call with at most this chance; None where that is rarer than any table makes it.
-
-        >>> table = three_way_table(ThreeWay(ApproxDP("0.02"), "1e-9"))
-        >>> table.clear_from("1e-3"), table.clear_from("1e-9"), table.reach
-        (498, 1189, 1401)
-        """
-        least = ((1 << self.bits) - self.wrong) - exact(chance, "chance") * (1 << self.bits)
-        return next((d + 1 for d, clear in enumerate(self.clear) if clear >= least), None)
-
-
-@lru_cache(maxsize=4)
-def three_way_table(mechanism: ThreeWay) -> ThreeWayTable:
-    """The integers from which three-way answers are drawn. Each entry is the largest that the one before it allows, rounded
-    down: up to the last, no table with the same chance of a wrong answer and the same bound on clocks is clear more often."""
     one = 1 << BITS
     wrong = mechanism.wrong.numerator * one // mechanism.wrong.denominator
     rest, enough = one - wrong, one >> RAREST
@@ -130,7 +96,13 @@ def three_way_table(mechanism: ThreeWay) -> ThreeWayTable:
             if len(clear) >= LONGEST:
                 raise DuotoneError(f"this epsilon needs a table of more than {LONGEST} levels: raise it")
             clear.append(_further(clear[-1], rest, ratio))
-    return ThreeWayTable(mechanism, BITS, wrong, tuple(clear))
+    return mirrored(mechanism.privacy, wrong, clear)
+
+
+def mirrored(privacy: ApproxDP, wrong: int, clear: Sequence[int], bits: int = BITS) -> Table:
+    """The table of both sides, from what one of them has by distance to the boundary."""
+    side = [(each, (1 << bits) - wrong - each, wrong) for each in clear]
+    return Table(privacy, THREE_WAY, bits, (*(row[::-1] for row in side[::-1]), *side), -len(side))
 
 
 def _further(clear: int, rest: int, ratio: Any) -> int:

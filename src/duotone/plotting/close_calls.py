@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from duotone.ledger.account import Statement
-from duotone.line.three_way import ThreeWayTable
+from duotone.line.table import Table
+from duotone.line.three_way import clear_from
 from duotone.plotting.figures import BLUE, FAINT, INK, RED, framed, new_axes, titled
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ SHOWN = 0.001
 """The chance of a close call at which the picture ends, and half as far again."""
 
 
-def three_way(table: ThreeWayTable, *, title: str | None = None, ax: Axes | None = None) -> Figure:
+def three_way(table: Table, *, title: str | None = None, ax: Axes | None = None) -> Figure:
     """Pr[yes], Pr[no] and Pr[too close to call] by how many people would have to be different to flip the answer: to the right
     those who can make it a no, to the left those who can make it a yes."""
     figure, ax = new_axes(ax, (7.2, 4.2))
-    clear = table.clear_from(str(SHOWN)) or table.reach
+    clear = clear_from(table, str(SHOWN)) or table.reach
     levels = np.unique(np.linspace(-1 - 1.5 * clear, 1.5 * clear, 801).astype(int))
     people = [level + 1 if level >= 0 else level for level in levels.tolist()]
-    yes, no, close = zip(*(map(float, table.probabilities(level)) for level in levels.tolist()), strict=True)
+    yes, close, no = zip(*(map(float, table.chances(level)) for level in levels.tolist()), strict=True)
     for chances, colour, style, name in (
         (yes, BLUE, "-", "yes"),
         (no, RED, "--", "no"),

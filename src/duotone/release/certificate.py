@@ -7,7 +7,7 @@ on the real optimum) and that its ratio is e^ε rounded down. One of close calls
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -26,13 +26,16 @@ from duotone.release.certificate_numbers import (
     check_error,
     checked_boundary,
     read_definition,
-    read_entry,
     read_fraction,
     rounded_down,
 )
 
 __all__ = ["Unproved", "prove"]
 
+YES_NO, THREE_WAY = ["yes", "no"], ["yes", "too close to call", "no"]
+"""The outcomes that there are, in the order of a row's numbers."""
+OPTIMAL = {"private": True, "optimal": True, "loss": f"2^-{LOSS}"}
+"""What a certificate of yes and no must claim."""
 LONG, MOST_WORK = 2**14, 2**31
 """A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
 
@@ -54,8 +57,10 @@ def prove(certificate: Any) -> str:
     'private and optimal: 8 levels under ratio 2, delta 1/10'
     """
     try:
-        _, prove_kind = KINDS[(head := _read_head(certificate)).kind]
-        return prove_kind(certificate, head)
+        head = _read_head(certificate)
+        if head.outcomes == THREE_WAY:
+            return prove_close_calls(certificate, head)
+        return (_prove_levels if type(certificate["rows"]) is list else _prove_datasets)(certificate, head)
     except Unproved:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
@@ -63,39 +68,40 @@ def prove(certificate: Any) -> str:
 
 
 def _read_head(certificate: Mapping[str, Any]) -> Head:
-    """The head of a certificate, if it is of a known kind and makes the claims of that kind."""
-    kind, version, claims = certificate["certificate"], certificate["version"], certificate["claims"]
-    if kind not in list(KINDS) or type(version) is not int or version != 1:
+    """The head of a certificate, if it is of a known version and makes the claims that its outcomes need."""
+    version, claims, outcomes = certificate["version"], certificate["claims"], certificate["outcomes"]
+    if certificate["certificate"] != "duotone" or type(version) is not int or version != 1:
         raise Unproved("this is not a certificate of version 1")
-    for name, claim in KINDS[kind][0].items():
+    if outcomes not in (YES_NO, THREE_WAY):
+        raise Unproved("the outcomes are neither yes and no, nor yes, too close to call and no")
+    for name, claim in (OPTIMAL if outcomes == YES_NO else {"private": True}).items():
         if type(claims[name]) is not type(claim) or claims[name] != claim:
             raise Unproved(f"the certificate must claim {name}: {claim}")
     definition, bits = read_definition(certificate["privacy"]), certificate["bits"]
     if not (type(bits) is int and FEWEST_BITS <= bits <= MOST_BITS):
         raise Unproved(f"bits must be between {FEWEST_BITS} and {MOST_BITS}")
-    return Head(kind, certificate["privacy"], *definition, bits)
+    return Head(certificate["privacy"], *definition, bits, outcomes)
 
 
-def _prove_line(certificate: Mapping[str, Any], head: Head) -> str:
+def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
     """Every pair of neighbouring levels is private, and no level could be more truthful."""
     step, ceiling = head.steps()
-    blue, red = ([read_entry(t, step.one) for t in as_kind(list, certificate[side])] for side in ("blue", "red"))
-    tops = checked_boundary(certificate["boundary"], blue[0], red[0], step, ceiling)
-    for row, other in pairwise([(step.one - t, t) for t in reversed(red)] + [(t, step.one - t) for t in blue]):
-        if not step.private(row, other):
-            raise Unproved("two neighbouring levels differ by more than the budget allows")
-    for side, name, top in zip((blue, red), ("blue", "red"), tops, strict=True):
-        errors = as_kind(list, certificate["error"][name])
-        if len(errors) != len(side):
-            raise Unproved(f"the {name} errors do not match the table")
-        for here, following, error in zip(side, [*side[1:], side[-1]], errors, strict=True):
+    rows, below = head.levels(certificate)
+    if not all(step.private(row, other) for row, other in pairwise(rows)):
+        raise Unproved("two neighbouring levels differ by more than the budget allows")
+    truth = [row[level < below] for level, row in enumerate(rows)]
+    for row, t in zip(certificate["rows"], truth, strict=True):
+        check_error(row["error"], t, step)
+    sides = truth[below:], truth[:below][::-1]
+    tops = checked_boundary(certificate["boundary"], sides[0][0], sides[1][0], step, ceiling)
+    for side, name, top in zip(sides, ("yes", "no"), tops, strict=True):
+        for here, following in zip(side, [*side[1:], side[-1]], strict=True):
             if step(here) != following:
-                raise Unproved(f"a {name} entry is not the most truth possible there")
-            check_error(error, here, step)
+                raise Unproved(f"a level where the truth is {name} is not as truthful as possible")
             check_close(top, here, step)
             last, top = top, ceiling(top)
         check_close(last if top == last else step.one, side[-1], step)
-    return f"private and optimal: {len(blue) + len(red)} levels under {head.budget}"
+    return f"private and optimal: {len(rows)} levels under {head.budget}"
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,7 @@ class _Graph:
     edges: Any
     boundary: Any
     lowered: Any
+    rows: Mapping[str, list[int]]
     truth: Mapping[str, int]
     blue: Mapping[str, bool]
     near: Mapping[str, set[str]]
@@ -120,21 +127,21 @@ class _Graph:
         return self.boundary[d] if isinstance(self.boundary, dict) else self.boundary
 
 
-def _prove_graph(certificate: Mapping[str, Any], head: Head) -> str:
+def _prove_datasets(certificate: Mapping[str, Any], head: Head) -> str:
     """Every pair of neighbours is private, and no dataset could be more truthful."""
     step, ceiling = head.steps()
-    graph = _read_graph(certificate, step)
+    graph = _read_graph(certificate, head)
     _check_boundary(graph, step, ceiling)
     _check_private(graph, step)
     _check_optimal(graph, step, ceiling)
     return f"private and optimal: {len(graph.truth)} datasets under {head.budget}"
 
 
-def _read_graph(certificate: Mapping[str, Any], step: Step) -> _Graph:
-    datasets, boundary, lowered = as_kind(dict, certificate["datasets"]), certificate["boundary"], certificate["lowered"]
+def _read_graph(certificate: Mapping[str, Any], head: Head) -> _Graph:
+    datasets, boundary, lowered = as_kind(dict, certificate["rows"]), certificate["boundary"], certificate["lowered"]
     if not datasets:
         raise Unproved("a graph without datasets proves nothing")
-    truth = {d: read_entry(entry["truth"], step.one) for d, entry in datasets.items()}
+    rows = {d: head.row(entry) for d, entry in datasets.items()}
     if not all(entry["colour"] in ("blue", "red") for entry in datasets.values()):
         raise Unproved("a colour is blue or red")
     blue = {d: entry["colour"] == "blue" for d, entry in datasets.items()}
@@ -142,7 +149,8 @@ def _read_graph(certificate: Mapping[str, Any], step: Step) -> _Graph:
     near = _neighbours(datasets, edges)
     rim = {d for d in datasets if any(blue[d] != blue[e] for e in near[d])}
     fixed = rim if boundary == "balanced" else {d for d in rim if blue[d]}
-    return _Graph(datasets, edges, boundary, lowered, truth, blue, near, fixed)
+    truth = {d: row[not blue[d]] for d, row in rows.items()}
+    return _Graph(datasets, edges, boundary, lowered, rows, truth, blue, near, fixed)
 
 
 def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
@@ -159,11 +167,10 @@ def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
 
 def _check_private(graph: _Graph, step: Step) -> None:
     """Definition 1, for every pair of neighbours; and the errors that stand beside the entries."""
-    rows = {d: (t, step.one - t) if graph.blue[d] else (step.one - t, t) for d, t in graph.truth.items()}
     checked: set[str] = set()
     for d, entry in graph.datasets.items():
         check_error(entry["error"], graph.truth[d], step)
-        if not all(step.private(rows[d], rows[e]) for e in graph.near[d] - checked):
+        if not all(step.private(graph.rows[d], graph.rows[e]) for e in graph.near[d] - checked):
             raise Unproved(f"dataset {d} differs from a neighbour by more than the budget allows")
         checked.add(d)
 
@@ -239,12 +246,3 @@ def _neighbours(datasets: Mapping[str, Any], edges: Any) -> dict[str, set[str]]:
         near[a].add(b)
         near[b].add(a)
     return near
-
-
-OPTIMAL = {"private": True, "optimal": True, "loss": f"2^-{LOSS}"}
-KINDS: dict[str, tuple[dict[str, Any], Callable[[Mapping[str, Any], Head], str]]] = {
-    "line": (OPTIMAL, _prove_line),
-    "graph": (OPTIMAL, _prove_graph),
-    "close-calls": ({"private": True}, prove_close_calls),
-}
-"""Each kind of certificate: what it must claim, and what proves it and says what it proved."""

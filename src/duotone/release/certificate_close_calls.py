@@ -22,14 +22,13 @@ from duotone.release.certificate_numbers import (
     as_kind,
     in_decimals,
     read_definition,
-    read_entry,
     read_fraction,
 )
 
 ONE = 1 << 96
 """What the functions are computed in parts of."""
-MOST_BITS, LONGEST_TABLE = 2**10, 2**24
-"""Bits, and entries times bits, at most."""
+MOST_BITS, LONGEST_TABLE = 2**10, 2**25
+"""Bits, and rows times bits, at most."""
 FINEST, MOST_STEPS, LARGEST_RATIO = 2**40, 2**10, 2**64
 MOST_NODES, MOST_WORK = 2**20, 2**27
 """Nodes, and nodes times close calls, at most: minutes."""
@@ -49,7 +48,7 @@ def prove_close_calls(certificate: Mapping[str, Any], head: Head) -> str:
     nodes = _read_nodes(certificate["nodes"], count)
     if not head.ratio <= nodes.ratio:
         raise Unproved("the nodes do not cover the ratio of the clocks")
-    _check_table(certificate, head.ratio, head.bits)
+    _check_table(certificate, head)
     if not all(Fraction(gain, ONE) <= bound for gain in islice(gains(nodes, budget_ratio), count)):
         raise Unproved("so many close calls are not shown to fit into the budget")
     calls = "1 close call" if count == 1 else f"{count} close calls"
@@ -66,24 +65,27 @@ def _known(privacy: Mapping[str, Any]) -> str:
     return f"{name} {in_decimals(privacy[name])}"
 
 
-def _check_table(certificate: Mapping[str, Any], ratio: Fraction, bits: int) -> None:
-    """Both sides agree at the boundary, a clear answer never becomes rarer further out, and neighbours' clocks differ by at
-    most the ratio: ln(W / here) ≤ r·ln(W / further)."""
-    wrong, texts = read_fraction(certificate["wrong"]), as_kind(list, certificate["clear"])
-    if not (bits <= MOST_BITS and len(texts) * bits <= LONGEST_TABLE):
+def _check_table(certificate: Mapping[str, Any], head: Head) -> None:
+    """The two sides mirror each other and agree at the boundary, a clear answer never becomes rarer further out, and clocks of
+    neighbours differ by at most the ratio: ln(W / here) ≤ r·ln(W / further)."""
+    wrong, ratio, bits = read_fraction(certificate["wrong"]), head.ratio, head.bits
+    if not (bits <= MOST_BITS and len(as_kind(list, certificate["rows"])) * bits <= LONGEST_TABLE):
         raise Unproved("the certificate has too many entries for numbers as long as its own")
-    clear = [read_entry(text, 1 << bits) for text in texts]
     least = wrong.numerator * (1 << bits) // wrong.denominator
     most = (1 << bits) - least
     if not 1 <= least <= most:
         raise Unproved("the probability of a wrong answer must be above 0, and at most 1/2")
-    if not (clear and clear[0] == least):
-        raise Unproved("the two sides of the table do not agree at the boundary")
+    rows, below = head.levels(certificate)
+    clear = [row[0] for row in rows[below:]]
+    if not (len(rows) == 2 * below and all(row == rows[-1 - i][::-1] for i, row in enumerate(rows))):
+        raise Unproved("the two sides of the table do not mirror each other")
+    if not (clear[0] == least and all(row[-1] == least for row in rows[below:])):
+        raise Unproved("the two sides of the table do not agree at the boundary, or an answer is wrong more or less often")
     places = bits + SURE + int(ratio).bit_length()
     last, last_log = least, _logarithm(most, least, places)
     for entry in clear[1:]:
-        if not last <= entry <= most:
-            raise Unproved("a clear answer becomes rarer further out, or has more than is left")
+        if not last <= entry:
+            raise Unproved("a clear answer becomes rarer further out")
         log = last_log if entry == last else _logarithm(most, entry, places)
         if entry != last and not ratio.numerator * log >= ratio.denominator * (last_log + 1):
             raise Unproved("the clocks of two neighbouring levels differ by more than the ratio")

@@ -88,15 +88,29 @@ def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fra
 
 @dataclass(frozen=True)
 class Head:
-    """How every certificate begins: its kind, its privacy (ε if it was given, a ratio that is e^ε, δ) and its bits."""
+    """How every certificate begins: its privacy (ε if it was given, a ratio that is e^ε, δ), its bits, and the outcomes."""
 
-    kind: str
     privacy: Mapping[str, Any]
     ratio: Fraction
     above: Fraction
     """A bound on e^ε from above."""
     delta: Fraction
     bits: int
+    outcomes: Sequence[str]
+
+    def row(self, row: Mapping[str, Any]) -> list[int]:
+        """The numbers of a row: one for each outcome, 2^bits in all."""
+        numbers = [read_entry(text, 1 << self.bits) for text in as_kind(list, row["numbers"])]
+        if not (len(numbers) == len(self.outcomes) and sum(numbers) == 1 << self.bits):
+            raise Unproved("the numbers of a row are not one for each outcome, 2^bits in all")
+        return numbers
+
+    def levels(self, certificate: Mapping[str, Any]) -> tuple[list[list[int]], int]:
+        """The rows by level, from the lowest on; and how many of them are below 0."""
+        rows, lowest = as_kind(list, certificate["rows"]), certificate["lowest"]
+        if not (type(lowest) is int and 0 < -lowest < len(rows)):
+            raise Unproved("the lowest level must be below 0, and the last row's at least 0")
+        return [self.row(row) for row in rows], -lowest
 
     @property
     def budget(self) -> str:

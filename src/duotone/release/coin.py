@@ -14,7 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal, Protocol, cast
+from itertools import accumulate
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -41,19 +42,6 @@ class NotPrivateWarning(UserWarning):
     """Answers are drawn from a test seed and must not be released."""
 
 
-class CertifiedTable(Table, Protocol):
-    """A table that is private by itself, and proves it."""
-
-    @property
-    def privacy(self) -> ApproxDP:
-        """What one draw costs."""
-        ...
-
-    def certificate(self) -> dict[str, Any]:
-        """The table as JSON, with its claims."""
-        ...
-
-
 @dataclass(frozen=True)
 class Answer:
     """A released answer: yes or no, under which privacy definition, on what basis, and the certificate of its mechanism.
@@ -69,7 +57,7 @@ class Answer:
     """Whether levels are exact distances, or safe bounds on them."""
     private: bool
     """False for an answer drawn from a test seed."""
-    table: CertifiedTable = field(repr=False)
+    table: Table = field(repr=False)
     """The mechanism that it was drawn from, in integers."""
 
     def __bool__(self) -> bool:
@@ -90,7 +78,7 @@ class Coin:
     the answer is yes and 1, 2, 3, … people must change before it is no; −1, −2, −3, … if it is no. Every answer spends the
     mechanism's budget, which a coin does not count: `open_ledger` does.
 
-    `mechanism` is what `balanced`, `with_boundary` or `partition_selection` gave, or a table in integers
+    `mechanism` is what `balanced`, `with_boundary` or `partition_selection` gave, or a `duotone.line.table.Table` in integers
     (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`, `duotone.line.three_way.three_way_table`). Tables of
     yes and no have `answer` and `answers`; every table has `outcomes`. `basis` says what levels are: an "exact distance", with
     which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which they
@@ -115,8 +103,12 @@ class Coin:
         self.basis: Basis = basis
         if not (self.table.bits >= 72 and self.table.bits % 8 == 0):
             raise DuotoneError("a coin needs a table of at least 72 bits, a whole number of bytes")
-        self._lowest, self._highest = self.table.rows[0], self.table.rows[-1]
-        self._rows = [self.table.row(at) for at in self.table.rows]  # made once: to look one up takes as long for any level
+        self._lowest, self._highest = self.table.lowest, self.table.lowest + len(self.table) - 1
+        cuts = [
+            tuple(accumulate(row[:-1])) for row in self.table.entries
+        ]  # a draw below the first of a row is its first outcome
+        places = self.table.places
+        self._rows = cuts if places is None else [*map(cuts.__getitem__, places.tolist())]
 
     @uninterrupted
     def answer(self, at: Any) -> Answer:
@@ -130,7 +122,7 @@ class Coin:
             row, at = table.find(at), None
             if row is None:
                 raise DuotoneError("that is neither a whole number (a level) nor a dataset of this mechanism's graph")
-            (row,) = self._rows[row - self._lowest]
+            (row,) = self._rows[row]
             if number == row >> rest:
                 number, rest = number << rest | int.from_bytes(draw(rest // 8), "little"), 0
             return Answer(number < row >> rest, table.privacy, self.basis, seed is None, table)
@@ -186,10 +178,10 @@ class Coin:
         """False while answers come from a test seed."""
         return _TEST_STREAM.get() is None
 
-    def _yes_no(self) -> CertifiedTable:
+    def _yes_no(self) -> Table:
         if self.table.outcomes != YES_NO:
             raise DuotoneError("this table has other outcomes than yes and no: draw them by `outcomes`")
-        return cast(CertifiedTable, self.table)
+        return self.table
 
     def _levels(self, at: Any) -> Array:
         """Levels, or positions of datasets, as integers."""
@@ -198,7 +190,7 @@ class Coin:
             levels, at = _integers(at), None
             if levels is None:
                 raise DuotoneError("levels must be a one-dimensional array of whole numbers, none missing, of 64 bits at most")
-            if not (self.table.clamps or ((levels >= self._lowest) & (levels <= self._highest)).all()):
+            if not (self.table.graph is None or ((levels >= self._lowest) & (levels <= self._highest)).all()):
                 raise DuotoneError("a position is outside the graph's datasets")
             return levels  # type: ignore[no-any-return]
         finally:

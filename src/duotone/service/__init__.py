@@ -5,7 +5,7 @@ reads it, `mistakes` are what is wrong with it, in `plain_words`, `toml_lines` f
 can do); `people` are who may do what, `terms` what they ask, `queue` and `clock` when it is answered (`work` how
 long that takes at most), `answering` how, `approvals` who must say yes before,
 `tables` what it is asked about (`same_table` sees that none has two budgets), `accounts`,
-`documents` and `prices` what is said of it, `records` what is kept besides the ledger, `refused` why a request is not served.
+`documents` what is said of it, `records` what is kept besides the ledger, `refused` why a request is not served.
 `app` puts it together: `api` are the routes for programs, `pages` those for browsers, `assistant` the tools at /mcp; `auth`
 knows who makes a request (`tokens`, `openid`, `sessions`; `members` are who the office file names now), `access` is what every
 request goes through, `audit` what the log says of decisions, `ready` whether questions could be answered, `serve` the socket

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from duotone.desk.callers import Caller
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.account import ChargeRecord, Registered
 from duotone.ledger.allowances import EVERYBODY
-from duotone.ledger.close_calls import Asked
 from duotone.ledger.ledger import Ledger
-from duotone.ledger.privacy_filters import Charge
 from duotone.ledger.request import Standing
+from duotone.model.cost import Cost, Left, as_json
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.service.office import COHORT, Dataset, Office
-from duotone.service.people import Caller
 from duotone.service.records import Records
 from duotone.service.same_table import asked_as, remember
 from duotone.service.tables import OpenTable
@@ -143,14 +142,14 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "version": stands.state.version,
         "rule": dataset.rule,
         "budget": _budget(dataset.budget.definition),
-        "left": stands.left,
-        "allowance": stands.allowance,
+        "left": stands.left.document(),
+        "allowance": _document(stands.allowance),
         "close_calls": None
         if called is None or calls is None or dataset.close_calls is None
         else {
             "epsilon": called.question.privacy.epsilon,
             "wrong": float(called.question.wrong),
-            "left": stands.registered.calls_left(stands.state),
+            "left": stands.left.close_calls,
             "of": called.count,
             "definite": None if dataset.close_calls.definite is None else _budget(dataset.close_calls.definite.definition),
         },
@@ -158,6 +157,10 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "tick": tick,
         "lifetime": lifetime(table.name, ledger),
     }
+
+
+def _document(left: Left | None) -> dict[str, Any] | None:
+    return None if left is None else left.document()
 
 
 def _budget(privacy: ApproxDP) -> dict[str, Any]:
@@ -181,7 +184,7 @@ def _losses(stands: Standing) -> list[tuple[float, float]]:
     return spent
 
 
-def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Charge | Asked) -> int | None:
+def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost) -> int | None:
     """About how many such questions could still be asked; None where the budget does not cover such ones."""
     try:
         return ledger.stands(table.account(), by=caller.name).repeats(cost)
@@ -197,23 +200,21 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
     return {
         "charges": [_charge(charge, words.get(charge.seq), caller) for charge in latest],
         "many": stands.state.charges,
-        "left": stands.left,
+        "left": stands.left.document(),
         "wasted": stands.state.unanswered,
     }
 
 
 def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) -> dict[str, Any]:
-    role, many = caller.person.role, f"{charge.answers} answer{'s' * (charge.answers > 1)}"
+    role = caller.person.role
     sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
-    called = _called(charge) if sees else f"{many}, each free unless it was too close to call"
-    price = f"{many} at {charge.privacy}" if charge.calls is None else called
     text = charge.question if words is None else str(words.get("question") or f"groups by {', '.join(words.get('by') or ())}")
     return {
         "charge": charge.seq,
         "at": charge.at.isoformat(timespec="seconds"),
         "by": charge.by,
         "question": text if words is not None or role != "analyst" else "a question",
-        "price": price,
+        "price": _price(charge, sees),
         "answers": charge.answers,
         "free_answers": charge.clear if sees else None,
         "close_calls": charge.calls if sees else None,
@@ -222,12 +223,16 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
     }
 
 
-def _called(charge: ChargeRecord) -> str:
-    """What was paid where only close calls are charged."""
-    calls, free = charge.calls or 0, f"{charge.clear} free" if charge.answers > 1 else "free"
-    paid = f"{calls} close call{'s' * (calls > 1)}"
-    up_to = f"up to {charge.answers} close call{'s' * (charge.answers > 1)}"  # of one that has no answer
-    return ", ".join([paid] * (calls > 0) + [free] * (charge.clear > 0)) or up_to
+def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
+    """What was paid; where only close calls are charged, how many there were is for who sees the answer."""
+    if charge.calls is None:
+        return as_json({"answers": charge.answers, "each": charge.privacy})
+    if sees and not charge.answered:
+        return {"close_calls_at_most": charge.answers}
+    return {
+        "answers": charge.answers,
+        **({"close_calls": charge.calls, "free": charge.clear} if sees else {"close_calls": None}),
+    }
 
 
 def _answer(recorded: Any) -> Any:
@@ -237,7 +242,7 @@ def _answer(recorded: Any) -> Any:
     return answers[0][1] if len(answers) == 1 and answers[0][0] == [] else answers
 
 
-def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Charge | Asked | None) -> dict[str, Any]:
+def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost | None) -> dict[str, Any]:
     """How the budget stands: what is spent, what a question costs, what remains."""
     account = ledger.stands(table.account(), by=caller.name)
     called, calls = account.registered.close_calls, account.state.calls
@@ -245,14 +250,14 @@ def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Char
     return {
         "spent": None if called is not None and table.dataset.close_calls and not table.dataset.close_calls.definite else spent,
         "budget": _budget(account.registered.budget if called is None else table.dataset.budget.definition),
-        "left": account.left,
-        "this": None if cost is None else cost.price,
+        "left": account.left.document(),
+        "this": None if cost is None else as_json(cost.numbers()),
         "how_many_more": None if cost is None else how_many_more(table, ledger, caller, cost),
         "free_answers": ledger.clear_answers(table.account()),
         "wasted": account.state.unanswered,
         "close_calls": None
         if called is None or calls is None
         else {"used": calls.used, "reserved": calls.reserved, "left": called.count - calls.taken, "of": called.count},
-        "allowance": account.allowance,
+        "allowance": _document(account.allowance),
         "lifetime": lifetime(table.name, ledger),
     }

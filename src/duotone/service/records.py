@@ -19,9 +19,8 @@ from sqlalchemy.sql.functions import count
 
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Share
-from duotone.ledger.close_calls import Asked
-from duotone.ledger.privacy_filters import Charge
 from duotone.ledger.sums import Spent
+from duotone.model.cost import CloseCallCharge, Cost
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import definition_text, read_definition
 
@@ -74,9 +73,9 @@ class Allowance:
     share: Share = field(default_factory=lambda: Share(budget=ApproxDP(0)))
     questions: int = 0
 
-    def after(self, cost: Charge | Asked) -> Allowance | None:
+    def after(self, cost: Cost) -> Allowance | None:
         """What is left after a question; None where it does not fit."""
-        if isinstance(cost, Asked):
+        if isinstance(cost, CloseCallCharge):
             left = self.questions - cost.answers
             return replace(self, questions=left) if left >= 0 else None
         share = self.share.plus(cost)
@@ -85,7 +84,7 @@ class Allowance:
     @property
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {"left": self.share.left, "questions": self.questions}
+        return {"left": None if self.share.left is None else self.share.left.document(), "questions": self.questions}
 
     def written(self) -> dict[str, Any]:
         """As it is kept."""
@@ -141,7 +140,7 @@ class Records:
         terms: Mapping[str, Any],
         *,
         assistant: bool,
-        price: str,
+        price: Mapping[str, Any],
         purpose: str | None,
         data: str,
         own: bool,
@@ -153,7 +152,7 @@ class Records:
             "asked_by": asked_by,
             "assistant": int(assistant),
             "terms": json.dumps(terms, sort_keys=True),
-            "price": price,
+            "price": json.dumps(price),
             "purpose": purpose,
             "own": int(own),
             "other": int(other),
@@ -220,7 +219,7 @@ class Records:
         with self._engine.connect() as connection:
             return _allowance(connection, person, dataset) or Allowance()
 
-    def spend(self, person: str, dataset: str, cost: Charge | Asked) -> bool:
+    def spend(self, person: str, dataset: str, cost: Cost) -> bool:
         """Take what a question costs from an assistant's allowance, if it fits: durably, and before anything is asked."""
         while True:
             with self._engine.begin() as connection:
@@ -329,7 +328,12 @@ def _now() -> str:
 
 
 def _read(row: Any) -> dict[str, Any]:
-    return {**row._asdict(), "terms": json.loads(row.terms), "decided_by": json.loads(row.decided_by)}
+    return {
+        **row._asdict(),
+        "terms": json.loads(row.terms),
+        "price": json.loads(row.price),
+        "decided_by": json.loads(row.decided_by),
+    }
 
 
 def _one_or_none(connection: Connection, number: int) -> dict[str, Any] | None:

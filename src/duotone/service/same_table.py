@@ -11,8 +11,9 @@ from pathlib import Path
 from duotone.errors import DuotoneError
 from duotone.service.mistakes import Mistakes
 from duotone.service.records import Records
+from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.files import files_of
-from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.source import Source
 
 NOTED = "table "
 """With which a note about a table begins."""

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
@@ -20,12 +21,12 @@ from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
 from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
-from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_groups, with_used
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import open_source
-from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
@@ -111,7 +112,10 @@ class OpenTable:
             beside = (sibling_keys(place, source, other) for other in further)
             self.keys = tables_held(place, dataset.table, source).union(*beside)
         with self.open() as source:
-            self.kinds, self.engine = {name: kind for name, kind in source.columns.items() if kind != "other"}, source.engine
+            self.kinds, self.engine = (
+                {name: kind for name, kind in source.columns.items() if kind != "other"},
+                source.engine.name,
+            )
 
     def read_public(self) -> None:
         """Read the public files, before anybody asks."""
@@ -142,9 +146,10 @@ class OpenTable:
         file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
         return {"name": dataset.table, "vouched": dataset.vouched, "longest_text": dataset.longest_text, **file}
 
-    def question(self, table: Any, terms: Terms) -> Prepared:
-        """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
-        with limited(self.office.engine_limits):
+    def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
+        """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
+        read."""
+        with limited(self.office.engine_limits, check):
             return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
 
     def asked_again(self, question: Prepared, table: Any) -> Prepared:
@@ -257,19 +262,15 @@ def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
 def _answers(source: Source) -> bool:
     """Whether an engine elsewhere is still there, and files are those that were opened, before anything is charged; no row is
     read."""
-    import ibis
-
     try:
         source.checked()
-        if not source.embedded:
-            source.run(ibis.literal(1).name("one").as_table())
     except DuotoneError:
         return False
-    return True
+    return source.engine.alive()
 
 
 @contextmanager
-def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
+def given_up(source: Source, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
     """Interrupts an engine that works for longer than this, and than its answer takes to leave, or whose answer nobody waits
     for; what it yields is called when it is done.
 
@@ -282,7 +283,7 @@ def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callab
         while not done.is_set():
             with lock:  # never what the same connection does for the next question
                 if not done.is_set():
-                    _interrupt(source)
+                    source.engine.interrupt()
             done.wait(AGAIN)
 
     def finish() -> None:
@@ -296,16 +297,6 @@ def given_up(source: Any, seconds: float, leaving: Departure) -> Iterator[Callab
         yield finish
     finally:
         finish()
-
-
-def _interrupt(source: Any) -> None:
-    connection = getattr(source, "connection", None)
-    backend = getattr(connection, "_backend", connection)
-    raw = getattr(backend, "con", None)
-    for name in ("interrupt", "cancel"):  # DuckDB's, and psycopg's
-        if hasattr(raw, name):
-            getattr(raw, name)()
-            return
 
 
 def quoted(name: str) -> str:

@@ -13,8 +13,8 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell
 from duotone.line.mechanism import MARGINS, on_line
-from duotone.line.table import LineTable
-from duotone.line.three_way import ThreeWayTable
+from duotone.line.table import Table
+from duotone.line.three_way import clear_from
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
 from duotone.release.coin import Basis
@@ -39,7 +39,7 @@ class Accuracy:
     Pr[wrong] by people from flipping: 1: 0.269, 2: 0.0989, 3: 0.0364, 5: 0.00493, 10: 3.26e-05; never wrong from 15 people on
     """
 
-    table: LineTable
+    table: Table
     parts: int = 1
     """Among how many answers about one person the budget is divided."""
 
@@ -173,12 +173,12 @@ class Accuracy:
 class Clearness:
     """How often an answer is too close to call, by how many people would have to be different to flip it."""
 
-    table: ThreeWayTable
+    table: Table
 
     def chances(self, margin: int) -> tuple[float, float, float]:
         """Pr[right], Pr[wrong], Pr[too close to call] at a margin."""
         _check_margin(margin)
-        right, wrong, close = self.table.probabilities(margin - 1)
+        right, close, wrong = self.table.chances(margin - 1)
         return float(right), float(wrong), float(close)
 
     def errors(self, margin: int) -> tuple[float, float]:
@@ -192,12 +192,12 @@ class Clearness:
     @property
     def never(self) -> tuple[float, float]:
         """The margins from which an answer is too close to call with at most 10^-9."""
-        return (float(self.table.clear_from("1e-9") or math.inf),) * 2
+        return (float(clear_from(self.table, "1e-9") or math.inf),) * 2
 
     @property
     def clear_from(self) -> dict[str, int]:
         """From how many people on an answer is too close to call with at most some chances."""
-        people = {f"{float(chance):g}": self.table.clear_from(chance) for chance in CHANCES}
+        people = {f"{float(chance):g}": clear_from(self.table, chance) for chance in CHANCES}
         return {chance: many for chance, many in people.items() if many is not None}
 
     @property
@@ -219,21 +219,21 @@ class Clearness:
     def document(self) -> dict[str, Any]:
         """The same as JSON."""
         by_margin = {str(m): self.error(m) for m in MARGINS}
-        return {"wrong": float(self.table.mechanism.wrong), "too_close_by_margin": by_margin, "clear_from": self.clear_from}
+        return {"wrong": self.chances(1)[1], "too_close_by_margin": by_margin, "clear_from": self.clear_from}
 
     @property
     def last(self) -> int:
         """The margin where a curve ends."""
-        return self.table.clear_from("1e-3") or 1000
+        return clear_from(self.table, "1e-3") or 1000
 
     @property
     def ending(self) -> str:
         """How often an answer is wrong."""
-        return f"a wrong answer has probability {float(self.table.mechanism.wrong):.3g}, at any distance"
+        return f"a wrong answer has probability {self.chances(1)[1]:.3g}, at any distance"
 
     def sentence(self, basis: Basis) -> str:
         """All of it as a part of a sentence for a report."""
-        wrong, clear = float(self.table.mechanism.wrong), self.table.clear_from("1e-3")
+        wrong, clear = self.chances(1)[1], clear_from(self.table, "1e-3")
         if clear is None:
             return f"wrong with probability {wrong:.3g}"
         by_bound = "" if basis == "exact distance" else ", by a safe bound,"

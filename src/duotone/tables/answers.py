@@ -11,9 +11,9 @@ import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.html import cell, table
-from duotone.ledger.account import Receipt
 from duotone.ledger.close_calls import CloseCalls
 from duotone.line.table import Outcome
+from duotone.model.cost import Receipt
 from duotone.model.notice import Notice
 from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.declared import Key
@@ -86,7 +86,7 @@ class Answers:
         """What a close call cost."""
         if self.answer is not Outcome.TOO_CLOSE or self.receipt is None:
             return ""
-        return " (as recorded)" if self.receipt.free else f" (charged; {self.receipt.calls_left} left)"
+        return " (as recorded)" if self.receipt.free else f" (charged; {self.receipt.left.close_calls} left)"
 
     def __repr__(self) -> str:
         facts, counts = self.facts, Counter(self.words.values())

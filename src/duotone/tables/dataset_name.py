@@ -15,7 +15,7 @@ LISTED = 10
 def own_names(source: Source) -> tuple[str, ...]:
     """What a table may be registered as: a file without its ending, or with it, as it was first; any other by its name."""
     ending = next((ending for ending in ENDINGS if source.name.lower().endswith(ending)), "")
-    in_a_file = source.named and source.embedded and source.sibling is None
+    in_a_file = source.named and source.engine.can.embedded and source.sibling is None
     if not (in_a_file and ending and len(ending) < len(source.name)):
         return (source.name,)
     return source.name[: -len(ending)], source.name

@@ -12,9 +12,10 @@ from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source
-from duotone.tables.engines.duckdb import lent
+from duotone.tables.engines.any_ibis import UNPROVEN, AnyIbis
+from duotone.tables.engines.duckdb import DuckDB, lent
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import opened
-from duotone.tables.engines.source import closed_on_error
 from duotone.tables.engines.text_files import FileLayout
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Prepare = Callable[..., "Prepared"]
 """As `ask.prepare`, which this file is called by."""
+TRIED = replace(UNPROVEN, proven=True)
 TRIAL = ApproxDP(1, "1e-6")
 KINDS = {"u": "int64", "g": "string", "v": "string", "x": "int64", "i": "int32", "f": "float64", "b": "boolean", "day": "date"}
 EDGE = 2**63 - 1
@@ -96,14 +98,14 @@ def require_trial(source: Source, prepare: Prepare) -> None:
     """
     import ibis
 
-    if source.proven or source.connection in _PASSED:
+    if source.engine.can.proven or source.engine.connection in _PASSED:
         return
     rows = ibis.union(*(_row(row) for row in ROWS))
     embedded = ibis.duckdb.connect()
     keep_in_child(embedded)
-    with Source(rows, embedded, "made-up rows", named=False, release=embedded.disconnect) as own:
-        _compare(replace(source, table=rows, proven=True, named=False), own, prepare)
-    _PASSED.add(source.connection)
+    with Source(rows, DuckDB(embedded), "made-up rows", named=False, release=embedded.disconnect) as own:
+        _compare(replace(source, engine=AnyIbis(source.engine.connection, TRIED), table=rows, named=False), own, prepare)
+    _PASSED.add(source.engine.connection)
 
 
 def _compare(source: Source, own: Source, prepare: Prepare) -> None:

@@ -39,7 +39,7 @@ class Population:
     @property
     def seen(self) -> tuple[Any, ...]:
         """What decides whom a question looks at."""
-        table = id(self.source.table), id(self.source.reading), id(self.source.connection)
+        table = id(self.source.table), id(self.source.reading), id(self.source.engine)
         return table, self.rows, self.unit, self.by, self.most, self.listed
 
     def people(self, asked: Iterable[ParsedQuestion | None]) -> People:

@@ -15,14 +15,14 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, OverBudget
 from duotone.html import table
 from duotone.interrupts import uninterrupted
-from duotone.ledger.account import Quote, Receipt
-from duotone.ledger.close_calls import Asked, CloseCalls
+from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.table import Outcome
+from duotone.model.cost import Cost, Quote, Receipt, Shortfall
+from duotone.model.notice import Refusal, why
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
-from duotone.resources import engine_limits
+from duotone.resources import engine_limits, further_check
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.answers import Answers
 from duotone.tables.billing import Bill, bill, normal_form
@@ -31,9 +31,9 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.engine import UNREADABLE, Draws, quietly
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.results import Keys
-from duotone.tables.engines.source import UNREADABLE, quietly
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.preview import Preview, preview
@@ -165,7 +165,7 @@ removal;
         return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
 
     @property
-    def cost(self) -> Charge | Asked:
+    def cost(self) -> Cost:
         """What a ledger is charged for."""
         return self.terms.cost
 
@@ -267,7 +267,7 @@ removal;
         except DuotoneError as error:
             if cost is None:
                 raise
-            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+            raise Refusal("nothing released", why=why(error), cost=cost) from None
 
     @uninterrupted
     def _drawn(self) -> Answers:
@@ -280,8 +280,8 @@ removal;
             raise TypeError("these terms have no definite answers")
         coin = Coin(terms.table)
         try:
-            if self.asked is None and coin.private and self.source.draws:
-                keys = quietly(lambda: kept(self.population.people([self.asked]), coin), UNREADABLE)
+            if self.asked is None and coin.private and isinstance(engine := self.source.engine, Draws):
+                keys = quietly(lambda: kept(self.population.people([self.asked]), coin, engine), UNREADABLE)
                 return self._answers(dict.fromkeys(sorted(keys), True), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if terms.selection is not None:
@@ -302,7 +302,7 @@ removal;
         try:
             keys, _, levels = quietly(self._levels, UNREADABLE)
         except DuotoneError as error:
-            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+            raise Refusal("nothing released", why=why(error), cost=cost) from None
         finally:
             hold()
         return keys, levels
@@ -346,6 +346,7 @@ removal;
         formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
         if len(formulas) > FEW or any(FUNCTIONS[made.function].makes == "text" for made in formulas):
             require_room(self.work(0), engine_limits())
+        further_check(self)
         return self
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
@@ -402,9 +403,8 @@ def require_all_fit(
         if not quote.fits:
             with opened_ledger(ledger) as opened:
                 known = questions[0].bill(opened, dataset).dataset
-            asked = f"question {number} of {len(questions)}, {questions[number - 1].cost.price} after those before it,"
-            allowance = "" if quote.allowance is None else f", and of the allowance of {by}: {quote.allowance}"
-            raise OverBudget(known, asked, f"{quote.left}{allowance}")
+            lefts, place = (quote.left, by, quote.allowance), (number, len(questions))
+            raise OverBudget(Shortfall(known, quote.cost, *lefts, beyond=quote.beyond, question=place))
 
 
 def at(groups: Groups, places: Array) -> Groups:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from duotone.tables.engines.derived_tables import joined_people, per_person, with_keys
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others, closing
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.public_tables import join_public
-from duotone.tables.engines.source import Source, closed_on_error
+from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 
 

@@ -11,12 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.cached import cached_property
-from duotone.ledger.close_calls import Asked
-from duotone.ledger.privacy_filters import Charge
 from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
-from duotone.line.table import LineTable, Outcome, line_table, reach
-from duotone.line.three_way import ThreeWay, ThreeWayTable, three_way_table
+from duotone.line.table import Outcome, Table, line_table, reach
+from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
@@ -80,7 +79,7 @@ class DefiniteTerms:
         return None if self.boundary == "selection" else self.selection
 
     @cached_property
-    def table(self) -> LineTable:
+    def table(self) -> Table:
         """The probabilities of one answer, built where they are first needed."""
         return line_table(self.mechanism)
 
@@ -144,7 +143,7 @@ class ThreeWayTerms:
         return self.three_way.privacy
 
     @cached_property
-    def table(self) -> ThreeWayTable:
+    def table(self) -> Table:
         """The probabilities of one answer."""
         return three_way_table(self.three_way)
 
@@ -159,9 +158,9 @@ class ThreeWayTerms:
         return Clearness(self.table)
 
     @property
-    def cost(self) -> Asked:
+    def cost(self) -> CloseCallCharge:
         """What a ledger counts."""
-        return Asked(self.three_way, self.groups)
+        return CloseCallCharge(self.three_way, self.groups)
 
     @property
     def budget_notes(self) -> tuple[Notice, ...]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.service.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
 from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
 from duotone.service.pages.render import download, form_of, number_of, partial, refusal, render, who
 from duotone.service.pages.svg import Axis, Plot, plot
-from duotone.service.prices import too_much
-from duotone.service.refused import Refused
+from duotone.words import budgets
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk
@@ -98,7 +98,7 @@ class AskPages:
         except Refused as refused:
             return {"preview": None, "mistake": refused.on_page, "sql": sql, "curve": None, "beyond": ""}
         bill = preview["ledger"]
-        beyond = too_much(bill.get("price", ""), bill["left"], bill.get("allowance"))
+        beyond = budgets.beyond(tuple(bill.get("beyond", ())), symbols=True)
         return {"preview": preview, "mistake": None, "sql": sql, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
 
     async def _page(

@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import urlencode
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import exact, show
 from duotone.service.pages.menus import Chosen, composed
-from duotone.service.prices import room
-from duotone.service.refused import Refused
 
 EPSILONS = {"0.1": "0.1: very private", "0.2": "0.2", "0.5": "0.5: careful", "1": "1: usual", "2": "2: less private"}
 WRONGS = {
@@ -106,9 +105,8 @@ def _usual(dataset: Mapping[str, Any]) -> str:
 
 def _room(dataset: Mapping[str, Any]) -> tuple[float, float]:
     """What is left of ε and δ for who asks: of the budget, and of an allowance."""
-    budget = float(dataset["budget"]["epsilon"]), float(dataset["budget"]["delta"])
-    rooms = [budget, *(rest for rest in (room(dataset["left"]), room(dataset["allowance"])) if rest is not None)]
-    return min(epsilon for epsilon, _ in rooms), min(delta for _, delta in rooms)
+    rooms = [room for room in (dataset["budget"], dataset["left"], dataset["allowance"] or {}) if "epsilon" in room]
+    return min(float(room["epsilon"]) for room in rooms), min(float(room["delta"]) for room in rooms)
 
 
 def _whole(text: str, what: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -13,15 +14,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from duotone.service.people import Caller
-from duotone.service.prices import decimal, in_symbols
-from duotone.service.refused import Refused
+from duotone.desk.callers import Caller, Refused
+from duotone.words import budgets
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, marks without a width or that turn the direction of text, and separators of lines."""
 
 LARGEST = 2**31 - 1
+BUDGETS = {"left": budgets.left, "price": budgets.price}
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -71,7 +72,11 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": decimal, "address": quoted, "price": in_symbols, "said": said}
+ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": budgets.decimal, "address": quoted, "said": said}
+ENVIRONMENT.filters |= {
+    "left": functools.partial(budgets.left, symbols=True),
+    "price": functools.partial(budgets.price, symbols=True),
+}
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:

@@ -16,6 +16,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graphs.document import document
 from duotone.graphs.graph import ColouredGraph, label
@@ -28,8 +29,7 @@ from duotone.service.pages.drawn_graph import MOST_TEXT, from_file, from_text, p
 from duotone.service.pages.render import form_of, render, who
 from duotone.service.pages.studio_examples import EXAMPLES
 from duotone.service.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, plot
-from duotone.service.prices import decimal
-from duotone.service.refused import Refused
+from duotone.words import budgets
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk
@@ -154,7 +154,7 @@ def _summary(graph: ColouredGraph, entries: Mapping[str, Any], privacy: ApproxDP
 
 def _room(free: Mapping[Any, Any]) -> list[str]:
     notes = [
-        f"dataset {label(d)} could tell the truth with probability {decimal(free[d])}, at no cost to any other dataset"
+        f"dataset {label(d)} could tell the truth with probability {budgets.decimal(free[d])}, at no cost to any other dataset"
         for d in free
     ]
     return notes[:NOTES] if len(notes) <= NOTES else [*notes[:NOTES], f"so could {len(notes) - NOTES} more, more often"]

@@ -8,8 +8,9 @@ from typing import Any
 import ibis
 
 from duotone.errors import DuotoneError
+from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.expressions import read
-from duotone.tables.engines.source import Source, quietly, run_embedded
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES
 from duotone.tables.sql.condition import Formula, Like, Operand, parts_of
 from duotone.tables.sql.functions import FUNCTIONS, from_text
@@ -36,33 +37,34 @@ def require_able(source: Source, question: Any) -> None:
 
 
 def _require_pattern(source: Source, like: Like) -> None:
-    if not source.proven:
+    if not source.engine.can.proven:
         raise DuotoneError(f"whether {like.operand.column} begins with, ends with or contains a text: tested on {TESTED} only")
     if like.how != "matches":
         return
-    if not source.embedded:
+    if not source.engine.can.embedded:
         raise DuotoneError(
-            f"{source.engine} has other regular expressions than DuckDB: use like, starts_with, ends_with or contains there"
+            f"{source.engine.name} has other regular expressions than DuckDB: use like, starts_with, ends_with or "
+            "contains there"
         )
     tried = ibis.literal("").re_search(like.pattern).name("tried").as_table()
-    quietly(lambda: run_embedded(source.connection, tried), f"{like.pattern} is not a regular expression that DuckDB knows")
+    quietly(lambda: source.engine.run(tried), f"{like.pattern} is not a regular expression that DuckDB knows")
 
 
 TESTED = "DuckDB, Postgres and Spark"
 
 
 def _require_function(source: Source, function: Function) -> None:
-    if not source.proven and not function.tried:
+    if not source.engine.can.proven and not function.tried:
         raise DuotoneError(f"values computed by {function.name} are tested on {TESTED} only: store the value as a column")
-    if source.engine == "Spark" and function.spark:
+    if not source.engine.can.same_functions and function.spark:
         raise DuotoneError(function.spark.format(function.name))
 
 
 def _require_reading(source: Source, operand: Operand) -> None:
     computed = from_text(operand)
-    if source.embedded or not (operand.reading == "try" or computed):
+    why = source.engine.can.no_casts
+    if not why or not (operand.reading == "try" or computed):
         return
-    why = {"Postgres": "Postgres has no cast that cannot fail"}.get(source.engine, f"{source.engine} has casts of its own")
     what = f"{operand.column} is of text" if computed else f"column {operand.column} holds text"
     raise DuotoneError(f"{why}: {what}, and cannot be read as another kind there; store it as one")
 

@@ -51,7 +51,7 @@ def _made(source: Source, kinds: Mapping[str, Kind], rows: Callable[[], Any]) ->
         own = [name for name in columns if name in kinds]  # a question names its inner select's columns, too
         return rows().select(*own) if own else rows().select(one=ibis.literal(True))
 
-    return replace(source, table=None, reading=Columns(kinds, table, stored=False), untyped=False)
+    return replace(source, table=None, reading=Columns(kinds, table, stored=False))
 
 
 def _together(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Any:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from duotone.resources import engine_limits, keep_in_child, literal_path
-from duotone.tables.engines.source import Source, closed_on_error, quietly
+from duotone.tables.engines.engine import Abilities, closed_on_error, quietly, sqlglot_of
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Reading, fresh, literal, quoted
 from duotone.temporary import temporary_folder
 
@@ -30,12 +32,79 @@ LOCKED = {
     "disabled_optimizers": literal(",".join(BLIND)),
 }
 """What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
-Connect = Callable[..., tuple[Any, Callable[[], None]]]
-"""As `connected`: what gives a connection that may read some files, and what closes it."""
 
 
-def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable[[], None]]:
-    """A connection of Ibis to DuckDB, and what closes it.
+EMBEDDED = Abilities(embedded=True, public_rows=10**6, bytes_of="strlen")
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDB:
+    """A connection of Ibis to DuckDB, whose tables are temporary views under names that no other table has."""
+
+    connection: Any = field(repr=False)
+    can: Abilities = EMBEDDED
+    name: str = "DuckDB"
+
+    def run(self, plan: Any) -> Any:
+        """What Ibis' own connection does of a plan without tables in memory; but that one loads pandas."""
+        from ibis.formats.pyarrow import PyArrowData
+
+        text = sqlglot_of(self.connection, plan).sql(self.connection.dialect, copy=False)
+        return PyArrowData.convert_table(self.connection.con.sql(text).to_arrow_table(), plan.schema())
+
+    def alive(self) -> bool:
+        """It is inside the process."""
+        return True
+
+    def interrupt(self) -> None:
+        """Stop what it does now."""
+        self.connection.con.interrupt()
+
+    def selected(self, readings: Mapping[str, Reading], rows: str) -> Any:
+        """A table of columns as they are read. A constant column is there even where none is asked about."""
+        columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
+        types = {name: how.type for name, how in readings.items()}
+        return self._view(f"select {', '.join(columns) or 'true as one'} from {rows}", types or {"one": "boolean"})
+
+    def selected_of(self, readings: Mapping[str, Reading], rows: Any) -> Any:
+        """The same of rows in memory, which are given back once nothing asks about the table any more."""
+        name = fresh()
+        self.connection.con.register(name, rows)
+        made = self.selected(readings, name)
+        weakref.finalize(made.op(), self.forget, made.op().name, name)
+        return made
+
+    def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+        """An Arrow table as one of the connection, and what forgets it."""
+        name = fresh()
+        self.connection.con.register(name, rows)
+        made = self._view(f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
+        return made, partial(self.forget, made.op().name, name)
+
+    def _view(self, query: str, types: Mapping[str, str]) -> Any:
+        """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
+        import ibis
+        import ibis.expr.operations as ops
+
+        name = fresh()
+        self.connection.con.execute(f"create temp view {quoted(name)} as {query}")
+        place = ops.Namespace(catalog="temp", database="main")
+        return ops.DatabaseTable(name, ibis.schema(types), self.connection, place).to_expr()
+
+    def forget(self, view: str, rows: str | None = None) -> None:
+        """Drop a view, and give the rows of a frame back, once nothing asks about them any more."""
+        with contextlib.suppress(Exception):  # it is closed
+            self.connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
+            if rows is not None:
+                self.connection.con.unregister(rows)
+
+
+Connect = Callable[..., tuple[DuckDB, Callable[[], None]]]
+"""As `connected`: what gives an engine that may read some files, and what closes it."""
+
+
+def connected(*files: Path, database: Path | None = None) -> tuple[DuckDB, Callable[[], None]]:
+    """DuckDB, and what closes it.
 
     Guarantee: it reads the files that are named and no other, writes nothing but temporary files in a folder of its own, which
     is removed when it is closed, loads no extension, and none of this can be changed any more.
@@ -67,7 +136,7 @@ def connected(*files: Path, database: Path | None = None) -> tuple[Any, Callable
         quietly(lambda: _without_progress(connection), UNPREPARED)
         for setting, value in settings.items():
             quietly(partial(connection.con.execute, f"set {setting} = {value}"), UNPREPARED)
-    return connection, close
+    return DuckDB(connection), close
 
 
 def _without_progress(connection: Any) -> None:
@@ -86,36 +155,10 @@ def attached_name(path: Path) -> str:
     return "file" if path.stem.lower() in ("memory", "system", "temp") else path.stem
 
 
-def selected(connection: Any, readings: Mapping[str, Reading], rows: str) -> Any:
-    """A table of columns as they are read. A constant column is there even where none is asked about."""
-    columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
-    types = {name: how.type for name, how in readings.items()}
-    return view(connection, f"select {', '.join(columns) or 'true as one'} from {rows}", types or {"one": "boolean"})
-
-
-def view(connection: Any, query: str, types: Mapping[str, str]) -> Any:
-    """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
-    import ibis
-    import ibis.expr.operations as ops
-
-    name = fresh()
-    connection.con.execute(f"create temp view {quoted(name)} as {query}")
-    place = ops.Namespace(catalog="temp", database="main")
-    return ops.DatabaseTable(name, ibis.schema(types), connection, place).to_expr()
-
-
-def forget(connection: Any, view: str, rows: str | None = None) -> None:
-    """Drop a view, and give the rows of a frame back, once nothing asks about them any more."""
-    with contextlib.suppress(Exception):  # it is closed
-        connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
-        if rows is not None:
-            connection.con.unregister(rows)
-
-
 def lent(source: Source) -> Source:
     """An open table, for one question: whoever closes this closes nothing, but drops the views that were made for it."""
-    reading = source.reading
-    if source.engine != "DuckDB" or reading is None:
+    reading, engine = source.reading, source.engine
+    if not isinstance(engine, DuckDB) or reading is None:
         return replace(source, release=lambda: None)
     made: list[str] = []
 
@@ -126,14 +169,6 @@ def lent(source: Source) -> Source:
 
     def release() -> None:
         while made:
-            forget(source.connection, made.pop())
+            engine.forget(made.pop())
 
     return replace(source, reading=replace(reading, table=table), release=release)
-
-
-def table_of(connection: Any, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
-    """An Arrow table as one of the connection, and what forgets it."""
-    name = fresh()
-    connection.con.register(name, rows)
-    made = view(connection, f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
-    return made, partial(forget, connection, made.op().name, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,11 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.duckdb import UNPREPARED, Connect, attached_name, connected, forget, selected
+from duotone.tables.engines.duckdb import UNPREPARED, Connect, DuckDB, attached_name, connected
+from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_file
-from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly, require_vouched
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, of_type, quoted, text
+from duotone.tables.engines.source import Source, require_vouched
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, of_type, quoted, text
 
 
 def refuse_twins(names: Iterable[str]) -> None:
@@ -39,18 +39,15 @@ def of_frame(
     connect: Connect = connected,
 ) -> Source:
     """Columns that are read so, and what gives some of them as an Arrow table."""
-    connection, close = connect()
+    engine, close = connect()
 
     def table(columns: Sequence[str]) -> Any:
-        rows = fresh()
-        connection.con.register(rows, quietly(lambda: some(columns), UNREADABLE))
-        made = selected(connection, {name: readings[name] for name in columns}, rows)
-        weakref.finalize(made.op(), forget, connection, made.op().name, rows)
-        return made
+        rows = quietly(lambda: some(columns), UNREADABLE)
+        return engine.selected_of({name: readings[name] for name in columns}, rows)
 
     kinds = {name: how.kind for name, how in readings.items()}
     refused = {name: how.refused for name, how in readings.items() if how.refused}
-    return Source(None, connection, name, named=named, reading=Columns(kinds, table, refused), release=close)
+    return Source(None, engine, name, named=named, reading=Columns(kinds, table, refused), release=close)
 
 
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
@@ -58,9 +55,9 @@ def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     if name is None:
         raise Refusal("several tables", place="a DuckDB file")
     checked = same_file(path)
-    connection, close = connected(database=path)
+    engine, close = connected(database=path)
     with closed_on_error(close):
-        source = of_duckdb(connection, name, str(path), database=attached_name(path), vouched=vouched)
+        source = of_duckdb(engine.connection, name, str(path), database=attached_name(path), vouched=vouched)
         return replace(source, release=close, checked=checked)
 
 
@@ -151,10 +148,10 @@ def _of_rows(connection: Any, rows: str, name: str) -> Source:
     _require_plain_settings(connection)
     stored = quietly(lambda: _described(connection, f"select * from {rows}"), UNREADABLE)
     readings = {name: text(f"encode({how.sql})") if how.kind == "text" else how for name, how in stored.items()}
-    views: list[str] = []
+    views, engine = list[str](), DuckDB(connection)
 
     def table(columns: Sequence[str]) -> Any:
-        made = selected(connection, {name: readings[name] for name in columns}, rows)
+        made = engine.selected({name: readings[name] for name in columns}, rows)
         views.append(made.op().name)
         return made
 
@@ -163,7 +160,7 @@ def _of_rows(connection: Any, rows: str, name: str) -> Source:
             connection.con.execute(f"drop view if exists temp.main.{quoted(views.pop())}")
 
     kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, connection, name, reading=Columns(kinds, table), release=release)
+    return Source(None, engine, name, reading=Columns(kinds, table), release=release)
 
 
 RELATIONS = """

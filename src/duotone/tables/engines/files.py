@@ -16,9 +16,10 @@ from duotone.errors import DuotoneError
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.duckdb_tables import of_database, of_frame
+from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.file_changes import same_file, same_files
 from duotone.tables.engines.parquet import of_parquet
-from duotone.tables.engines.source import Source, quietly
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.text_files import FileLayout, of_json_lines, of_lines
 
 LINES = (".csv", ".tsv", ".txt")

@@ -15,10 +15,11 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb_tables, postgres, spark
-from duotone.tables.engines.duckdb import connected
+from duotone.tables.engines.any_ibis import of_ibis
+from duotone.tables.engines.duckdb import DuckDB, connected
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.files import DATABASES, files_of, open_local
-from duotone.tables.engines.source import UNREADABLE, Source, all_checked, closed_on_error, quietly, require_vouched
-from duotone.tables.engines.stored_values import Columns
+from duotone.tables.engines.source import Source, all_checked
 from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.question_tables import PRESENT
@@ -74,7 +75,7 @@ def _opened(table: Any, name: str | None, layout: FileLayout, vouched: bool) -> 
             session = hasattr(table, "createDataFrame")
             return spark.of_session(table, name, vouched) if session else spark.of_frame(table, vouched=vouched)
         case "ibis":
-            return _of_ibis(table, name, vouched)
+            return of_ibis(table, name, vouched)
         case "duckdb" | "_duckdb":
             connection = hasattr(table, "cursor")
             return duckdb_tables.of_native(table, name, vouched) if connection else duckdb_tables.of_relation(table, vouched)
@@ -93,76 +94,6 @@ def _located(url: str, name: str | None, vouched: bool) -> Source:
             raise DuotoneError(
                 f"a table's URL begins with postgres:// or spark://{said}; for others connect with Ibis in Python"
             )
-
-
-def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) -> Source:
-    """A table that is not where one would look for its name is called by its full name: another may have the short one."""
-    return source if within in ((), usual) else replace(source, name=".".join((*within, source.name)))
-
-
-def _of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
-    """A connection and the name of a table, a table of a connection, or a query."""
-    import ibis.expr.operations as ops
-    from ibis.expr.types import Table
-
-    backend, within = handle, ()
-    if isinstance(handle, Table):
-        node = handle.op()
-        if not isinstance(node, ops.DatabaseTable):
-            return _of_ibis_query(handle, require_vouched("the Ibis query", vouched))
-        place = node.namespace
-        backend, name, within = node.source, node.name, tuple(filter(None, (place.catalog, place.database)))
-    match getattr(backend, "name", None):
-        case "duckdb":
-            source = duckdb_tables.of_duckdb(backend, name, within=within, vouched=vouched)
-            return _in_full(source, within, (backend.current_catalog, "main"))
-        case "postgres":
-            source = postgres.of_database(backend, name, within[-1] if within else "", vouched=vouched)
-            return _in_full(source, within[-1:], ("public",))
-        case "pyspark":
-            return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
-    if name is None:
-        raise Refusal("several tables", place="a database")
-    what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
-    table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
-    return replace(_unproven(table, backend), name=name, named=True, vouched=what)
-
-
-def _unproven(table: Any, backend: Any) -> Source:
-    """A table of an engine that is tried before it answers."""
-    kinds = Source(table, backend, "the query").columns
-
-    def some(columns: Sequence[str]) -> Any:
-        return table.select(*columns) if columns else table.select(one=True)
-
-    reading = Columns(kinds, some)
-    return Source(None, backend, "the query", named=False, embedded=False, engine="this engine", proven=False, reading=reading)
-
-
-def _of_ibis_query(query: Any, what: str) -> Source:
-    import ibis.expr.operations as ops
-
-    if query.op().find(ops.InMemoryTable):
-        raise DuotoneError("the Ibis query has a data frame in it: give the result as a data frame, or create a table from it")
-    connections = [table.source for table in query.op().find((ops.DatabaseTable, ops.SQLQueryResult))]
-    if not connections or any(other is not connections[0] for other in connections):  # Ibis takes some that differ for one
-        raise DuotoneError("the Ibis query must be about tables of one connection")
-    backend = connections[0]
-    match backend.name:
-        case "duckdb":
-            source = duckdb_tables.of_query(backend, _sql(backend, query))
-        case "postgres":
-            source = postgres.of_query(backend, _sql(backend, query))
-        case "pyspark":
-            frame = quietly(lambda: backend._session.sql(_sql(backend, query)), UNREADABLE)
-            source = spark.of_frame(frame, vouched=True)
-        case _:
-            source = _unproven(query, backend)
-    return replace(source, vouched=what)
-
-
-def _sql(backend: Any, query: Any) -> str:
-    return str(quietly(lambda: backend.compile(query), UNREADABLE))
 
 
 Others = Mapping[str, Source]
@@ -190,10 +121,10 @@ def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout:
     for other, held in also.items():
         if not in_files(held):
             raise DuotoneError(f"{other} is in a database, or open already, and the table is not: give both as files or frames")
-    connection, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
+    engine, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
 
-    def shared(*_: Path) -> tuple[Any, Callable[[], None]]:
-        return connection, lambda: None
+    def shared(*_: Path) -> tuple[DuckDB, Callable[[], None]]:
+        return engine, lambda: None
 
     with closed_on_error(close):
         source = without_twins(open_local(table, name, layout, connect=shared))
@@ -216,16 +147,16 @@ def _beside(source: Source, name: str, table: Any) -> Source:
                 f"{name} must be in the database of the table that is asked about: give the name that it has there"
             )
         return source.sibling(table)
-    if source.engine != "DuckDB":
+    if not isinstance(engine := source.engine, DuckDB):
         raise DuotoneError(
             "several private tables are joined in files and data frames, and where all have names in one database of DuckDB, "
             "Postgres or Spark: create such tables"
         )
 
-    def shared(*files: Path) -> tuple[Any, Callable[[], None]]:
+    def shared(*files: Path) -> tuple[DuckDB, Callable[[], None]]:
         if files:
             raise DuotoneError(f"the table is open already, and cannot be joined with the file {files[0]}: give both as files")
-        return source.connection, lambda: None
+        return engine, lambda: None
 
     if not in_files(table):
         raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or frames")

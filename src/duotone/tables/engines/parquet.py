@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
-from duotone.tables.engines.duckdb import Connect, connected, forget, selected
+from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.duckdb_tables import refuse_twins
+from duotone.tables.engines.engine import closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_columns
-from duotone.tables.engines.source import Source, closed_on_error, quietly
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted
+from duotone.tables.engines.source import Source
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
 
 PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"
 
@@ -26,9 +26,9 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
     Guarantee: no value is converted to another file's type, since all files have the same columns, of the same types, for both
     readers: else they are refused, by their schemas.
     """
-    connection, close = connect(*paths)
+    engine, close = connect(*paths)
     with closed_on_error(close):
-        schemas, checked = same_columns(paths, lambda: [_schemas(connection, path) for path in paths])
+        schemas, checked = same_columns(paths, lambda: [_schemas(engine.connection, path) for path in paths])
         schema, types = schemas[0]
         refuse_twins(schema.names)
         for path, other in zip(paths, schemas, strict=True):
@@ -45,15 +45,11 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
 
     def table(columns: Sequence[str]) -> Any:
         if not coarse & set(columns):
-            return selected(connection, {column: native[column] for column in columns}, _rows(paths))
-        rows = fresh()
-        connection.con.register(rows, _as_arrow(paths, schema, columns))
-        made = selected(connection, {column: plain[column] for column in columns}, rows)
-        weakref.finalize(made.op(), forget, connection, made.op().name, rows)
-        return made
+            return engine.selected({column: native[column] for column in columns}, _rows(paths))
+        return engine.selected_of({column: plain[column] for column in columns}, _as_arrow(paths, schema, columns))
 
     kinds = {column: how.kind for column, how in native.items()}
-    return Source(None, connection, name, named=named, reading=Columns(kinds, table), release=close, checked=checked)
+    return Source(None, engine, name, named=named, reading=Columns(kinds, table), release=close, checked=checked)
 
 
 def _alike(one: Reading, other: Reading) -> bool:

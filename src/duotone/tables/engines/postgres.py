@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.connection_failure import reason
 from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
-from duotone.tables.engines.brackets import sqlglot_of
-from duotone.tables.engines.source import Source, closed_on_error, quietly, require_vouched
+from duotone.tables.engines.engine import Abilities, answers, closed_on_error, quietly, sqlglot_of
+from duotone.tables.engines.source import Source, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
@@ -57,20 +57,25 @@ BLOCK = 2**30
 """No line that comes back is as long: keys, and lists of ends, are limited."""
 
 
+ABLE = Abilities(no_casts="Postgres has no cast that cannot fail")
+
+
+@dataclass(frozen=True, eq=False)
 class Postgres:
-    """What runs plans: a connection of Ibis to a database.
+    """A connection of Ibis to a database.
 
     Guarantee: each plan is one statement, in a transaction that can only read; nothing that the server says is passed on.
     """
 
-    def __init__(self, backend: Any) -> None:
-        self._backend = backend
+    connection: Any = field(repr=False)
+    can: Abilities = ABLE
+    name: str = "Postgres"
 
-    def to_pyarrow(self, plan: Any) -> Any:
+    def run(self, plan: Any) -> Any:
         """Run a plan; its result comes as an Arrow table, by COPY, which unlike a cursor lets the server work in parallel."""
         import psycopg
 
-        connection = self._backend.con
+        connection = self.connection.con
         try:
             with connection.transaction(), connection.cursor() as cursor:
                 cursor.execute("set transaction read only")
@@ -83,7 +88,15 @@ class Postgres:
                 raise DuotoneError(LOST) from None
             raise
 
-    def table_of(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+    def alive(self) -> bool:
+        """Whether the server answers."""
+        return answers(self)
+
+    def interrupt(self) -> None:
+        """Stop what the server does now."""
+        self.connection.con.cancel()
+
+    def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
         """A small table that everybody may know, as constants of the statement, and what forgets it: nothing to do."""
         import ibis
         import ibis.expr.operations as ops
@@ -92,16 +105,16 @@ class Postgres:
         names = [f"{quoted(name)}{BY_BYTES if kind == 'string' else ''} as {quoted(name)}" for name, kind in types.items()]
         columns = ", ".join(map(quoted, types))
         query = f"select {', '.join(names)} from unnest({', '.join(arrays)}) as public_rows({columns})"
-        return ops.SQLQueryResult(query, ibis.schema(types), self._backend).to_expr(), lambda: None
+        return ops.SQLQueryResult(query, ibis.schema(types), self.connection).to_expr(), lambda: None
 
     def _statement(self, plan: Any) -> str:
         """Common parts are folded into their places: the server would write them out and read them back."""
         import sqlglot.expressions as sge
 
-        tree = sqlglot_of(self._backend, plan)
+        tree = sqlglot_of(self.connection, plan)
         for part in tree.find_all(sge.CTE):
             part.set("materialized", False)
-        return str(tree.sql(self._backend.dialect))
+        return str(tree.sql(self.connection.dialect))
 
 
 def open_postgres(url: str, name: str | None, vouched: bool = False) -> Source:
@@ -151,8 +164,6 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
         Postgres(backend),
         name,
         named=not temporary,
-        embedded=False,
-        engine="Postgres",
         reading=Columns(kinds, table),
         vouched=what,
         sibling=lambda other: of_database(backend, other, vouched=vouched),

@@ -18,17 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.duckdb import table_of
+from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_rows import MOST, Keyed, PublicTable, in_order
-from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, PublicSize, fresh
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.question_tables import PublicJoin
 
-MOST_BEYOND = 10**4
-"""Rows of a public table, at most, where they travel with every query."""
 ARROW: Mapping[Kind, pa.DataType] = {
     "integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "untyped": pa.string(), "boolean": pa.bool_(),
     "date": pa.date32(), "time": pa.timestamp("us"),
@@ -69,7 +67,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
 
     Guarantee: every row of the table is there once, since a key is in a public table once.
     """
-    if not source.proven:
+    if not source.engine.can.proven:
         raise DuotoneError(
             "joins with a public table are tested on DuckDB, Postgres and Spark only: create a table of the join"
         )
@@ -91,7 +89,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
 
     with closed_on_error(forget):
         for part in parts:
-            tables.append(quietly(partial(_stored, source, part), UNREADABLE))
+            tables.append(quietly(partial(source.engine.public_table, part.rows, part.types), UNREADABLE))
 
     def table(columns: Sequence[str]) -> Any:
         import ibis
@@ -115,13 +113,6 @@ def _size(rows: pa.Table) -> PublicSize:
     return PublicSize(rows.num_rows, {name: pc.max(pc.utf8_length(rows[name])).as_py() or 0 for name in texts})
 
 
-def _stored(source: Source, part: _Joined) -> tuple[Any, Callable[[], None]]:
-    if source.engine == "DuckDB":
-        return table_of(source.connection, part.rows, part.types)
-    made: tuple[Any, Callable[[], None]] = source.connection.table_of(part.rows, part.types)
-    return made
-
-
 def _joined(source: Source, join: PublicJoin, table: PublicTable, used: set[str]) -> _Joined:
     public = table.source
     for own, key in join.keys:
@@ -129,10 +120,10 @@ def _joined(source: Source, join: PublicJoin, table: PublicTable, used: set[str]
         public.require_key(key, "joined by")
     chosen = [(name, column) for name, column in join.columns if name in used]
     names = list(dict.fromkeys([*(key for _, key in join.keys), *(column for _, column in chosen)]))
-    most = MOST if source.engine == "DuckDB" else MOST_BEYOND
+    most = min(MOST, source.engine.can.public_rows)
     rows = table.rows(names)
     if rows.num_rows > most:
-        where = "" if source.engine == "DuckDB" else f" on {source.engine}"
+        where = "" if source.engine.can.embedded else f" on {source.engine.name}"
         raise DuotoneError(f"the public table {join.table} has more than {most:,} rows, the most that are joined{where}")
     keyed = _keyed(source, join, table, rows)
     columns: dict[str, Any] = {}

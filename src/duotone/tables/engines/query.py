@@ -9,6 +9,7 @@ from typing import Any
 import ibis
 
 from duotone.release.coin import Coin
+from duotone.tables.engines.engine import Draws
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.extremes import SMALL, by_score, ends_apart, kept_ends, listed, sums
 from duotone.tables.engines.person_columns import Expressions, PersonColumns
@@ -107,14 +108,14 @@ def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Reque
     people = who.table([columns for columns, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
     named = {f"m{i}{n}": request for i, (_, own) in enumerate(asked) for n, request in own.items()}
-    apart = {} if who.unit or who.by else ends_apart(who.rows(), asked, embedded=who.source.embedded)
+    apart = {} if who.unit or who.by else ends_apart(who.rows(), asked, embedded=who.source.engine.can.embedded)
     return _plan(people, keys, named, who, apart)
 
 
-def kept(who: People, coin: Coin) -> list[tuple[Any, ...]]:
+def kept(who: People, coin: Coin, engine: Draws) -> list[tuple[Any, ...]]:
     """The keys that a coin keeps by their numbers of people, drawn where the people were counted: see `Spark.kept`."""
     keys = [f"k{i}" for i in range(len(who.by))]
-    result = who.source.connection.kept(_plan(who.table([]), keys, {}, who, {}), keys, coin)
+    result = engine.kept(_plan(who.table([]), keys, {}, who, {}), keys, coin)
     return list(_keys(result, who))
 
 
@@ -129,9 +130,9 @@ def _plan(
             case Tally():
                 simple |= _tallies(people, name, request)
             case Ends() if name in apart:
-                simple |= sums(people, name, not who.source.embedded and request.farthest <= SMALL)
+                simple |= sums(people, name, not who.source.engine.can.embedded and request.farthest <= SMALL)
                 parts += apart[name]
-            case Ends() if who.source.embedded:
+            case Ends() if who.source.engine.can.embedded:
                 simple |= sums(people, name, False) | kept_ends(people, name, request)
             case Ends():
                 parts.append(by_score(people, keys, name, request))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
 from duotone.questions.quantile import rank
-from duotone.tables.engines.source import UNREADABLE
+from duotone.tables.engines.engine import UNREADABLE
 from duotone.tables.sql.condition import Kind
 
 Array = NDArray[Any]

@@ -10,25 +10,19 @@ from __future__ import annotations
 import functools
 import operator
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
-from duotone.interrupts import held, uninterrupted
-from duotone.model.notice import Notice, Refusal
-from duotone.tables.engines.brackets import bracketing, sqlglot_of
-from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize
+from duotone.model.notice import Notice, Refusal, why
+from duotone.tables.engines.engine import UNREADABLE, Engine, quietly
+from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, shortened
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.names import no_column
 
-UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
-ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
-"""Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
 MOST_CHARACTERS = 1_000_000
 FORKED = "the table was opened by another process: open it in this one"
 
@@ -39,18 +33,10 @@ class Source:
 
     table: Any = field(repr=False)
     """An Ibis table; None where only `reading` can make one."""
-    connection: Any = field(repr=False)
+    engine: Engine = field(repr=False)
     name: str
-    untyped: bool = False
-    """Whether text may be read as numbers and dates, as in a CSV file."""
     named: bool = True
     """Whether the name is the table's own."""
-    embedded: bool = True
-    """Whether the engine is DuckDB, inside the process."""
-    engine: str = "DuckDB"
-    """The engine's name, where it is one of those that Duotone's tests run on."""
-    proven: bool = True
-    """Whether Duotone's tests run on this engine; any other is tried on made-up rows before the first question."""
     release: Callable[[], Any] = field(default=lambda: None, repr=False)
     """Closes what was opened for this table, and nothing that was there before."""
     reading: Columns | None = field(default=None, repr=False)
@@ -88,17 +74,12 @@ class Source:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    @property
-    def draws(self) -> bool:
-        """Whether the engine can toss Duotone's coins where it counts."""
-        return hasattr(self.connection, "kept")
-
     @cached_property
     def columns(self) -> Mapping[str, Kind]:
         """What each column holds."""
         if self.reading is not None:
             return self.reading.kinds
-        return {name: _kind(dtype, self.untyped) for name, dtype in self.table.schema().items()}
+        return kinds_of(self.table)
 
     @property
     def refused(self) -> Mapping[str, str]:
@@ -125,9 +106,7 @@ class Source:
 
     def shortened(self, table: Any, more: int = 0) -> Any:
         """A table of this engine with no longer texts than are read here, or so many characters more."""
-        from duotone.tables.engines.stored_values import shortened
-
-        return shortened(table, self.longest + more, self.engine)
+        return shortened(table, self.longest + more, self.engine.can.bytes_of)
 
     def reading_up_to(self, longest: int | None) -> Self:
         """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
@@ -183,7 +162,7 @@ class Source:
         """
         self._require_own()
         before = self.unchanged()
-        result = quietly(lambda: self._result(plan), UNREADABLE)
+        result = quietly(lambda: self.engine.run(plan), UNREADABLE)
         if self.unchanged() != before:
             raise DuotoneError(f"{self.name} was written to while it was read: ask again")
         return result
@@ -193,26 +172,12 @@ class Source:
         try:
             return self.checked()
         except DuotoneError as error:
-            raise UnopenedTable(str(error)) from None
-
-    def _result(self, plan: Any) -> Any:
-        if self.embedded:
-            return run_embedded(self.connection, plan)
-        ibis = hasattr(self.connection, "compiler")  # as no engine of ours has, which write brackets themselves
-        return (bracketing(self.connection) if ibis else self.connection).to_pyarrow(plan)
+            raise UnopenedTable(why(error)) from None
 
     def _require_own(self) -> None:
         """After a fork the engine's threads are gone, or its connection is another process's too."""
         if os.getpid() != self.process:
             raise DuotoneError(FORKED)
-
-
-def run_embedded(connection: Any, plan: Any) -> Any:
-    """What Ibis' own connection to DuckDB does of a plan without tables in memory; but that one loads pandas."""
-    from ibis.formats.pyarrow import PyArrowData
-
-    text = sqlglot_of(connection, plan).sql(connection.dialect, copy=False)
-    return PyArrowData.convert_table(connection.con.sql(text).to_arrow_table(), plan.schema())
 
 
 def all_checked(sources: Iterable[Source]) -> Callable[[], object]:
@@ -231,55 +196,14 @@ def explained(tables: Iterable[Source]) -> Iterator[None]:
         raise UnreadableColumn(error.column, next(known, error.how)) from None
 
 
-@contextmanager
-def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
-    """Close what was opened if what follows fails."""
-    try:
-        yield
-    except BaseException:
-        close()
-        raise
+def kinds_of(table: Any) -> Mapping[str, Kind]:
+    """What the columns of an Ibis table hold, by their types."""
+    return {name: _kind(dtype) for name, dtype in table.schema().items()}
 
 
-@uninterrupted
-def quietly(work: Callable[[], Any], failure: str) -> Any:
-    """Do some work of the engine; if it fails, say only that it did.
-
-    Guarantee: the error that is raised has no trace of the engine's, which might quote rows; and an interrupt stays one, but a
-    new one, without the frames in which rows stand.
-    """
-    done = refused = leaving = None
-    failed, kind = True, ""
-    with held() as interrupts:
-        try:
-            with warnings.catch_warnings(action="ignore"), interrupts.heard():
-                done = work()
-                failed = False
-        except DuotoneError as error:
-            refused = error.args[0] if isinstance(error, Refusal) else str(error)
-        except KeyboardInterrupt:
-            interrupts.noted = True
-        except SystemExit as error:
-            leaving = (error.code,)
-        except BaseException as error:  # an engine's panic may be no Exception
-            kind = type(error).__name__
-        if interrupts.noted:
-            done = None
-    if interrupts.noted:  # out here, so that nothing is remembered as the context
-        raise interrupts.error or KeyboardInterrupt()
-    if leaving:
-        raise SystemExit(*leaving)
-    if failed:
-        if kind and (owner := ON_FAILURE.get()) is not None:
-            owner(kind)
-        raise DuotoneError(refused or failure)
-    return done
-
-
-def _kind(dtype: Any, untyped: bool) -> Kind:
-    if dtype.is_string():
-        return "untyped" if untyped else "text"
+def _kind(dtype: Any) -> Kind:
     for kind, fits in (
+        ("text", dtype.is_string()),
         ("boolean", dtype.is_boolean()),
         ("integer", dtype.is_integer() and not (dtype.is_unsigned_integer() and dtype.nbytes == 8)),
         ("float", dtype.is_floating() and dtype.nbytes >= 4),

@@ -6,15 +6,15 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.model.notice import Refusal
 from duotone.release.coin import Coin
-from duotone.tables.engines.brackets import sqlglot_of
-from duotone.tables.engines.source import Source, quietly, require_vouched
+from duotone.tables.engines.engine import Abilities, answers, quietly, sqlglot_of
+from duotone.tables.engines.source import Source, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
@@ -24,18 +24,31 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "
 """What Spark logs may quote rows."""
 
 
+ABLE = Abilities(no_casts="Spark has casts of its own", same_functions=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Spark:
-    """What runs plans: a Spark session.
+    """A Spark session, which Ibis is connected to.
 
     Guarantee: every sum is exact, and nothing that the cluster says is passed on.
     """
 
-    def __init__(self, session: Any, backend: Any) -> None:
-        self._session, self._backend = session, backend
+    session: Any = field(repr=False)
+    connection: Any = field(repr=False)
+    can: Abilities = ABLE
+    name: str = "Spark"
 
-    def to_pyarrow(self, plan: Any) -> Any:
-        """Run a plan; its result comes as an Arrow table."""
-        return self._session.sql(self._statement(plan)).toArrow()
+    def run(self, plan: Any) -> Any:
+        """Run a plan as one job."""
+        return self.session.sql(self._statement(plan)).toArrow()
+
+    def alive(self) -> bool:
+        """Whether the cluster answers."""
+        return answers(self)
+
+    def interrupt(self) -> None:
+        """A job is not stopped: the session may be somebody else's."""
 
     def kept(self, plan: Any, keys: Sequence[str], coin: Coin) -> Any:
         """The keys that a coin keeps, of a plan that counts the `people` of each: drawn by the workers that counted them.
@@ -45,10 +58,10 @@ class Spark:
         stored or computed from them on the cluster. A task that is run again, because its worker died or was slow, tosses
         anew, but the driver takes one result for each task and drops the others unseen: no key is ever decided twice.
         """
-        counted = self._session.sql(self._statement(plan))
+        counted = self.session.sql(self._statement(plan))
         return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
 
-    def table_of(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
+    def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
         """A small table that everybody may know, as a temporary view, and what forgets it."""
         import ibis
         import ibis.expr.operations as ops
@@ -58,21 +71,21 @@ class Spark:
         for column in times:  # as text, since a time without a zone would be taken for one of the session's
             rows = rows.set_column(rows.column_names.index(column), column, rows[column].cast("string"))
         read = {column: f"cast({_quoted(column)} as timestamp_ntz) as {_quoted(column)}" for column in times}
-        frame = self._session.createDataFrame(rows).selectExpr(*(read.get(column, _quoted(column)) for column in types))
+        frame = self.session.createDataFrame(rows).selectExpr(*(read.get(column, _quoted(column)) for column in types))
         frame.createOrReplaceTempView(name)
-        table = ops.DatabaseTable(name, ibis.schema(types), self._backend, ops.Namespace()).to_expr()
-        return table, lambda: self._session.catalog.dropTempView(name)
+        table = ops.DatabaseTable(name, ibis.schema(types), self.connection, ops.Namespace()).to_expr()
+        return table, lambda: self.session.catalog.dropTempView(name)
 
     def _statement(self, plan: Any) -> str:
         """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
         import sqlglot.expressions as sge
 
-        tree = sqlglot_of(self._backend, plan)
+        tree = sqlglot_of(self.connection, plan)
         for total in list(tree.find_all(sge.Sum)):
             counts = isinstance(total.parent, sge.Window)  # which are added up along the scores, and are few enough
             if not counts and not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
                 total.replace(_in_parts(total.this))
-        return str(tree.sql(self._backend.dialect))
+        return str(tree.sql(self.connection.dialect))
 
 
 def _in_parts(added: Any) -> Any:
@@ -157,10 +170,8 @@ def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Sour
         Spark(session, backend),
         called,
         named=name is not None,
-        embedded=False,
         reading=reading,
         release=release,
-        engine="Spark",
         vouched=what,
     )
 

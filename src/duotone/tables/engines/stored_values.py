@@ -19,9 +19,8 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
-
-import ibis
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Kind
@@ -220,28 +219,28 @@ def _pattern(parts: list[str]) -> str:
     return pattern
 
 
-@ibis.udf.scalar.builtin(name="strlen", signature=(("string",), "int64"))
-def _strlen(text): ...  # type: ignore[no-untyped-def]
+@cache
+def _bytes_of(function: str) -> Any:
+    import ibis
+
+    def text(text): ...  # type: ignore[no-untyped-def]
+
+    return ibis.udf.scalar.builtin(text, name=function, signature=(("string",), "int64"))
 
 
-@ibis.udf.scalar.builtin(name="octet_length", signature=(("string",), "int64"))
-def _octet_length(text): ...  # type: ignore[no-untyped-def]
-
-
-BYTES_OF = {"DuckDB": _strlen, "Postgres": _octet_length, "Spark": _octet_length}
-"""What gives the bytes of a text, by engine."""
-
-
-def shortened(table: Any, longest: int, engine: str) -> Any:
+def shortened(table: Any, longest: int, bytes_of: str | None) -> Any:
     """The same table, whose texts have at most so many characters.
 
-    Of most texts only the number of bytes is looked at, which engines store: where that is no more, they are as they are.
+    Of most texts only the number of bytes is looked at, which engines store, and give by a function: where that is no more,
+    they are as they are.
     """
     texts = [name for name, kind in table.schema().items() if kind.is_string()]
-    cut = [_cut(table[name], longest, engine).name(name) for name in texts]  # a column may have any name
+    cut = [_cut(table[name], longest, bytes_of).name(name) for name in texts]  # a column may have any name
     return table.mutate(*cut) if cut else table
 
 
-def _cut(text: Any, longest: int, engine: str) -> Any:
+def _cut(text: Any, longest: int, bytes_of: str | None) -> Any:
+    import ibis
+
     first = text.substr(0, longest)
-    return ibis.ifelse(BYTES_OF[engine](text) <= longest, text, first) if engine in BYTES_OF else first
+    return first if bytes_of is None else ibis.ifelse(_bytes_of(bytes_of)(text) <= longest, text, first)

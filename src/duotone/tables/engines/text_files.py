@@ -25,9 +25,10 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
-from duotone.tables.engines.duckdb import Connect, connected, selected
+from duotone.tables.engines.duckdb import Connect, connected
+from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_header
-from duotone.tables.engines.source import UNREADABLE, Source, closed_on_error, quietly
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Columns, Reading, by_format, literal
 from duotone.tables.engines.text_lines import DAMAGED, header_of, opened, registered
 from duotone.tables.sql.names import no_column
@@ -97,17 +98,17 @@ def _of_text(
         return by_format(name, formats[name], text) if name in formats else Reading("untyped", "string", text)
 
     kinds = {name: reading(name, "text").kind for name in names}
-    connection, close = connect(path)
+    engine, close = connect(path)
     with closed_on_error(close):
-        lines = quietly(lambda: registered(connection, path, first), UNREADABLE)
+        lines = quietly(lambda: registered(engine.connection, path, first), UNREADABLE)
 
     def table(columns: Sequence[str]) -> Any:
         rows, fields = texts(lines, columns=columns)
-        return selected(connection, {name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
+        return engine.selected({name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
     reads = Columns(kinds, table)
     checked, stated = same_header(path, first), layout.stated
-    return Source(None, connection, path.name, untyped=True, reading=reads, release=close, stated=stated, checked=checked)
+    return Source(None, engine, path.name, reading=reads, release=close, stated=stated, checked=checked)
 
 
 def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from duotone.tables.declared import Declared, Key
 from duotone.tables.engines import Source
+from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
 from duotone.tables.sql.comparison import ParsedQuestion
@@ -60,15 +61,15 @@ SQL: Mapping[Kind, str] = {
 CASTS: Mapping[Kind, str] = {"date": "date", "time": "timestamp", "boolean": "boolean"}
 
 
-def private_source(connection: Any, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
+def private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
     """Made-up rows as a table of the embedded engine, under a name of their own. Lists go to it as they are: Arrow would load
     pandas for them."""
     held = fresh()
     own: dict[str, Kind] = {c: kinds.get(c, "integer" if c == TABLE else "text") for c in rows}
     columns = ", ".join(f"unnest(${i}::{SQL[kind]}[]) as {quoted(c)}" for i, (c, kind) in enumerate(own.items(), 1))
-    connection.con.execute(f"create temp table {held} as select {columns}", list(rows.values()))
-    table = _table(connection, held, {c: TYPES[kind] for c, kind in own.items()})
-    return Source(None, connection, held, named=False, reading=Columns(own, lambda chosen: table.select(*chosen)))
+    engine.connection.con.execute(f"create temp table {held} as select {columns}", list(rows.values()))
+    table = _table(engine.connection, held, {c: TYPES[kind] for c, kind in own.items()})
+    return Source(None, engine, held, named=False, reading=Columns(own, lambda chosen: table.select(*chosen)))
 
 
 def of_one_table(source: Source, number: int) -> Source:
@@ -95,7 +96,7 @@ def _table(connection: Any, name: str, types: Mapping[str, str]) -> Any:
 
 
 def public_source(
-    connection: Any, name: str, columns: Mapping[str, Kind], asked: Asked, layout: Layout, draw: random.Random
+    engine: DuckDB, name: str, columns: Mapping[str, Kind], asked: Asked, layout: Layout, draw: random.Random
 ) -> PublicTable:
     """A made-up public table: keys that made-up rows may have, each once."""
     question = asked.question
@@ -110,7 +111,7 @@ def public_source(
         row |= {c: values[i % len(values)] for c, values in keys.items()}
         if tuple(row[c] for c in keys) not in {tuple(other[c] for c in keys) for other in rows}:
             rows.append(row)
-    return PublicTable(private_source(connection, kinds, {c: [row[c] for row in rows] for c in kinds}))
+    return PublicTable(private_source(engine, kinds, {c: [row[c] for row in rows] for c in kinds}))
 
 
 def _keys(joins: Sequence[PublicJoin], layout: Layout, kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
@@ -157,5 +158,5 @@ def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
     numbers = ", ".join(str(n) for n, made in enumerate(tables) if judged(asked, made)) or "-1"
     where = f"{quoted(TABLE)} in ({numbers})" + (f" and {quoted(unit)} is not null" if unit is not None else "")
     star, made_of = f"* replace ({', '.join(casts)})" if casts else "*", fresh()
-    source.connection.con.execute(f"create temp table {made_of} as select {star} from {source.name} where {where}")
+    source.engine.connection.con.execute(f"create temp table {made_of} as select {star} from {source.name} where {where}")
     return made_of

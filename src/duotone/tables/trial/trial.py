@@ -22,9 +22,9 @@ from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import Key
 from duotone.tables.engines.duckdb import connected
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
 from duotone.tables.engines.public_rows import PublicTable
-from duotone.tables.engines.source import closed_on_error
 from duotone.tables.engines.stored_values import quoted
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.shape import shaped
@@ -77,11 +77,11 @@ def _tried(asked: Asked, seed: int) -> None:
     layout = _layout(asked, constants)
     sizes = [int(n) for n in constants.numbers if n in CROWDS][:2] or [CROWD]
     tables = made_up_tables(layout, sizes, draw, share=_share(asked))
-    connection, close = connected()
+    engine, close = connected()
     with closed_on_error(close):
         made = rows_of(layout, tables)
-        private = {name: private_source(connection, layout.columns[name], made[name]) for name in layout.columns}
-        public = {name: public_source(connection, name, columns, asked, layout, draw) for name, columns in asked.public.items()}
+        private = {name: private_source(engine, layout.columns[name], made[name]) for name in layout.columns}
+        public = {name: public_source(engine, name, columns, asked, layout, draw) for name, columns in asked.public.items()}
         compiled, levels = _levels(asked, private, public)
         checks = Checks(asked, compiled, tables, levels, seed)
         checks.neighbours()
@@ -92,7 +92,7 @@ def _tried(asked: Asked, seed: int) -> None:
         with suppress(Unknown):  # what plain SQL cannot say is left to the others
             registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
-            checks.plain(truths(connection.con, asked.question.text, registered, _unclipped(asked, compiled, layout)))
+            checks.plain(truths(engine.connection.con, asked.question.text, registered, _unclipped(asked, compiled, layout)))
     close()
 
 

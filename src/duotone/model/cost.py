@@ -1,0 +1,267 @@
+"""What an answer costs, what is left, and what a receipt and a quote say of both: numbers, and no sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from duotone.cached import cached_property
+from duotone.errors import DuotoneError
+from duotone.line.mechanism import Boundary, LineMechanism
+from duotone.line.table import Table, line_table
+from duotone.line.three_way import ThreeWay
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import probability, show
+from duotone.words import budgets as words
+
+MOST_ANSWERS, MOST_QUESTIONS = 2**17, 2**31
+"""The answers of one charge, and the questions that are asked at a time where close calls are counted, at most."""
+TOO_CLOSE = "too close to call"
+"""As it is recorded of an answer."""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What is charged for: answers of one mechanism on a line.
+
+    `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
+    that a person may be in, since groups that share nobody compose in parallel. Where neighbours replace a person, the
+    groups left and the groups joined both count.
+
+    >>> from duotone import balanced
+    >>> print(Charge(balanced(ApproxDP("0.5")), 2))
+    2 answers at ApproxDP(epsilon=0.5, delta=0)
+    """
+
+    mechanism: LineMechanism
+    answers: int = 1
+    also: tuple[LineMechanism, ...] = ()
+    """Other mechanisms under the same privacy definition that some of the answers come from."""
+
+    def __post_init__(self) -> None:
+        if any(other.privacy != self.mechanism.privacy for other in self.also):
+            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge others separately")
+        if not isinstance(self.mechanism.privacy, ApproxDP):
+            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
+        if not (type(self.answers) is int and 1 <= self.answers <= MOST_ANSWERS):
+            raise DuotoneError(f"a charge has from 1 to {MOST_ANSWERS} answers, got {self.answers}")
+
+    def __str__(self) -> str:
+        return words.price(self.numbers())
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """The privacy definition of each answer."""
+        privacy = self.mechanism.privacy
+        if not isinstance(privacy, ApproxDP):
+            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
+        return privacy
+
+    @property
+    def boundary(self) -> str:
+        """What is fixed at the boundary, as a ledger records it."""
+        return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The integers that the answers are released from."""
+        return tuple(map(line_table, (self.mechanism, *self.also)))
+
+    def numbers(self) -> dict[str, Any]:
+        """How many answers at which privacy."""
+        return {"answers": self.answers, "each": self.privacy}
+
+
+@dataclass(frozen=True)
+class CloseCallCharge:
+    """What is charged for where only close calls are: how questions are asked, and how many of them, one after the other."""
+
+    question: ThreeWay
+    answers: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, ThreeWay):
+            raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
+        if not (type(self.answers) is int and 1 <= self.answers <= MOST_QUESTIONS):
+            raise DuotoneError(f"questions are asked from 1 to {MOST_QUESTIONS} at a time, got {self.answers}")
+
+    def __str__(self) -> str:
+        return words.price(self.numbers())
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """Of a question by itself."""
+        return self.question.privacy
+
+    @property
+    def boundary(self) -> str:
+        """How it is asked, as a ledger records it beside its ε."""
+        return f"{TOO_CLOSE}, wrong {show(self.question.wrong)}"
+
+    def numbers(self) -> dict[str, Any]:
+        """How many close calls, at most."""
+        return {"close_calls_at_most": self.answers}
+
+
+Cost = Charge | CloseCallCharge
+"""What an answer costs."""
+
+
+def boundary_text(boundary: Boundary) -> str:
+    """A boundary as a ledger records it: a word, or an exact number."""
+    return str(boundary) if boundary in ("balanced", "selection") else show(Fraction(probability(boundary)))
+
+
+@dataclass(frozen=True, repr=False)
+class Left:
+    """What is left of a budget or an allowance.
+
+    `epsilon` and `delta` are exact or rounded down, and at least 0; a plan has `answers` left instead, `of` so many at `each`.
+    Where close calls are counted, `close_calls` are left, and `reserved` ones are for answers under way, or lost; the rest
+    is then for definite answers, and missing where nothing is set aside for these.
+
+    >>> Left(Fraction(1, 2), Fraction(1, 10**6)), Left(Fraction(1, 3), Fraction(0)).document()
+    (<Left: epsilon 0.5, delta 1e-06>, {'epsilon': 0.3333333333333333, 'delta': 0.0})
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    answers: int | None = None
+    of: int | None = None
+    each: ApproxDP | None = None
+    close_calls: int | None = None
+    reserved: int | None = None
+
+    def __str__(self) -> str:
+        return words.left(self.numbers())
+
+    def __repr__(self) -> str:
+        return f"<Left: {self}>"
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers that there are, by their names."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return as_json(self.numbers())
+
+
+@dataclass(frozen=True)
+class AnsweredBefore:
+    """The same question with a recorded answer, at another budget or choice of costs than it is asked for now."""
+
+    entry: int
+    """The number of its charge."""
+    differs: tuple[str, ...]
+    """What is different."""
+    free_at: str | None
+    """The budget, exactly, at which the question is free, asked alone and with all else as now; None where that is not sure."""
+
+    @property
+    def fact(self) -> str:
+        """That it was, for a report."""
+        return words.answered_before(self.differs, self.entry)
+
+    @property
+    def note(self) -> str:
+        """The same, for who asks: also how it is free."""
+        return words.answered_before(self.differs, self.entry, self.free_at)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """An answer with what it cost: `free` if it was recorded before, `charge` the entry that paid for it.
+
+    `unanswered` counts the dataset's other charges without an answer: wasted by a crash, or under way elsewhere.
+    """
+
+    answer: Any
+    free: bool
+    charge: int
+    left: Left
+    unanswered: int
+    allowance: Left | None = None
+    """What is left of the asker's allowance, if there is one."""
+    before: AnsweredBefore | None = None
+    """The same question at another budget, where it was charged and that was answered."""
+    calls: int | None = None
+    """How many of its answers were too close to call, and were charged; None where every answer is charged."""
+
+    def document(self) -> dict[str, Any]:
+        """What it cost, as JSON."""
+        if self.calls is not None:
+            charged = 0 if self.free else self.calls
+            counted = {"close_calls": charged, "close_calls_left": self.left.close_calls, "left": self.left.document()}
+            return {"free": not charged, "recorded": self.free, "charge": self.charge, **counted}
+        document = {"free": self.free, "charge": self.charge, "left": self.left.document()}
+        document |= {} if self.allowance is None else {"allowance": self.allowance.document()}
+        return document | ({} if self.before is None else {"answered_before": self.before.entry})
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a question would cost: `free` if its answer is recorded, else `fits` if there is budget for its `cost`. `left` is
+    what is left after it, or, where it does not fit, what is left now."""
+
+    cost: Cost
+    free: bool
+    fits: bool
+    left: Left
+    allowance: Left | None = None
+    """The same of the asker's allowance, if there is one."""
+    before: AnsweredBefore | None = None
+    """The same question at another budget, where it is not free and that was answered."""
+    beyond: tuple[str, ...] = ()
+    """Which parts of the cost, epsilon or delta, are more than is left."""
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON, with the price of what is not free."""
+        document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left.document()}
+        document |= {} if self.free else {"price": as_json(self.cost.numbers())}
+        document |= {} if self.fits else {"beyond": list(self.beyond)}
+        document |= {} if self.before is None else {"answered_before": self.before.entry}
+        return document | ({} if self.allowance is None else {"allowance": self.allowance.document()})
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """A cost that does not fit into the budget of a dataset, or into the allowance of `asker`: `left` is what is left of that.
+
+    Where `allowance` is given, it does not fit into one of the two: `left` is then the budget's.
+    """
+
+    dataset: str
+    asked: Cost
+    left: Left
+    asker: str | None = None
+    allowance: Left | None = None
+    beyond: tuple[str, ...] = field(default=(), kw_only=True)
+    """Which parts of the cost, epsilon or delta, are more than is left."""
+    question: tuple[int, int] | None = field(default=None, kw_only=True)
+    """Its number among several that are asked in turn, and how many these are."""
+    counted: tuple[float, float] | None = field(default=None, kw_only=True)
+    """The ε and δ of all charges with this one, by a rule that adds otherwise than by sums."""
+    set_aside: ApproxDP | None = field(default=None, kw_only=True)
+    """What there ever was for definite answers, if even that is less."""
+
+    def __str__(self) -> str:
+        return words.over_budget(self.numbers())
+
+    def numbers(self) -> dict[str, Any]:
+        """What there is of it, by name."""
+        values = {name: value for name, value in vars(self).items() if value not in (None, ())}
+        return {name: v.numbers() if isinstance(v, Charge | CloseCallCharge | Left) else v for name, v in values.items()}
+
+
+def as_json(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as JSON has them: fractions as floats, a definition as an object."""
+    return {name: _plain(value) for name, value in numbers.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ApproxDP):
+        return words.definition_numbers(value)
+    return float(value) if isinstance(value, Fraction) else value

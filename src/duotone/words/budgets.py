@@ -1,0 +1,133 @@
+"""Words for costs and budgets. Each function takes numbers, as a value's `numbers()` or its JSON has them.
+
+`symbols` writes ε and δ, as pages do; without it a text can be typed on a keyboard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from duotone.privacy.approx_dp import ApproxDP
+
+Numbers = Mapping[str, Any]
+FACTOR = "e^"
+
+
+def decimal(value: object) -> str:
+    """A probability or a budget to read: four digits that count.
+
+    >>> decimal("0.30000000000000004"), decimal("7/10"), decimal(1e-6), decimal(None)
+    ('0.3', '0.7', '1e-06', '–')
+    """
+    return "–" if value is None else f"{float(Fraction(str(value))):.4g}"
+
+
+def each(privacy: ApproxDP | Numbers, *, symbols: bool = False) -> str:
+    """The privacy of one answer.
+
+    >>> each(ApproxDP(exp_epsilon=2)), each(ApproxDP(exp_epsilon=2), symbols=True), each({"epsilon": 0.5, "delta": 0.0})
+    ('ApproxDP(exp_epsilon=2, delta=0)', 'e^ε 2, δ 0', 'epsilon 0.5, delta 0')
+    """
+    if isinstance(privacy, ApproxDP):
+        if not symbols:
+            return str(privacy)
+        privacy = definition_numbers(privacy)
+    ratio = "exp_epsilon" in privacy
+    first, delta = privacy["exp_epsilon" if ratio else "epsilon"], privacy["delta"]
+    epsilon_word, delta_word = ("ε", "δ") if symbols else ("epsilon", "delta")
+    return f"{FACTOR * ratio}{epsilon_word} {decimal(first)}, {delta_word} {decimal(delta)}"
+
+
+def definition_numbers(privacy: ApproxDP) -> dict[str, float]:
+    """A definition in numbers to read: ε and δ, and e^ε where that was given."""
+    numbers = {"epsilon": privacy.epsilon, "delta": float(privacy.delta)}
+    return numbers if privacy.epsilon_exact is not None else {**numbers, "exp_epsilon": float(privacy.exp_epsilon)}
+
+
+def left(numbers: Numbers, *, symbols: bool = False) -> str:
+    """What is left of a budget or an allowance.
+
+    >>> left({"epsilon": 0.5, "delta": 1e-06}), left({"epsilon": 0.5, "delta": 1e-06}, symbols=True)
+    ('epsilon 0.5, delta 1e-06', 'ε 0.5, δ 1e-06')
+    >>> left({"close_calls": 1, "reserved": 0, "epsilon": 0.5, "delta": 0})
+    '1 close call; for definite answers: epsilon 0.5, delta 0'
+    >>> left({"answers": 3, "of": 4, "each": {"epsilon": 0.5, "delta": 0}}, symbols=True)
+    '3 of 4 answers at ε 0.5, δ 0'
+    """
+    calls = _many(numbers["close_calls"], "close call") if "close_calls" in numbers else ""
+    definite = ""
+    if "answers" in numbers:
+        definite = f"{numbers['answers']} of {numbers['of']} answers at {each(numbers['each'], symbols=symbols)}"
+    elif "epsilon" in numbers:
+        words = ("ε", "δ") if symbols else ("epsilon", "delta")
+        definite = f"{words[0]} {float(numbers['epsilon']):.6g}, {words[1]} {float(numbers['delta']):.6g}"
+    return f"{calls}; for definite answers: {definite}" if calls and definite else calls or definite
+
+
+def price(numbers: Numbers, *, symbols: bool = False) -> str:
+    """What something costs, or has cost.
+
+    >>> price({"answers": 2, "each": {"epsilon": 0.5, "delta": 0.0}}), price({"close_calls_at_most": 1})
+    ('2 answers at epsilon 0.5, delta 0', 'up to 1 close call')
+    >>> price({"answers": 5, "close_calls": 2, "free": 3}), price({"answers": 5, "close_calls": None})
+    ('2 close calls, 3 free', '5 answers, each free unless it was too close to call')
+    """
+    if "close_calls_at_most" in numbers:
+        return f"up to {_many(numbers['close_calls_at_most'], 'close call')}"
+    answers = _many(numbers["answers"], "answer")
+    if "each" in numbers:
+        return f"{answers} at {each(numbers['each'], symbols=symbols)}"
+    calls, free = numbers["close_calls"], numbers.get("free", 0)
+    if calls is None:
+        return f"{answers}, each free unless it was too close to call"
+    said_free = f"{free} free" if numbers["answers"] > 1 else "free"
+    return ", ".join([_many(calls, "close call")] * (calls > 0) + [said_free] * (free > 0))
+
+
+def over_budget(numbers: Numbers, *, symbols: bool = False, name: str | None = None) -> str:
+    """Why nothing is charged: a cost that does not fit into what is left; `name` is what else the dataset is called."""
+    asked, rest, dataset = numbers["asked"], left(numbers["left"], symbols=symbols), name or numbers["dataset"]
+    cost = price(asked, symbols=symbols)
+    if "question" in numbers:
+        number, many = numbers["question"]
+        cost = f"question {number} of {many}, {cost} after those before it,"
+    elif "close_calls_at_most" in asked:
+        cost = "one more close call, which a question needs, clear or not,"
+        if numbers["left"].get("reserved"):
+            rest = f"{rest}, and {numbers['left']['reserved']} reserved for answers under way, or lost"
+    if "counted" in numbers:
+        epsilon, delta = (f"{part:.4g}" for part in numbers["counted"])
+        counted = f"ε {epsilon}, δ {delta}" if symbols else f"epsilon {epsilon}, delta {delta}"
+        cost = f"{cost}, with which the rule advanced counts {counted} in all,"
+    if "set_aside" in numbers:
+        rest = f"{rest}; for definite answers only {each(numbers['set_aside'], symbols=symbols)} was set aside"
+    asker = numbers.get("asker")
+    if "allowance" in numbers:
+        rest = f"{rest}, and of the allowance of {asker}: {left(numbers['allowance'], symbols=symbols)}"
+        asker = None  # either may be what it does not fit into
+    limit = f"the budget of {dataset}" if asker is None else f"the allowance of {asker} for {dataset}"
+    return f"{cost} does not fit into {limit}; left: {rest}; nothing was charged or released"
+
+
+def beyond(parts: tuple[str, ...], *, symbols: bool = False) -> str:
+    """Which parts of a price are more than is left."""
+    signs = {"epsilon": "ε", "delta": "δ"}
+    return " and ".join(signs[part] if symbols else part for part in parts)
+
+
+def answered_before(differs: tuple[str, ...], entry: int, free_at: str | None = None) -> str:
+    """That the same question was answered at another budget or choice of costs, and at which budget it is free.
+
+    >>> answered_before(("epsilon", "delta"), 3)
+    'answered before at another epsilon and delta (entry 3)'
+    """
+    *others, last = differs
+    listed = f"{', '.join(others)} and {last}" if others else last
+    fact = f"answered before at another {listed} (entry {entry})"
+    return fact if free_at is None else f"{fact}: asked alone at {free_at} it is free"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
