@@ -36,7 +36,7 @@ def test_an_asker_spends_the_allowance_and_no_more(ledger: Ledger) -> None:
     with pytest.raises(OverBudget, match="does not fit into the allowance of ann for census; left: epsilon 0, delta 0") as over:
         ask(ledger, "r", Charge(balanced(ApproxDP(TINY))), by="ann")
     assert over.value.asker == "ann"
-    with pytest.raises(LedgerError, match=r"census has allowances: say who asks \(by\)"):
+    with pytest.raises(LedgerError, match=r"census has allowances: say who asks"):
         ask(ledger, "r")
     assert ask(ledger, "r", by="bob").allowance is None  # nothing was said about bob
     with pytest.raises(OverBudget, match="the budget of census"):
@@ -126,7 +126,7 @@ def test_bad_allowances_are_refused(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="a name is a short printable text"):
         ledger.allow("census", "", ApproxDP(1))
     for nobody in (b"x", 123, "", "a\nb", "*"):  # also of an answer that would be free
-        with pytest.raises(DuotoneError, match=r"a name is a short printable text|say who asks \(by\)"):
+        with pytest.raises(DuotoneError, match=r"a name is a short printable text|say who asks"):
             ask(ledger, by=nobody)
     with pytest.raises(LedgerError, match="there is no dataset other in this ledger; it has census"):
         ledger.allow("other", "ann", ApproxDP(1))

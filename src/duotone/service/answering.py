@@ -18,6 +18,7 @@ from duotone.desk.operations import Document
 from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.model.notice import is_about
 from duotone.service import accounts, made_up
 from duotone.service.approvals import Approvals
 from duotone.service.clock import Departure
@@ -26,7 +27,7 @@ from duotone.service.office import Office, called
 from duotone.service.records import Records
 from duotone.service.tables import OpenTable, given_up
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.engine import ON_FAILURE
 from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
@@ -80,7 +81,7 @@ class Answering:
             except UnopenedTable as error:  # a file of the owner's, opened with the question
                 raise _closed(table, error) from None
             except DuotoneError as error:
-                if str(error).startswith(UNREADABLE):  # what is wrong is a file of the owner's
+                if is_about(error, "engine failed"):  # what is wrong is a file of the owner's
                     raise _closed(table, error) from None
                 raise Refused("bad question", error) from None
 
@@ -93,8 +94,8 @@ class Answering:
         try:
             if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
-                return terms, question, {name: request[name] for name in ("request", "state", "needs")}
-            reply = question.recorded(self.ledger, table.account(), again=terms.again, by=caller.name)
+                return terms, question, {name: request[name] for name in ("request", "state", "needs", "waits_for")}
+            reply = question.recorded(self.ledger, table.account(), again=terms.again, asker=caller.name)
             if reply is None:
                 return terms, question, None
             if terms.request is not None:
@@ -137,15 +138,15 @@ class Answering:
                     leaving.hold()
 
                 leaving.require_awaited()
-                reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
+                reply = asked.charge(self.ledger, table.account(), again=terms.again, asker=caller.name, hold=hold)
                 return answer_document(asked, reply, terms, table.account())
         except LedgerError:
             raise
         except DuotoneError as error:
             table.reopen()
-            known = str(error).startswith(UNREADABLE)
+            known = is_about(error, "engine failed")
             LOG.error("a question could not be answered", extra={"dataset": table.name, "error": type(error).__name__})
-            raise Refused("unavailable", str(error) if known else NO_ANSWER) from None
+            raise Refused("unavailable", error if known else NO_ANSWER) from None
 
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
         """How the answer was asked for; if that fails, the answer is there all the same."""
@@ -160,7 +161,7 @@ class Answering:
         if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
             raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
-            rows = made_up.made_up(columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+            rows = made_up.made_up(columns, table.declared.unit, max_rows=table.declared.max_rows)
             try:
                 with (
                     made_up.opened(rows, columns, Path(folder)) as source,
@@ -183,7 +184,7 @@ class Answering:
 
 def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepared) -> Prepared:
     """The question of made-up rows. There are none of further tables: what does without them is prepared without."""
-    return table.question(source, terms) if table.dataset.also else table.asked_again(question, source)
+    return table.question(source, terms) if table.declared.also else table.asked_again(question, source)
 
 
 def over_budget(error: OverBudget) -> Refused:

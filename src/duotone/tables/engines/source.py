@@ -17,13 +17,12 @@ from typing import Any, Self
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engines.engine import UNREADABLE, Engine, quietly
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, shortened
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.names import no_column
 
-MOST_CHARACTERS = 1_000_000
 FORKED = "the table was opened by another process: open it in this one"
 
 
@@ -112,8 +111,6 @@ class Source:
         """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
         if longest is None:
             return self
-        if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
-            raise Refusal("longest_text out of range", most=MOST_CHARACTERS, value=longest)
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:
@@ -172,7 +169,7 @@ class Source:
         try:
             return self.checked()
         except DuotoneError as error:
-            raise UnopenedTable(str(error)) from None
+            raise UnopenedTable(why(error)) from None
 
     def _require_own(self) -> None:
         """After a fork the engine's threads are gone, or its connection is another process's too."""
