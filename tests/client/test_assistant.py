@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from duotone import DuotoneError, connect
-from duotone.desk.operations import Office
+from duotone.desk.operations import OfficeCall
 from duotone.mcp.server import BROKEN, assistant_server, mounted, office_of
 from duotone.mcp.tools import TOOLS
 
@@ -37,7 +37,7 @@ def fake() -> Fake:
 
 
 @pytest.fixture
-def office(fake: Fake) -> Iterator[Office]:
+def office(fake: Fake) -> Iterator[OfficeCall]:
     with served(fake.app()) as url, connect(url, token=TOKEN) as connection:
         yield office_of(connection)
 
@@ -77,7 +77,7 @@ async def whole_play(assistant: Assistant) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_in_memory(mode: str, office: Office, fake: Fake) -> None:
+def test_in_memory(mode: str, office: OfficeCall, fake: Fake) -> None:
     played(in_memory(assistant_server(lambda _: office), mode), whole_play)
     sent = [body for method, path, body in fake.asked if path.endswith(("preview", "plan"))]
     assert sent[0] == {"question": "avg(age) > 38", "epsilon": 0.5, "people": 100}
@@ -108,10 +108,10 @@ def _command(url: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, env=environment, input="", timeout=PATIENCE)
 
 
-def app_of(offices: dict[str, Office], **options: Any) -> Starlette:
+def app_of(offices: dict[str, OfficeCall], **options: Any) -> Starlette:
     """A service that has the tools at /mcp, for whoever a token speaks for."""
 
-    def of_token(request: Request) -> Office:
+    def of_token(request: Request) -> OfficeCall:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         if token not in offices:
             raise HTTPException(401, "this token is not known here")
@@ -132,7 +132,7 @@ def test_over_http_each_request_is_its_own_callers(fake: Fake) -> None:
     others.plans[1] = {"request": 1, "state": "used", "dataset": "chile"}
     with ExitStack() as open_:
         one, two = (open_.enter_context(connect(open_.enter_context(served(f.app())), token=TOKEN)) for f in (fake, others))
-        offices: dict[str, Office] = {"alice": office_of(one), "bob": office_of(two)}
+        offices: dict[str, OfficeCall] = {"alice": office_of(one), "bob": office_of(two)}
         url = open_.enter_context(served(app_of(offices, hosts=["127.0.0.1:*"])))
         played(over_http(url, "alice"), whole_play)
         plans = played(over_http(url, "bob"), lambda assistant: assistant.use("list_plans"))

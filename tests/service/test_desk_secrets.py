@@ -11,7 +11,7 @@ from offices import PEOPLE, STAYS, VOTES, make_office
 
 from duotone.desk.callers import Caller
 from duotone.errors import FailedTrial
-from duotone.service.access import log_to
+from duotone.service.log import log_to
 from duotone.service.office import Office
 
 ABOUT = {"epsilon": "0.1", "delta": "1e-6"}

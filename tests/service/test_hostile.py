@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from argon2 import PasswordHasher
 from itsdangerous import URLSafeTimedSerializer
@@ -73,15 +73,15 @@ def routes(office: Served) -> list[tuple[str, str]]:
     return [(method.upper(), path) for path, methods in described.items() for method in methods]
 
 
-def stranger(office: Served, token: str | None, last: int = 1) -> httpx.Client:
+def stranger(office: Served, token: str | None, last: int = 1) -> httpx2.Client:
     """From an address of their own, 127.0.1.last, as too many wrong tokens from one make it wait."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    transport = httpx.HTTPTransport(local_address=f"127.0.1.{last}", **PLAIN)
+    transport = httpx2.HTTPTransport(local_address=f"127.0.1.{last}", **PLAIN)
     return plain_client(office.url, headers=headers, transport=transport)
 
 
 def port(office: Served) -> int:
-    return httpx.URL(office.url).port or 0
+    return httpx2.URL(office.url).port or 0
 
 
 def bearer(office: Served, who: str = "ana") -> dict[str, str]:
@@ -100,7 +100,7 @@ def body_of(method: str, template: str) -> Any:
     return {"version": {"version": "2"}, "assistant": {"epsilon": "0.1"}, "{request}": {"approve": True}}.get(last, QUESTION)
 
 
-def call(client: httpx.Client, method: str, template: str, name: str = "votes") -> httpx.Response:
+def call(client: httpx2.Client, method: str, template: str, name: str = "votes") -> httpx2.Response:
     return client.request(method, path_of(template, name), json=body_of(method, template))
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
-import httpx
+import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -67,7 +67,7 @@ def test_no_name_of_the_office_turns_a_line(tmp_path: Path, turn: str) -> None:
 
 
 @contextmanager
-def logged_in(office: Served, who: str) -> Iterator[httpx.Client]:
+def logged_in(office: Served, who: str) -> Iterator[httpx2.Client]:
     with plain_client(office.url) as browser:
         answer = browser.post("/login", data={"token": office.token(who)}, headers={"Origin": office.url})
         assert answer.status_code == 303
@@ -108,7 +108,7 @@ class Page(HTMLParser):
         self.text += "" if self.field else data  # a field sends back what was written
 
 
-def checked(answer: httpx.Response) -> Page:
+def checked(answer: httpx2.Response) -> Page:
     assert answer.status_code < 500
     page = Page(answer.text)
     assert not TURNS.search(page.text)
@@ -201,7 +201,7 @@ def test_a_real_browser_runs_nothing_of_it(office: Served) -> None:
     assert said == []
 
 
-def csrf_of(browser: httpx.Client) -> str:
+def csrf_of(browser: httpx2.Client) -> str:
     return Page(browser.get("/studio").text).csrf
 
 

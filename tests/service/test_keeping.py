@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from duotone.desk.callers import Caller
 from duotone.service import approvals, ready
-from duotone.service.access import log_to
 from duotone.service.app import service
+from duotone.service.log import log_to
 from duotone.service.office import Office
 from duotone.service.tokens import Tokens
 

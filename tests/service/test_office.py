@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from offices import CALLS, HEAD, PEOPLE, STAYS, VOTES, make_office
 from patience import PATIENCE
@@ -334,7 +334,7 @@ def test_a_demonstration_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
         said = next(text for text in process.stdout if text.startswith("open "))
         address = re.match(r"open (http://127.0.0.1:\d+) in a browser", said)
         assert address is not None
-        assert httpx.get(f"{address[1]}/healthz", trust_env=False, timeout=PATIENCE).json()["status"] == "ok"
+        assert httpx2.get(f"{address[1]}/healthz", trust_env=False, timeout=PATIENCE).json()["status"] == "ok"
         assert list(tmp_path.iterdir())
         process.terminate()
         assert process.wait(PATIENCE) == 143

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import httpx2
 import pytest
 from identity_provider import (
@@ -98,7 +97,7 @@ def test_a_person_signs_in(identity: IdentityProvider, client: str) -> None:
 def test_the_address_carries_pkce_state_and_nonce_that_are_new_each_time(identity: IdentityProvider) -> None:
     service = provider(identity)
     (one, kept), (two, _) = (asyncio.run(service.authorize_url(REDIRECT)) for _ in range(2))
-    first, second = httpx.URL(one).params, httpx.URL(two).params
+    first, second = httpx2.URL(one).params, httpx2.URL(two).params
     assert first["response_type"] == "code"
     assert first["code_challenge_method"] == "S256"
     assert "openid" in first["scope"].split()
@@ -119,7 +118,7 @@ def test_an_access_token_for_the_audience_is_a_bearer_token(identity: IdentityPr
     """As the provider itself issues it for a resource."""
     url, kept = asyncio.run(provider(identity, "ES256").authorize_url(REDIRECT))
     back = signed_in(f"{url}&resource=urn:duotone", "ada")
-    answer = httpx.post(
+    answer = httpx2.post(
         f"{identity.issuer}/token",
         data={
             "grant_type": "authorization_code",
@@ -462,7 +461,7 @@ subject = "ada@example.org"
 def test_people_sign_in_elsewhere_and_are_known_here(identity: IdentityProvider, tmp_path: Path) -> None:
     """A browser that goes there and comes back has a session; a program shows its token; nobody else comes in."""
 
-    def cookie(reply: httpx.Response, name: str) -> dict[str, str]:
+    def cookie(reply: httpx2.Response, name: str) -> dict[str, str]:
         (text,) = [
             value for value in reply.headers.get_list("set-cookie") if value.startswith(f"{name}=") and "Max-Age=0" not in value
         ]

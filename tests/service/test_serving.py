@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 from ledgers import execute
@@ -25,8 +25,8 @@ from raw_http import certificate, proxied, send
 
 from duotone.errors import DuotoneError
 from duotone.service import serve as serving_module
-from duotone.service.access import log_to
 from duotone.service.check_office import check_office
+from duotone.service.log import log_to
 from duotone.service.office import Office
 from duotone.service.records import Records
 from duotone.service.serve import serve
@@ -96,7 +96,7 @@ def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path, monkeypatch: 
     service is what the office file says, whatever Host and scheme come along."""
     remember_wrong_tokens(monkeypatch)
     with serving(_office(tmp_path, 'url = "https://office.example"\nproxies = ["127.0.0.1"]')) as office:
-        inside = httpx.URL(office.url).port or 0
+        inside = httpx2.URL(office.url).port or 0
         wrong = {"Authorization": "Bearer duo_0000000000000000_" + "A" * 43}
         known = {"Authorization": f"Bearer {office.token('ana')}"}
         guessers = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}
@@ -109,7 +109,7 @@ def test_a_proxy_that_the_office_names_is_believed(tmp_path: Path, monkeypatch: 
         trusted = ssl.create_default_context(cafile=str(files[0]))
         with (
             proxied(inside, others, files) as port,
-            httpx.Client(base_url=f"https://localhost:{port}", verify=trusted, trust_env=False, timeout=PATIENCE) as client,
+            httpx2.Client(base_url=f"https://localhost:{port}", verify=trusted, trust_env=False, timeout=PATIENCE) as client,
         ):
             assert client.get("/api/me", headers=wrong).status_code == 401
             reply = client.get("/api/me", headers=known)
@@ -181,7 +181,7 @@ def with_secrets(folder: Path, url: str) -> Office:
     return make_office(folder, votes.replace(', "town"', ""), head=HIDDEN, people=ONE)
 
 
-def used(client: httpx.Client, tokens: dict[str, str]) -> Iterator[httpx.Response]:
+def used(client: httpx2.Client, tokens: dict[str, str]) -> Iterator[httpx2.Response]:
     """What people do, well and badly."""
     for token in tokens.values():
         headers = {"Authorization": f"Bearer {token}"}
@@ -216,8 +216,8 @@ def test_no_secret_is_shown(tmp_path: Path, database: str, monkeypatch: pytest.M
                 terms = {**QUESTION, "epsilon": "0.2"}
                 replies.append(client.post(f"/api/datasets/votes/{path}", json=terms, headers=headers))
         assert send(port, b"GET /api/me HTTP/1.1\r\nHost: x\r\n\r\n").status is None  # not encrypted
-        with pytest.raises(httpx.ConnectError):  # a certificate that nobody else knows
-            httpx.get(here, trust_env=False, timeout=PATIENCE)
+        with pytest.raises(httpx2.ConnectError):  # a certificate that nobody else knows
+            httpx2.get(here, trust_env=False, timeout=PATIENCE)
     assert {reply.status_code for reply in replies[:-2]} == {200, 401, 403, 404, 409, 422, 503}
     assert [reply.status_code for reply in replies[-2:]] == [503, 503]
     assert all("max-age" in reply.headers["strict-transport-security"] for reply in replies)

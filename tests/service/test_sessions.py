@@ -18,9 +18,9 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from duotone.service import members
-from duotone.service.access import log_to
 from duotone.service.app import open_desk, service
 from duotone.service.auth import SESSION
+from duotone.service.log import log_to
 from duotone.service.office import Office
 from duotone.service.tokens import DAYS, Tokens
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from offices import PEOPLE, VOTES, make_office, plain_client
 from patience import PATIENCE, wait_until
@@ -60,7 +60,7 @@ def unanswered(office: Office) -> int:
         return ledger.stands("votes").state.unanswered
 
 
-def asked(url: str, headers: dict[str, str], replies: list[httpx.Response]) -> threading.Thread:
+def asked(url: str, headers: dict[str, str], replies: list[httpx2.Response]) -> threading.Thread:
     def ask() -> None:
         with plain_client(url) as client:
             replies.append(client.post("/api/datasets/votes/ask", json=LONG, headers=headers))
@@ -79,7 +79,7 @@ def test_a_process_that_is_told_to_stop_ends_in_time(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    headers, replies = {"Authorization": f"Bearer {Tokens(office.tokens_place).add('ana')}"}, list[httpx.Response]()
+    headers, replies = {"Authorization": f"Bearer {Tokens(office.tokens_place).add('ana')}"}, list[httpx2.Response]()
     with running(office) as (url, process):
         thread = asked(url, headers, replies)
         wait_until(lambda: unanswered(office) == 1, "the charge")
@@ -101,7 +101,7 @@ def test_until_it_has_drained_it_refuses_in_a_sentence(office: Office) -> None:
     so is whoever keeps it running."""
     short = office.file.read_text().replace(f"seconds = {SECONDS}", "seconds = 8").replace(f"stop = {STOP}", "stop = 30")
     office.file.write_text(short)
-    headers, replies = {"Authorization": f"Bearer {Tokens(office.tokens_place).add('ana')}"}, list[httpx.Response]()
+    headers, replies = {"Authorization": f"Bearer {Tokens(office.tokens_place).add('ana')}"}, list[httpx2.Response]()
     with running(office) as (url, process), plain_client(url) as client:
         thread = asked(url, headers, replies)
         wait_until(lambda: unanswered(office) == 1, "the charge")
@@ -128,7 +128,7 @@ def test_whoever_closes_the_connection_frees_the_place(office: Office) -> None:
         with socket.create_connection(("127.0.0.1", port)) as connection:
             connection.sendall(sent)
             wait_until(lambda: unanswered(office) == 1, "the charge")
-        replies = list[httpx.Response]()
+        replies = list[httpx2.Response]()
         thread = asked(url, others, replies)
         wait_until(lambda: unanswered(office) == 2, "a place for somebody else")
         process.send_signal(signal.SIGTERM)

@@ -6,8 +6,11 @@ import os
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,23 +21,24 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from duotone import __version__
-from duotone.desk.callers import Refused
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import OfficeCall
 from duotone.desk.terms import wrong_request
 from duotone.ledger.ledger import open_ledger
+from duotone.mcp.server import Mounted, mounted
 from duotone.service import api
-from duotone.service.access import Access, log_to, refusal
+from duotone.service.access import Access, refusal
 from duotone.service.answering import LOG
-from duotone.service.assistant import assistant_app
 from duotone.service.auth import Auth
 from duotone.service.clock import Clock
 from duotone.service.desk import Desk
+from duotone.service.health import Readiness, draining, leave_soon
+from duotone.service.log import log_to
 from duotone.service.office import Office
 from duotone.service.office_file import read_office
 from duotone.service.pages.render import form_of
 from duotone.service.pages.routes import routes
-from duotone.service.ready import Readiness
 from duotone.service.records import Records
-from duotone.service.stopping import draining, leave_soon
 from duotone.service.tokens import Tokens
 from duotone.temporary import leave_temporary_folder, temporary_folder
 
@@ -167,3 +171,28 @@ async def _broken(request: Request, error: Exception) -> Response:
     route = getattr(request.scope.get("route"), "path", "other")
     LOG.error("a request broke", extra={"route": route, "error": type(error).__name__})
     return JSONResponse({"error": WRONG_HERE, "kind": "unavailable"}, 500)
+
+
+LOOPBACK = "127.0.0.1", "localhost", "[::1]"
+
+
+def assistant_app(desk: Desk) -> Mounted:
+    """The tools as an app: for a route of the service, which enters its `lifespan`, and before which callers are recognised."""
+
+    def office_of(request: Request) -> OfficeCall:
+        caller: Caller | None = getattr(request.state, "caller", None)
+        if caller is None:
+            raise Refused("bad token", "an assistant needs a token of its person's")
+        return partial(desk.call, replace(caller, assistant=True))
+
+    return mounted(office_of, hosts=own_hosts(desk.office), refusals=(Refused,), largest=desk.office.limits.body)
+
+
+def own_hosts(office: Office) -> list[str]:
+    """What a request may call this service; nothing where it may have any name, and a proxy before it sees to that."""
+    server = office.server
+    if server.url is not None:
+        host = urlsplit(server.url).netloc
+        return [host, f"{host}:*", *(f"{near}:*" for near in LOOPBACK)]
+    near = server.host in ("127.0.0.1", "localhost", "::1")
+    return [f"{name}:*" for name in LOOPBACK] if near else []

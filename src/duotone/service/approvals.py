@@ -14,8 +14,8 @@ from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
 from duotone.model.cost import Shortfall, as_json
 from duotone.model.notice import Notice
-from duotone.service.audit import audit
 from duotone.service.documents import at_its_price
+from duotone.service.log import audit
 from duotone.service.office import Office
 from duotone.service.records import Allowance, Records
 from duotone.service.tables import OpenTable

@@ -25,14 +25,13 @@ from duotone.ledger.ledger import Ledger
 from duotone.service import accounts, made_up
 from duotone.service.answering import LOG, NO_LEDGER, Answering, refusal
 from duotone.service.approvals import Approvals
-from duotone.service.audit import audit
 from duotone.service.clock import Clock, Departure
 from duotone.service.documents import preview_document
+from duotone.service.log import audit
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Office
-from duotone.service.processor_time import ProcessorTime
 from duotone.service.public_files import PublicFiles
-from duotone.service.queue import Queue
+from duotone.service.queue import ProcessorTime, Queue
 from duotone.service.records import Records
 from duotone.service.same_table import remember
 from duotone.service.tables import OpenTable, refuse_same

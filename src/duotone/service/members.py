@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from duotone.errors import DuotoneError
-from duotone.service.audit import audit
+from duotone.service.log import audit
 from duotone.service.office import Member, Office
 from duotone.service.office_file import read_office
 

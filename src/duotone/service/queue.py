@@ -1,4 +1,5 @@
-"""The queue: how many questions are answered at once, of one person and of all, and how many may wait.
+"""The queue: how many questions are answered at once, of one person and of all, how many may wait, and how much processor time
+a person's previews may take.
 
 A place is taken only for what reads private rows, and for a public time. So how long others wait follows from public facts: who
 asked what when, the declared times, and when somebody went away.
@@ -7,9 +8,12 @@ asked what when, the declared times, and when somebody went away.
 from __future__ import annotations
 
 import asyncio
+import math
+import threading
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from duotone.desk.callers import Refused
@@ -108,3 +112,46 @@ class Queue:
             return False
         long = sum(each.long for each in self._taken)
         return not place.long or (long < self._long and sum(each.long for each in own) < max(1, self._long - 1))
+
+
+PERIOD = 60.0
+"""Seconds in which an allowance is filled up again."""
+
+
+class ProcessorTime:
+    """An allowance of so many seconds of processor time a minute, for each person: a bucket that is filled evenly.
+
+    Guarantee: over any t seconds, one person's work takes at most (1 + t / 60) times the allowance, and what was under
+    way when that was used up.
+    """
+
+    def __init__(self, seconds: float, now: Callable[[], float]) -> None:
+        self._most, self._now = seconds, now
+        self._lock = threading.Lock()
+        self._used: dict[str, tuple[float, float]] = {}
+        """Of each person, how much was used, and when that was so."""
+
+    def require(self, person: str) -> None:
+        """Refuse who has used up their allowance, and say when there is some again."""
+        with self._lock:
+            over = self._now_used(person) - self._most
+        if not over < 0:
+            wait = math.ceil((over + self._most / 100) * PERIOD / self._most)
+            sentence = (
+                f"your previews and made-up questions took {self._most:g} seconds of processor time in a minute: wait {wait} s"
+            )
+            raise Refused("too many", sentence, wait)
+
+    @contextmanager
+    def measured(self, person: str) -> Iterator[None]:
+        """What this thread does in a block is taken from the person's allowance."""
+        begun = time.thread_time()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._used[person] = self._now_used(person) + time.thread_time() - begun, self._now()
+
+    def _now_used(self, person: str) -> float:
+        used, then = self._used.get(person, (0.0, 0.0))
+        return max(0.0, used - (self._now() - then) * self._most / PERIOD)

@@ -1,4 +1,7 @@
-"""Serving: an office on a socket, in one process or several; never beyond this machine without TLS by mistake."""
+"""Serving: an office on a socket, in one process or several; never beyond this machine without TLS by mistake.
+
+uvicorn waits for the head of a request as long as it takes, and `Punctual` does not.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ipaddress
 import os
 import threading
 import time
+from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,13 +19,13 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from duotone.errors import DuotoneError
-from duotone.service.access import log_to
 from duotone.service.app import OFFICE, is_secure, open_desk, service
+from duotone.service.log import log_to
 from duotone.service.office import Office
-from duotone.service.punctual import Punctual
 
 CONNECTIONS = 512
 LAST_REPLIES = 3
@@ -140,3 +144,42 @@ def in_thread(office: Office, app: ASGIApp, **options: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(30)
+
+
+class Punctual(H11Protocol):
+    """Closes a connection on which the head of a request, the first or a later one, has not come whole after some seconds.
+
+    `access` sees to it that the body comes in time.
+    """
+
+    def __init__(self, *, seconds: float, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._seconds = seconds
+        self._timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting when a head is whole; wait for the rest of one that is not."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+        else:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more to wait for."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self._seconds, self.timeout_keep_alive_handler)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

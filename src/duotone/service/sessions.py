@@ -15,7 +15,7 @@ from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, Text, d
 from sqlalchemy.exc import SQLAlchemyError
 
 from duotone.desk.callers import Refused
-from duotone.service.audit import audit
+from duotone.service.log import audit
 from duotone.service.records import META, Records
 
 LOG = logging.getLogger("duotone.service")

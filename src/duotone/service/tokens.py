@@ -20,7 +20,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from duotone.errors import DuotoneError
-from duotone.service.audit import audit
+from duotone.service.log import audit
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 """Argon2id, with the parameters that OWASP's cheat sheet on password storage names first."""

@@ -11,9 +11,8 @@ from starlette.responses import Response
 
 from duotone.desk.callers import Refused
 from duotone.service.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
-from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
-from duotone.service.pages.render import download, form_of, number_of, partial, refusal, render, who
+from duotone.service.pages.render import choose_dataset, download, form_of, number_of, partial, refusal, render, who
 from duotone.service.pages.svg import Axis, Plot, plot
 from duotone.words import budgets
 

@@ -12,9 +12,8 @@ from starlette.responses import Response
 from duotone.desk.callers import Refused
 from duotone.privacy.numbers import exact
 from duotone.service.pages.asked_form import EPSILONS
-from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import identifier
-from duotone.service.pages.render import download, render, who
+from duotone.service.pages.render import choose_dataset, download, render, who
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -16,6 +16,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from duotone.desk.callers import Caller, Refused
 from duotone.words import budgets
+
+if TYPE_CHECKING:
+    from duotone.service.desk import Desk
+
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -156,3 +160,23 @@ def refusal(request: Request, refused: Refused) -> Response:
     if refused.retry_after is not None:
         answer.headers["Retry-After"] = str(refused.retry_after)
     return answer
+
+
+async def choose_dataset(request: Request, desk: Desk, page: str) -> Response:
+    """The datasets that one may see, each with its address under this page; the only one at once."""
+    datasets = (await desk.datasets(who(request)))["datasets"]
+    if len(datasets) == 1:
+        return to(request, f"/{page}/{quoted(datasets[0]['name'])}")
+    shown = [{**one, "can_spend": can_spend(one["left"], one["allowance"])} for one in datasets]
+    return render(request, "choose.html", datasets=shown, page=page, title=page.capitalize())
+
+
+def can_spend(left: Mapping[str, Any], allowance: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What one can still spend: of the budget's rest and one's own the smaller.
+
+    >>> can_spend({"epsilon": 3, "delta": 1e-06}, {"epsilon": 1, "delta": 1e-05}), can_spend({"close_calls": 3}, None)
+    ({'epsilon': 1, 'delta': 1e-06}, {'close_calls': 3})
+    """
+    if allowance is None or "epsilon" not in left:
+        return left
+    return {name: min(left[name], allowance[name]) for name in ("epsilon", "delta")}

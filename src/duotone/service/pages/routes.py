@@ -1,4 +1,4 @@
-"""Every address of the pages."""
+"""Every address of the pages; and the door: logging in with a token, or by the organisation's own sign-in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from starlette.staticfiles import StaticFiles
 from duotone.service.pages.ask import AskPages
 from duotone.service.pages.budget import BudgetPages
 from duotone.service.pages.interface import interface_page
-from duotone.service.pages.login import front_page, login_page
 from duotone.service.pages.owner import OwnerPages
 from duotone.service.pages.render import HERE, Handler, signed_in
 from duotone.service.pages.requests import RequestPages
@@ -18,6 +17,42 @@ from duotone.service.pages.studio import StudioPages
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk
+
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from duotone.desk.callers import Refused
+from duotone.service.auth import SESSION
+from duotone.service.pages.render import caller, form_of, render, to
+
+ENDED = "Your session has ended: its time was over, its token was revoked or has expired, or it was ended by an owner."
+
+
+async def login_page(request: Request) -> Response:
+    """The form, and what it sends."""
+    if request.method == "GET" and caller(request) is not None:
+        return to(request, "/")
+    auth: Any = request.app.state.auth
+    problem, status = ENDED if SESSION in request.cookies else None, 200
+    if request.method == "POST":
+        token = (await form_of(request)).get("token", "").strip()
+        try:
+            answer: Response = await auth.log_in(request, token)
+        except Refused as refused:
+            problem, status = refused.on_page, refused.status
+        else:
+            return answer
+    return render(request, "login.html", status, problem=problem, openid=auth.openid)
+
+
+async def front_page(request: Request) -> Response:
+    """Where one would start."""
+    known = caller(request)
+    first = {"analyst": "/ask", "auditor": "/budget", "owner": "/owner"}
+    return to(request, "/login" if known is None else first[known.person.role])
 
 
 def routes(desk: Desk) -> list[BaseRoute]:

@@ -25,9 +25,8 @@ from duotone.graphs.optimum import Boundary, design, improvable
 from duotone.line.mechanism import balanced, tradeoff
 from duotone.model.notice import budget_notes
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.service.pages.drawn_graph import MOST_TEXT, from_file, from_text, places_from, to_text
+from duotone.service.pages.drawn_graph import EXAMPLES, MOST_TEXT, from_file, from_text, places_from, to_text
 from duotone.service.pages.render import form_of, render, who
-from duotone.service.pages.studio_examples import EXAMPLES
 from duotone.service.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, plot
 from duotone.words import budgets
 
