@@ -13,7 +13,7 @@ from offices import PEOPLE, STAYS, VOTES, lines_of, make_office
 from starlette.testclient import TestClient
 
 from duotone.desk.callers import Caller
-from duotone.service import approvals, ready
+from duotone.service import approvals, health
 from duotone.service.app import service
 from duotone.service.log import log_to
 from duotone.service.office import Office
@@ -40,7 +40,7 @@ def _log(tmp_path: Path) -> Iterator[Path]:
 def test_a_service_without_what_it_needs_lives_and_is_not_ready(
     office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str, part: str
 ) -> None:
-    monkeypatch.setattr(ready, "EVERY", 0.0)
+    monkeypatch.setattr(health, "EVERY", 0.0)
     with at_desk(office) as opened:
         client = TestClient(service(opened.desk))
         assert client.get("/readyz").json() == {"status": "ready", "ledger": True, "records": True, "tables": True}
@@ -58,13 +58,13 @@ def test_a_service_without_what_it_needs_lives_and_is_not_ready(
 
 def test_one_look_serves_many(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger who asks all the time makes nobody open tables all the time."""
-    looks, look = Counter[str](), ready.Readiness._look
+    looks, look = Counter[str](), health.Readiness._look
 
-    def counted(self: ready.Readiness) -> dict[ready.Part, bool]:
+    def counted(self: health.Readiness) -> dict[health.Part, bool]:
         looks["look"] += 1
         return look(self)
 
-    monkeypatch.setattr(ready.Readiness, "_look", counted)
+    monkeypatch.setattr(health.Readiness, "_look", counted)
     with at_desk(office) as opened, TestClient(service(opened.desk)) as client:
         assert {client.get("/readyz").status_code for _ in range(20)} == {200}
     assert looks.total() == 1

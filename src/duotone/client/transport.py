@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
+from duotone.desk.callers import is_loopback
 from duotone.desk.operations import Document, Operation
 from duotone.desk.terms import OWNERS
 from duotone.errors import DuotoneError, OverBudgetThere, ServiceError
@@ -114,20 +114,13 @@ def _checked(url: str, insecure: bool) -> tuple[bool, str]:
         raise DuotoneError("leave the name and the password out of the address (it is not shown here): a token says who asks")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
         raise DuotoneError(f"the address of a service is a URL, as https://duotone.example.org, got {url}")
-    near = _is_loopback(host)
+    near = is_loopback(host)
     if parts.scheme == "http" and not (near or insecure):
         raise DuotoneError(
             f"{url} is not encrypted, and whoever is on the way would read the token: use https://, or, where something else"
             " encrypts the way, insecure=True"
         )
     return near, url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def as_body(given: Document) -> Document:

@@ -132,6 +132,11 @@ class Auth:
         token, person = self._tokens.known(session.token), office.person(session.person)
         return None if token is None or person is None or token.person != person.name else Caller(person, token.assistant)
 
+    @staticmethod
+    def had_session(request: Request) -> bool:
+        """Whether this browser has had one, which may have ended."""
+        return SESSION in request.cookies
+
     async def log_in(self, request: Request, text: str) -> Response:
         """A session for who has this token; back to the first page."""
         return await self._session(await self._known(request, text.strip()))

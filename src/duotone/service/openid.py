@@ -12,11 +12,9 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hmac import compare_digest
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 from authlib.common.security import generate_token
@@ -29,8 +27,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError, UnsupportedAlgorithmErr
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from duotone.desk.callers import Refused
-from duotone.errors import DuotoneError
+from duotone.desk.callers import OpenId, Refused, encrypted
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """That may sign a token: never `none`, nor a secret that the provider shares."""
@@ -53,29 +50,6 @@ KEPT = {"state", "nonce", "verifier", "redirect_uri"}
 """What is kept while the browser is with the provider."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class OpenId:
-    """`[openid]` of the office file; raises DuotoneError where the issuer's address is none that can be trusted."""
-
-    issuer: str
-    client_id: str
-    client_secret: str | None = field(default=None, repr=False)
-    """None for a public client, which PKCE alone protects."""
-    name: str = "OpenID Connect"
-    """As the button says it."""
-    claim: str = "email"
-    """Which claim names the person; an email address does so only if the provider has verified it."""
-    audience: str | None = None
-    """Of bearer tokens; None: the client's id."""
-
-    def __post_init__(self) -> None:
-        if not _encrypted(self.issuer) or set(self.issuer) & set("?#@"):
-            raise DuotoneError(
-                "the issuer must be an https:// address without user, query and fragment (http:// on this machine only), "
-                f"got {self.issuer!r}"
-            )
 
 
 @dataclass(frozen=True)
@@ -256,7 +230,7 @@ class Provider:
     def _may_be_called(self, address: object) -> bool:
         """An issuer elsewhere must not send us to this machine."""
         here = self.openid.issuer.startswith("http:")
-        return isinstance(address, str) and _encrypted(address) and (here or address.startswith("https:"))
+        return isinstance(address, str) and encrypted(address) and (here or address.startswith("https:"))
 
     async def _exchange(self, description: dict[str, Any], code: str, kept: Mapping[str, str]) -> dict[str, Any]:
         async with self._client(description) as client:
@@ -325,23 +299,6 @@ def _verified(token: str, keys: KeySet) -> jwt.Token:
         raise
     except Exception:  # as above
         raise _bad() from None
-
-
-def _encrypted(address: str) -> bool:
-    """Or it does not leave this machine."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return False
-    host = parts.hostname or ""
-    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and _loopback(host)))
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _same(one: str, other: str) -> bool:

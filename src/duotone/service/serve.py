@@ -5,7 +5,6 @@ uvicorn waits for the head of a request as long as it takes, and `Punctual` does
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import threading
 import time
@@ -22,6 +21,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
+from duotone.desk.callers import is_loopback
 from duotone.errors import DuotoneError
 from duotone.service.app import OFFICE, is_secure, open_desk, service
 from duotone.service.log import log_to
@@ -32,14 +32,6 @@ LAST_REPLIES = 3
 """Seconds in which replies must be read once the service has stopped."""
 HEAD = 2**15
 """Bytes of a request's head, at most."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class AnnouncedServer(uvicorn.Server):

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from duotone.desk.callers import Refused
 from duotone.service.pages.ask import AskPages
 from duotone.service.pages.budget import BudgetPages
 from duotone.service.pages.interface import interface_page
 from duotone.service.pages.owner import OwnerPages
-from duotone.service.pages.render import HERE, Handler, signed_in
+from duotone.service.pages.render import HERE, Handler, caller, form_of, render, signed_in, to
 from duotone.service.pages.requests import RequestPages
 from duotone.service.pages.studio import StudioPages
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk
-
-
-from typing import Any
-
-from starlette.requests import Request
-from starlette.responses import Response
-
-from duotone.desk.callers import Refused
-from duotone.service.auth import SESSION
-from duotone.service.pages.render import caller, form_of, render, to
 
 ENDED = "Your session has ended: its time was over, its token was revoked or has expired, or it was ended by an owner."
 
@@ -36,7 +29,7 @@ async def login_page(request: Request) -> Response:
     if request.method == "GET" and caller(request) is not None:
         return to(request, "/")
     auth: Any = request.app.state.auth
-    problem, status = ENDED if SESSION in request.cookies else None, 200
+    problem, status = ENDED if auth.had_session(request) else None, 200
     if request.method == "POST":
         token = (await form_of(request)).get("token", "").strip()
         try:
