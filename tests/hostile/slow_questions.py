@@ -51,7 +51,7 @@ PATTERNS = [
     "e[a-z ]{{{}}}q", "(a|b)*a(a|b){{{}}}x", "(a|ab|aab)*c", ".*a.*b.*c", "[^a]{{{}}}$", "(?i)[a-z]{{{}}}q", "^(a|b|ab)*$",
     "[à-ü]{{2}}q", "(a*)*b", "(.a|b.){{{}}}z", "a.{{{}}}b", r"\d{{{}}}x", r"(\w+\s?)*$", "(x+x+)+y", r"\bab\b",
     "(?s)^.*🙂.{{{}}}$",
-    r"\p{{L}}{{2}}q", "語|é|(a🙂)*b",
+    r"\p{{L}}{{2}}q", "語|é|(a🙂)*b", "(?P<n>e[a-z ]{{{}}}q)", "(?P<n>(?P<m>[ab]{{{}}}x)+)", "(?i:(?P<n>[a-z]{{{}}})q)",
 ]  # fmt: skip
 DATE_FORMATS = ["%Y-%m", "%d.%m.%Y %H:%M:%S, %j%%", "%A %B", "%A %A %A %j"]
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]

@@ -122,7 +122,7 @@ NEXT: Mapping[str, str] = {
 def _as_plan(request: Document) -> Document:
     """A request as an assistant sees it, with what comes next."""
     state, number = str(request["state"]), request["request"]
-    who = "another person than the one who asks" if "another" in str(request.get("needs", "")) else "your person"
+    who = "another person than the one who asks" if "other" in request.get("waits_for", ()) else "your person"
     waits = (
         f"it waits for {who} to approve it: on the page Requests of the service, or in Python by"
         f" duotone.connect(…).decide({number}, True); an allowance set beforehand covers later plans"

@@ -125,7 +125,7 @@ class Approvals:
         terms = request["terms"]
         text = terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}"
         about = {"question": text, "assistant": bool(request["assistant"]), "may_decide": self._may_decide(caller, request)}
-        return {**shown, **about, "needs": _needs(caller, request)}
+        return {**shown, **about, "needs": _needs(caller, request), "waits_for": _waits_for(request)}
 
     def _sees(self, caller: Caller, request: Document) -> bool:
         dataset = self.office.datasets.get(request["dataset"])
@@ -157,3 +157,8 @@ def _needs(caller: Caller, request: Document) -> str:
     own = request["asked_by"] if not asked else "your own person" if caller.assistant else "you"
     parts = [text for name, text in (("own", own), ("other", "another person" if asked else "you")) if request[name] == 1]
     return " and ".join(parts)
+
+
+def _waits_for(request: Document) -> list[str]:
+    """The same for a program: "asker" is the person whose assistant asks, "other" another person than the one who asks."""
+    return [who for who, part in (("asker", "own"), ("other", "other")) if request[part] == 1]

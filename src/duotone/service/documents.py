@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from duotone.service.office import called
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared, quote_all
 from duotone.tables.preview import written
-from duotone.tables.sql.syntax import without_comments
+from duotone.tables.sql.syntax import one_line, without_comments
 from duotone.tables.terms import DefiniteTerms
 
 POINTS = 60
@@ -24,16 +25,21 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
     document = question.facts.document("analyst")
     if terms.people is not None:
         document["in_units"] = question.preview(terms.people).document()
-    about = {"question": question.facts.text.strip("“”"), "protected": protected(question), "curve": curve(question)}
+    about = {"question": _text(question), "protected": protected(question), "curve": curve(question)}
     return {**document, **about, "ledger": quote.document(), "terms": asked_at(question, terms)}
 
 
 def answer_document(question: Prepared, reply: Answers, terms: Terms, account: str) -> dict[str, Any]:
     """An answer, with the sentence for a report, which names the dataset as people do."""
     document = reply.document("analyst")
-    quote = reply.quote().replace(f"In {account}, ", f"In {called(account)}, ", 1)  # with which it begins
-    more = {"question": question.facts.text.strip("“”"), "quote": quote, "charge": document["ledger"]["charge"]}
+    quote = replace(reply, about=called(account)).quote()
+    more = {"question": _text(question), "quote": quote, "charge": document["ledger"]["charge"]}
     return {**document, **more, "made_up": False, "terms": asked_at(question, terms)}
+
+
+def _text(question: Prepared) -> str:
+    """What is asked, in one line."""
+    return question.facts.text if question.asked is None else one_line(question.asked.text)
 
 
 KEPT = {"question", "by", "epsilon", "ratio", "delta", "error", "max_groups", "costs", "groups", "again"}

@@ -146,9 +146,10 @@ class OpenTable:
         file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
         return {"name": dataset.table, "vouched": dataset.vouched, "longest_text": dataset.longest_text, **file}
 
-    def question(self, table: Any, terms: Terms) -> Prepared:
-        """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
-        with limited(self.office.engine_limits):
+    def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
+        """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
+        read."""
+        with limited(self.office.engine_limits, check):
             return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
 
     def asked_again(self, question: Prepared, table: Any) -> Prepared:
