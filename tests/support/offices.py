@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from patience import PATIENCE
 
-from duotone.service import auth
-from duotone.service.app import is_secure, open_desk, service
-from duotone.service.desk import Desk
-from duotone.service.office import Office
-from duotone.service.office_file import read_office
-from duotone.service.serve import in_thread
-from duotone.service.tokens import Tokens
+from duotone.desk.desk import Desk
+from duotone.desk.office import Office
+from duotone.desk.office_file import read_office
+from duotone.http import auth
+from duotone.http.app import is_secure, open_desk, service
+from duotone.http.serve import in_thread
+from duotone.http.tokens import Tokens
 
 PEOPLE = """
 [people.olga]
