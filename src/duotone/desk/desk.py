@@ -24,7 +24,6 @@ from duotone.desk.callers import Caller, Refused
 from duotone.desk.clock import Clock, Departure
 from duotone.desk.documents import preview_document
 from duotone.desk.log import audit
-from duotone.desk.mistakes import Mistakes
 from duotone.desk.office import Office
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.desk.public_files import PublicFiles
@@ -34,8 +33,9 @@ from duotone.desk.same_table import remember
 from duotone.desk.tables import OpenTable, refuse_same
 from duotone.desk.terms import Terms
 from duotone.desk.work import seconds_of
-from duotone.errors import DuotoneError, LedgerError
+from duotone.errors import DuotoneError, LedgerError, OfficeError
 from duotone.ledger.ledger import Ledger
+from duotone.model.mistakes import Mistakes
 from duotone.tables.prepared import Prepared
 from duotone.tables.terms import DefiniteTerms
 
@@ -114,12 +114,12 @@ class Desk:
 
     def start(self) -> None:
         """Open every table once, and hold the ledger against the office."""
-        mistakes = Mistakes(self.office.file, self.office.text)
+        mistakes = Mistakes(self.office.file.name, self.office.text)
         for table in self.tables.values():
             table.check(mistakes)
         refuse_same(self.tables, mistakes)
         if mistakes.every:
-            raise mistakes.error()
+            raise OfficeError(*mistakes.sentences)
         for table in self.tables.values():
             table.read_public()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
@@ -290,7 +290,7 @@ class Desk:
     async def made_up(self, caller: Caller, table: OpenTable) -> Document:
         """Made-up rows with the dataset's columns."""
         columns = table.made_up_columns
-        rows = partial(made_up.made_up, columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+        rows = partial(made_up.made_up, columns, table.declared.unit, max_rows=table.declared.max_rows)
         return {"csv": await self._look(caller, lambda: made_up.as_csv(rows()))}
 
     @operation

@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from duotone.desk.mistakes import Mistakes
 from duotone.desk.records import Records
 from duotone.errors import DuotoneError
+from duotone.model.mistakes import Mistakes
 from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.files import files_of
 from duotone.tables.engines.source import Source
