@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duotone.tables.declared import Declared, Key
+from duotone.model.dataset import Dataset
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.engines.public_rows import PublicTable
@@ -29,7 +30,7 @@ class Asked:
     question: ParsedQuestion
     private: Mapping[str, Mapping[str, Kind]]
     public: Mapping[str, Mapping[str, Kind]]
-    declared: Declared
+    declared: Dataset
     """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
     most: int
     listed: tuple[Key, ...] | None

@@ -16,7 +16,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from duotone.tables.sql.scoring import Bounds, Grid
+from duotone.model.bounds import Bounds, Grid
 from duotone.tables.trial.made_up_tables import TABLE
 
 COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In)

@@ -20,7 +20,7 @@ from typing import Any
 from duotone.errors import FailedTrial
 from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled, compile_question
-from duotone.tables.declared import Key
+from duotone.tables.declared import Key, at_once, one_row_each
 from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
@@ -182,7 +182,7 @@ def _levels(asked: Asked, private: Others, public: Mapping[str, PublicTable]) ->
     first, *_ = private.values()
     source, question = shaped(first, private, public, question, everybody=declared.replaced)
     if question.people is not None:
-        declared = declared.one_row_each()
+        declared = one_row_each(declared, at_once)
     compiled = compile_question(asked.question, declared, REACH, source)
     population = Population(source, compiled.rows, declared.unit, (TABLE, *question.by), asked.most, asked.listed, trial=True)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
@@ -208,7 +208,7 @@ def _levels_alone(asked: Asked, private: Others, public: Mapping[str, PublicTabl
     declared = asked.declared
     source, question = shaped(first, only, public, asked.question, everybody=declared.replaced)
     if question.people is not None:
-        declared = declared.one_row_each()
+        declared = one_row_each(declared, at_once)
     compiled = compile_question(asked.question, declared, REACH, source)
     population = Population(source, compiled.rows, declared.unit, question.by, asked.most, asked.listed)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
