@@ -31,9 +31,18 @@ from duotone.tables.sql.comparison import CountsComparison, MeanDifference, Vari
 from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
 from duotone.tables.sql.question_tables import PeopleTable, PersonAggregate
 from duotone.tables.trial.checks import REACH, Checks, Levels
-from duotone.tables.trial.critical_values import Constants, Values, values_of
 from duotone.tables.trial.made_up_sources import Asked, of_one_table, plain_rows, private_source, public_source
-from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp, made_up_tables, rows_of
+from duotone.tables.trial.made_up_tables import (
+    PERSON,
+    TABLE,
+    Constants,
+    Layout,
+    MadeUp,
+    Values,
+    made_up_tables,
+    rows_of,
+    values_of,
+)
 from duotone.tables.trial.plain_sql import Unknown, on_grid, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
