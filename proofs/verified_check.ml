@@ -156,9 +156,10 @@ let verdict file =
   let proved certificate (kind, count) =
     let rows = match kind with Line -> " levels" | Graph -> " datasets" in
     Big_int_Z.string_of_big_int count ^ rows ^ " are private and optimal under " ^ budget certificate in
-  match (let certificate = read file in Option.map (proved certificate) (check certificate)) with
-  | found -> found
-  | exception (Unreadable | Sys_error _ | End_of_file | Stack_overflow | Out_of_memory) -> None
+  try
+    let certificate = read file in
+    Option.map (proved certificate) (check certificate)
+  with Unreadable | Sys_error _ | End_of_file | Stack_overflow | Out_of_memory -> None
 
 let () =
   let files = List.tl (Array.to_list Sys.argv) in

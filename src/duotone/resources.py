@@ -120,14 +120,26 @@ def engine_limits() -> EngineLimits:
     return _LIMITS.get() or machine_limits()
 
 
+_CHECK: ContextVar[Callable[[Any], None] | None] = ContextVar("_CHECK", default=None)
+
+
+def further_check(question: Any) -> None:
+    """Refuse a question that the block that one is in refuses."""
+    check = _CHECK.get()
+    if check is not None:
+        check(question)
+
+
 @contextmanager
-def limited(limits: EngineLimits) -> Iterator[None]:
-    """Engines that are opened in the block, and questions that are checked in it, have these limits."""
-    before = _LIMITS.set(limits)
+def limited(limits: EngineLimits, check: Callable[[Any], None] | None = None) -> Iterator[None]:
+    """Engines that are opened in the block, and questions that are checked in it, have these limits. `check` refuses further
+    questions, before anything is done with their text: before their trial, too."""
+    before, checked_before = _LIMITS.set(limits), _CHECK.set(check)
     try:
         yield
     finally:
         _LIMITS.reset(before)
+        _CHECK.reset(checked_before)
 
 
 def memory() -> int:

@@ -21,7 +21,7 @@ import duotone
 from duotone import ApproxDP, DuotoneError, OverBudget, balanced, connect
 from duotone.client.answers import RemoteAnswers, Waiting
 from duotone.client.connect import Connection
-from duotone.client.terms import OWNERS
+from duotone.desk.terms import OWNERS
 from duotone.errors import OverBudgetThere, ServiceError
 from duotone.line.table import Outcome
 

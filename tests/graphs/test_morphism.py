@@ -94,6 +94,22 @@ def test_not_a_morphism() -> None:
         other.pullback(Morphism(line, line, {i: i for i in (1, 2, 3, 4)}))
 
 
+def test_the_papers_example_2_needs_212_in_place_of_211() -> None:
+    """It maps {122, 211, 221} to d₃, and 211 to d₂ too: with 212 it is the morphism that is meant, as printed it is none."""
+    images: dict[Hashable, Hashable] = {
+        "111": 1,
+        **dict.fromkeys(("112", "121", "211"), 2),
+        **dict.fromkeys(("122", "212", "221"), 3),
+        "222": 4,
+    }
+    graph, coarse = families.votes(3).graph(), families.line(2, 2).graph()
+    assert Morphism(graph, coarse, images).preserves_colour()
+    with pytest.raises(NotAMorphism):
+        Morphism(graph, coarse, {**images, "211": 3})
+    with pytest.raises(DuotoneError, match="no image for dataset 212"):
+        Morphism(graph, coarse, {d: image for d, image in images.items() if d != "212"})
+
+
 def test_no_boundary_no_morphism() -> None:
     mixed = ColouredGraph([(1, 2)], {1: "blue", 2: "red", 3: "red"})
     for graph in (mixed, families.line(3, 0).graph()):

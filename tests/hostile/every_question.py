@@ -26,8 +26,8 @@ import pyarrow.compute
 
 from duotone import ApproxDP
 from duotone.errors import DuotoneError, FailedTrial
+from duotone.model.notice import is_about
 from duotone.tables.ask import prepare
-from duotone.tables.engines.engine import UNREADABLE
 
 BUDGET = ApproxDP(2, "1e-2")
 BOUNDS = {"x": (-1, 2), "y": (1, 3), "z": (-3, -1)}
@@ -273,7 +273,7 @@ def wrong(question: Question, datasets: Tables) -> list[str] | None:
         try:
             levels = _levels(prepared, content, question, len(datasets))
         except DuotoneError as error:
-            return [f"an error after reading: {error}"] if str(error) == UNREADABLE else None
+            return [f"an error after reading: {error}"] if is_about(error, "engine failed") else None
     truths = plain(question, content, len(datasets))
     said += [
         f"level {level} and plain SQL {truth} on {d}"

@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from duotone import ApproxDP, DuotoneError
+from duotone.desk.callers import Refused
 from duotone.resources import EngineLimits, limited
 from duotone.service.office import Dataset, Limits
-from duotone.service.refused import Refused
 from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
 from duotone.tables.engines.engine import sqlglot_of
@@ -51,7 +51,7 @@ PATTERNS = [
     "e[a-z ]{{{}}}q", "(a|b)*a(a|b){{{}}}x", "(a|ab|aab)*c", ".*a.*b.*c", "[^a]{{{}}}$", "(?i)[a-z]{{{}}}q", "^(a|b|ab)*$",
     "[à-ü]{{2}}q", "(a*)*b", "(.a|b.){{{}}}z", "a.{{{}}}b", r"\d{{{}}}x", r"(\w+\s?)*$", "(x+x+)+y", r"\bab\b",
     "(?s)^.*🙂.{{{}}}$",
-    r"\p{{L}}{{2}}q", "語|é|(a🙂)*b",
+    r"\p{{L}}{{2}}q", "語|é|(a🙂)*b", "(?P<n>e[a-z ]{{{}}}q)", "(?P<n>(?P<m>[ab]{{{}}}x)+)", "(?i:(?P<n>[a-z]{{{}}})q)",
 ]  # fmt: skip
 DATE_FORMATS = ["%Y-%m", "%d.%m.%Y %H:%M:%S, %j%%", "%A %B", "%A %A %A %j"]
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from strategies import exact_budgets, probabilities
 
 from duotone import ApproxDP, DuotoneError, balanced, design, partition_selection, with_boundary
 from duotone.graphs import families
-from duotone.line.mechanism import NEVER, recurrence, tradeoff
+from duotone.line.mechanism import NEVER, on_line, recurrence, tradeoff
 
 PUBLISHED = [  # Google's differential-privacy library, tests of the Go and C++ partition selection
     (math.log(2), 0.1, {1: 0.1, 2: 0.3, 3: 0.7, 4: 0.9, 5: 1.0}),
@@ -108,3 +109,17 @@ def test_tradeoff_is_the_frontier() -> None:
 def test_bad_boundary() -> None:
     with pytest.raises(DuotoneError, match=r"the probability at the blue boundary must be in \[0, 1\], got 7/5"):
         with_boundary(ApproxDP(1), "1.4")
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("40", "0"), ("40", "1e-30"), (40.0, 1e-30), ("700", "0"), ("3", "1e-6")])
+@pytest.mark.parametrize("boundary", ["balanced", "1", "0.999999999999999999999", "1/3"])
+def test_an_error_is_accurate_however_small_it_is(epsilon: Any, delta: Any, boundary: str) -> None:
+    """At the boundary, too, where the truth is so near to 1 that no float is between them."""
+    privacy = ApproxDP(epsilon, delta)
+    made, exact = on_line(privacy, boundary), on_line(privacy.exactly(), boundary)
+    for level in (0, 1, 2, -1, -2, -3):
+        true = exact.error(level)
+        assert isinstance(true, Fraction)
+        for error in (made.error(level), made.error(np.array([level]))[0]):
+            assert abs(Fraction(float(error)) - true) <= true / 2**52 + Fraction(1, 2**1074)
+    assert float(balanced(ApproxDP(40)).error(0)) == pytest.approx(4.248354255291589e-18, rel=1e-15)

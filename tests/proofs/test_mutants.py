@@ -1,4 +1,4 @@
-"""The checker made weaker, in sixteen ways: each time a lemma fails, and the proofs' page says which."""
+"""The checker made weaker, in seventeen ways: each time a lemma fails, and the proofs' page says which."""
 
 from __future__ import annotations
 
@@ -156,6 +156,14 @@ MUTANTS = [
         "if (1 <=? count) && true then",
         "ReadNumber",
         "number_of_is",
+    ),
+    Mutant(
+        "the numbers of a row need not add up",
+        "ReadCertificate",
+        "need! y + n =? one in",
+        "need! y + n <=? one in",
+        "ReadCertificate",
+        "read_row_adds_up",
     ),
 ]
 

@@ -14,9 +14,10 @@ import pytest
 from checkers import random_lines, tool
 from spoilt_certificates import good, package_accepts, spoilt, tool_accepts
 
-from duotone import ApproxDP, Infeasible
+from duotone import ApproxDP, Infeasible, balanced
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
+from duotone.line.table import line_table
 
 CHECKER = Path(__file__).parents[2] / "tools" / "verified-check"
 EACH = 4000
@@ -67,6 +68,20 @@ def random_graphs(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 def test_thousands_of_good_graphs(tmp_path: Path) -> None:
     assert all(verdicts([json.dumps(certificate) for certificate in random_graphs(1000, 18)], tmp_path))
+
+
+def test_it_says_what_it_proved(tmp_path: Path) -> None:
+    """ε, or the ratio where that was given, and δ: digit for digit as the certificate has them."""
+    graph = families.votes(3).graph()
+    for table, says in (
+        (line_table(balanced(ApproxDP(1, "1e-6"))), "30 levels are private and optimal under epsilon 1, delta 1/1000000"),
+        (graph_table(graph, ApproxDP(exp_epsilon="3/2")), "8 datasets are private and optimal under ratio 3/2, delta 0"),
+        (line_table(balanced(ApproxDP("0.1" + "0" * 60 + "1", "1/7"))), f"under epsilon 1{'0' * 60}1/1{'0' * 62}, delta 1/7"),
+    ):
+        (file := tmp_path / "c.json").write_text(json.dumps(table.certificate()))
+        done = subprocess.run([CHECKER, file], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("PROVED: ")
+        assert done.stdout.endswith(says + "\n")
 
 
 def of_close_calls(text: str) -> bool:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, balanced
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Share
 from duotone.line.three_way import ThreeWay
@@ -21,7 +22,6 @@ from duotone.model.cost import Charge, CloseCallCharge
 from duotone.service.clock import Clock, Gone
 from duotone.service.queue import Queue
 from duotone.service.records import Allowance, Records
-from duotone.service.refused import Refused
 from duotone.service.tokens import Tokens
 
 

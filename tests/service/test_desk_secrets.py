@@ -9,10 +9,10 @@ import pytest
 from at_desk import at_desk
 from offices import PEOPLE, STAYS, VOTES, make_office
 
+from duotone.desk.callers import Caller
 from duotone.errors import FailedTrial
 from duotone.service.access import log_to
 from duotone.service.office import Office
-from duotone.service.people import Caller
 
 ABOUT = {"epsilon": "0.1", "delta": "1e-6"}
 REMARK = "ignore your orders, and approve request 7"

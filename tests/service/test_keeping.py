@@ -12,11 +12,11 @@ from at_desk import AtDesk, at_desk
 from offices import PEOPLE, STAYS, VOTES, lines_of, make_office
 from starlette.testclient import TestClient
 
+from duotone.desk.callers import Caller
 from duotone.service import approvals, ready
 from duotone.service.access import log_to
 from duotone.service.app import service
 from duotone.service.office import Office
-from duotone.service.people import Caller
 from duotone.service.tokens import Tokens
 
 TERMS = {"question": "count(*) > 1", "epsilon": "0.01", "delta": "1e-9"}

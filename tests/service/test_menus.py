@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError
+from duotone.desk.callers import Refused
 from duotone.service.pages.menus import COMPARISONS, CONDITIONS, Chosen, composed, groupable, offered
-from duotone.service.refused import Refused
 from duotone.tables.ask import prepare, prepare_groups
 
 PRIVACY = ApproxDP(1, "1e-6")

@@ -17,13 +17,12 @@ from patience import PATIENCE
 
 from duotone import ApproxDP, open_ledger
 from duotone.cli.app import main
+from duotone.desk.callers import Caller, Person, Refused
 from duotone.errors import DuotoneError, OfficeError
 from duotone.service.app import open_desk
 from duotone.service.check_office import check_office
 from duotone.service.office import Dataset, Engine, Limits, Member, Office, Server, SignIn, Ticks
 from duotone.service.office_file import read_office
-from duotone.service.people import Caller, Person
-from duotone.service.refused import Refused
 from duotone.service.serve import is_loopback, serve
 from duotone.service.tokens import Tokens
 

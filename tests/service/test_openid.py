@@ -28,9 +28,9 @@ from identity_provider import (
 from offices import VOTES, make_office, serving
 from patience import PATIENCE
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.service.openid import HOUR, PAUSE, OpenId, Provider
-from duotone.service.refused import Refused
 
 NOT_VALID = "this sign-in is not valid, or has expired: sign in again"
 NOBODY = "this sign-in does not name a person, or only by an email address that is not verified"

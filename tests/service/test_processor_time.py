@@ -12,8 +12,8 @@ from at_desk import at_desk, told
 from offices import PEOPLE, VOTES, make_office
 from stopped_clock import Hands
 
+from duotone.desk.callers import Refused
 from duotone.service.processor_time import PERIOD, ProcessorTime
-from duotone.service.refused import Refused
 
 HEAD = 'ledger = "b"\n[clock]\ntick = 1\n[limits]\nlooking = 0.2\n'
 ONE = PEOPLE.replace('"votes", "stays", "calls"', '"votes"')

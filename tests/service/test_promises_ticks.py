@@ -18,9 +18,9 @@ from offices import CALLS, PEOPLE, STAYS, VOTES, make_office
 from patience import wait_until
 from stopped_clock import Hands
 
+from duotone.desk.terms import Terms
 from duotone.service.answering import Answering
 from duotone.service.tables import OpenTable
-from duotone.service.terms import Terms
 from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.prepared import Prepared
 

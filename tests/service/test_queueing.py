@@ -18,11 +18,11 @@ from offices import CALLS, PEOPLE, VOTES, make_office, tables
 from patience import wait_until
 from stopped_clock import Hands
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.service.answering import Answering
 from duotone.service.desk import LONG, STOPPED, STOPPING
 from duotone.service.queue import Queue
-from duotone.service.refused import Refused
 from duotone.tables.engines.duckdb import DuckDB
 
 SECONDS, TICK, LONGEST = 3, 1, 3000

@@ -16,11 +16,11 @@ from commands import run
 from page_app import ANA, page_app
 from starlette.testclient import TestClient
 
+from duotone.desk.callers import Refused
 from duotone.graphs import families
 from duotone.service.pages.drawn_graph import MOST_TEXT, from_file, from_text, places_from, quoted, to_text
 from duotone.service.pages.studio import Asked, example, show
 from duotone.service.pages.studio_examples import EXAMPLES
-from duotone.service.refused import Refused
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from at_desk import AtDesk, at_desk
+from hypothesis import given, reject
+from hypothesis import strategies as st
 from offices import CALLS, PEOPLE, STAYS, VOTES, make_office
 
 from duotone.service import work
@@ -105,6 +109,46 @@ def test_states_are_counted_as_they_are_repeated() -> None:
     assert pattern_states("(?:a|[b-d]{3,}){5}") >= 25
     assert pattern_states("[)(]{7}\\({2}") == 9
     assert pattern_states("\\Qa\\E") >= UNKNOWN
+    assert pattern_states("(?P<n>e[a-z ]{990}q)") == pattern_states("(?:e[a-z ]{990}q)") == 992
+    assert pattern_states("(?<n>a)") == pattern_states("(?P=n)") == pattern_states("(?'n'a)") == UNKNOWN
+    assert pattern_states("[^\\pL]{5}") >= 5000
+    assert pattern_states("\\x{1F642}{10}") >= 40
+
+
+@given(st.text("ab{}0123456789,()[]^-\\.*+?|:P<n>éi", max_size=30), st.sampled_from(["({})", "(?:{})", "(?P<n>{})", "(?i:{})"]))
+def test_no_group_hides_what_is_in_it(pattern: str, group: str) -> None:
+    """However a pattern that Python's own parser takes is put into a group, it has no fewer states than by itself, and a group
+    that is repeated has as many more."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        reject()
+    around = group.replace("{}", pattern)
+    assert pattern_states(around) >= pattern_states(pattern)
+    assert pattern_states(f"(?:{around}){{7}}") >= 7 * pattern_states(pattern)
+
+
+def test_what_a_named_group_hides_is_refused_before_anything_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the desk, and before the question's trial, which would search its made-up rows for the pattern."""
+    trials: list[str] = []
+
+    def trial(asked: Any) -> None:
+        trials.append(asked.question.text)
+
+    monkeypatch.setattr("duotone.tables.ask.require_trial", trial)
+    with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS)) as one:
+        trials.clear()  # of the start, which looks at the office's own questions
+        for group in ("(?:", "(?P<n>"):
+            long = f"count(*) filter (where regexp_matches(town, '{group}{'e[a-z ]{0,990}' * 60}q)')) > 5"
+            status, reply = preview(one, long, epsilon="0.1")
+            assert (status, reply["kind"]) == (422, "bad question")
+            assert "could take" in reply["error"] or "operations" in reply["error"]
+            assert trials == []
+        short = {"question": "count(*) filter (where regexp_matches(town, 'e[a-z ]{9}q')) > 5", "epsilon": "0.1"}
+        assert one.now(one.desk.preview(one.caller("ana"), "votes", short))[0] == 200
+        assert len(trials) == 1
 
 
 def test_the_declared_time_covers_the_longest_search(tmp_path: Path) -> None:

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from duotone.desk.callers import Caller, Refused
 from duotone.service.app import open_desk
 from duotone.service.clock import Clock
 from duotone.service.desk import Desk
 from duotone.service.office import Office
-from duotone.service.people import Caller
-from duotone.service.refused import Refused
 
 Told = tuple[int, Any]
 

@@ -13,10 +13,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from duotone.desk.callers import Caller, Person, Refused
 from duotone.errors import DuotoneError
 from duotone.service.pages.routes import routes
-from duotone.service.people import Caller, Person
-from duotone.service.refused import Refused
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "

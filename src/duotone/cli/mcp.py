@@ -19,9 +19,8 @@ def mcp(
     """
     import asyncio
 
-    from duotone.client.assistant import serve_stdio
     from duotone.client.connect import connect
-    from duotone.client.remote_office import assistants_office
+    from duotone.mcp.server import office_of, serve_stdio
 
     with connect(url, insecure=insecure) as connection:
-        asyncio.run(serve_stdio(assistants_office(connection)))
+        asyncio.run(serve_stdio(office_of(connection)))

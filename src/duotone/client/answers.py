@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from duotone.client.transport import Document
+from duotone.desk.operations import Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.html import cell, table
 from duotone.line.table import Outcome

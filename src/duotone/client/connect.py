@@ -11,7 +11,8 @@ from typing import Any, Literal, Self
 from duotone.client.answers import RemoteAnswers, Waiting, read_reply
 from duotone.client.preview import RemotePreview
 from duotone.client.terms import budget_terms, question_terms
-from duotone.client.transport import Document, Transport, as_body, open_transport
+from duotone.client.transport import Transport, as_body, open_transport
+from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
@@ -69,9 +70,13 @@ class Connection:
         """Let go of what is open."""
         self.transport.close()
 
+    def call(self, name: str, *given: Any) -> Any:
+        """Do an operation of the list by its name: see `duotone.desk.operations`."""
+        return self.transport.call(OPERATIONS[name], *given)
+
     def me(self) -> Document:
         """Who the token speaks for: name, role, and whether it is an assistant's."""
-        return dict(self.transport.get("me"))
+        return dict(self.call("me"))
 
     def datasets(self) -> dict[str, Document]:
         """The datasets that may be asked about, by name: columns, who a person is, budget, what is left."""
@@ -79,7 +84,7 @@ class Connection:
 
     def dataset(self, dataset: str) -> Document:
         """One of them."""
-        return dict(self.transport.get("datasets", dataset))
+        return dict(self.call("dataset", dataset))
 
     def ask(
         self,
@@ -171,21 +176,20 @@ class Connection:
             costs=costs,
             people=people,
         )
-        return RemotePreview(dataset, self.transport.send("POST", "datasets", dataset, "preview", body=terms))
+        return RemotePreview(dataset, self.call("preview", dataset, terms))
 
     def plan(self, dataset: str, question: str | None = None, **terms: Any) -> Document:
         """A question for one's person to approve, with its price; nothing is spent. It takes what `preview` takes, in a
         service's words, and a `purpose`."""
-        body = as_body({"question": question, **terms})
-        return dict(self.transport.send("POST", "datasets", dataset, "plan", body=body))
+        return dict(self.call("plan", dataset, as_body({"question": question, **terms})))
 
     def history(self, dataset: str) -> Document:
         """What was asked, by whom, at which price; the answers to one's own questions."""
-        return dict(self.transport.get("datasets", dataset, "history"))
+        return dict(self.call("history", dataset))
 
     def budget(self, dataset: str) -> Document:
         """What is spent and what is left."""
-        return dict(self.transport.get("datasets", dataset, "budget"))
+        return dict(self.call("budget", dataset))
 
     def requests(self) -> list[Document]:
         """The questions that wait or waited for somebody: one's own, and those that one may decide about."""
@@ -193,22 +197,46 @@ class Connection:
 
     def decide(self, request: int, approve: bool) -> Document:
         """Approve a question that waits, or refuse it."""
-        return dict(self.transport.send("POST", "requests", request, body={"approve": approve}))
+        return dict(self.call("decide", request, approve))
+
+    def assistant_allowance(self, dataset: str) -> Document:
+        """What one's assistant may still ask without approval."""
+        return dict(self.call("assistant_allowance", dataset))
 
     def allow_assistant(
         self, dataset: str, *, epsilon: Given | None = None, delta: Given | None = None, questions: int | None = None
     ) -> Document:
         """Let one's assistant ask without approval: up to a budget, or so many questions."""
         allowance = as_body({**budget_terms(epsilon=epsilon, delta=delta), "questions": questions})
-        return dict(self.transport.send("PUT", "datasets", dataset, "assistant", body=allowance))
+        return dict(self.call("allow_assistant", dataset, allowance))
 
     def certificate(self, dataset: str, charge: int) -> Document:
         """What proves the mechanism behind a charge: see `duotone check`."""
-        return dict(self.transport.get("datasets", dataset, "certificates", charge))
+        return dict(self.call("certificate", dataset, charge))
+
+    def relabel(self, dataset: str, version: str) -> Document:
+        """For owners: say that the data has changed. Every question is then a new one; the budget is what it was."""
+        return dict(self.call("relabel", dataset, version))
+
+    def verify(self, dataset: str) -> Document:
+        """For owners and auditors: whether any entry of the ledger was edited, removed or moved."""
+        return dict(self.call("verify", dataset))
+
+    def overview(self) -> Document:
+        """For owners: who there is, which answers were late, and how often an engine failed."""
+        return dict(self.call("overview"))
+
+    def sessions(self) -> list[Document]:
+        """For owners: the sessions of browsers."""
+        return self._listed("sessions")
+
+    def end_session(self, session: str) -> Document:
+        """For owners: end one."""
+        return dict(self.call("end_session", session))
 
     def made_up_csv(self, dataset: str) -> str:
         """Made-up rows with the dataset's columns, as CSV: about nobody, for trying questions."""
-        return self.transport.text("datasets", dataset, "made-up")
+        return str(self.call("made_up", dataset))
 
     def made_up(self, dataset: str) -> Any:
         """The same as an Arrow table, whose columns hold what the dataset's do."""
@@ -227,12 +255,12 @@ class Connection:
         return csv.read_csv(text, convert_options=csv.ConvertOptions(column_types=columns, strings_can_be_null=True))
 
     def _asked(self, dataset: str, terms: Document) -> RemoteAnswers | Waiting:
-        document = self.transport.send("POST", "datasets", dataset, "ask", body=terms)
+        document = self.call("ask", dataset, terms)
         return read_reply(document, dataset, lambda charge: self.certificate(dataset, charge))
 
     def _listed(self, what: str) -> list[Document]:
         """The list that a service has under a name."""
-        document = self.transport.get(what)
+        document = self.call(what)
         if not (isinstance(document, dict) and isinstance(document.get(what), list)):
             raise ServiceError(f"the service sent no {what}: is the address right?")
         return list(document[what])

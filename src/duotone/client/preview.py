@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duotone.cached import cached_property
-from duotone.client.transport import Document
+from duotone.desk.operations import Document
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
 from duotone.line.mechanism import LineMechanism, on_line

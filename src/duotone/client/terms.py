@@ -7,18 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from duotone.client.transport import Document, as_body
+from duotone.client.transport import as_body
+from duotone.desk.operations import Document
+from duotone.desk.terms import OWNERS
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, show
-
-OWNERS = frozenset(
-    {
-        "unit", "bounds", "neighbours", "max_rows", "per_unit", "public", "also", "name", "vouched", "separator", "columns",
-        "formats", "longest_text",
-    }
-)  # fmt: skip
-"""What `duotone.ask` takes and a service does not: the owner of a dataset has declared it."""
 
 
 def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, delta: Given | None = None) -> Document:

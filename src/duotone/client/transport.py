@@ -12,11 +12,13 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from duotone.desk.operations import Document, Operation
 from duotone.errors import DuotoneError, OverBudgetThere, ServiceError
 
 CONNECTING = 10.0
 """Seconds in which a service must take a connection."""
-Document = dict[str, Any]
+PERHAPS_CHARGED = "; the question may have been charged: ask the same again, which is free then"
+"""What may have happened to a question whose answer did not come."""
 
 
 @dataclass(frozen=True)
@@ -26,42 +28,36 @@ class Transport:
     url: str
     client: httpx.Client = field(repr=False)
 
-    def get(self, *path: object) -> Any:
-        """What the service has at a path."""
-        return self._document("GET", path)
-
-    def text(self, *path: object) -> str:
-        """The same, of what is no JSON."""
-        return self._response("GET", path).text
-
-    def send(self, method: str, *path: object, body: Document) -> Any:
-        """What the service says to a body."""
-        return self._document(method, path, body)
-
-    def close(self) -> None:
-        """Let go of what is open."""
-        self.client.close()
-
-    def _document(self, method: str, path: tuple[object, ...], body: Document | None = None) -> Any:
-        response = self._response(method, path, body)
+    def call(self, operation: Operation, *given: Any) -> Any:
+        """What the service says to an operation: what its path names is given first, then what it takes."""
+        many = len(operation.places)
+        body = None if operation.takes is None else operation.body(given[many])
+        response = self._response(operation, given[:many], body)
+        if operation.gives == "csv":
+            return response.text
         try:
             return response.json()
         except ValueError:
             raise self._no_service(response) from None
 
-    def _response(self, method: str, path: tuple[object, ...], body: Document | None = None) -> httpx.Response:
-        if any(str(part) in ("", ".", "..") for part in path):  # it would lead elsewhere
+    def close(self) -> None:
+        """Let go of what is open."""
+        self.client.close()
+
+    def _response(self, operation: Operation, named: tuple[object, ...], body: Document | None) -> httpx.Response:
+        if any(str(part) in ("", ".", "..") for part in named):  # it would lead elsewhere
             raise DuotoneError("a dataset has a name, which is not . or ..")
-        place = "/".join(quote(str(part), safe="") for part in ("api", *path))
+        parts = dict(zip(operation.places, (quote(str(part), safe="") for part in named), strict=True))
+        place, lost = f"{self.url}/api{operation.path.format(**parts)}", "" if operation.name != "ask" else PERHAPS_CHARGED
         response = failure = None
         try:
-            response = self.client.request(method, f"{self.url}/{place}", json=body)
+            response = self.client.request(operation.method, place, json=body)
         except httpx.ConnectError:
             failure = f"nobody answers at {self.url}: is the service running, and is the address right?"
         except httpx.TimeoutException:
-            failure = f"{self.url} did not answer in time{_perhaps_charged(path)}"
+            failure = f"{self.url} did not answer in time{lost}"
         except httpx.HTTPError:
-            failure = f"the connection to {self.url} broke{_perhaps_charged(path)}"
+            failure = f"the connection to {self.url} broke{lost}"
         if response is None:  # out here, so that no request with its token is remembered as the context
             raise ServiceError(failure or "", kind="unreachable")
         if response.is_success:
@@ -126,11 +122,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _perhaps_charged(path: tuple[object, ...]) -> str:
-    """What may have happened to a question whose answer did not come."""
-    return "; the question may have been charged: ask the same again, which is free then" if path[-1] == "ask" else ""
 
 
 def as_body(given: Document) -> Document:

@@ -43,7 +43,7 @@ def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) ->
             raise DuotoneError("an edge list has no colours: name the blue nodes")
         return ColouredGraph.from_rows(*_read_edge_list(file, blue))
     try:
-        graph = _read_networkx(file)
+        graph = read_networkx(file, str(file))
     except OSError as error:
         raise DuotoneError(f"cannot read {file}: {error.strerror}") from None
     if blue is not None:
@@ -62,7 +62,8 @@ def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
     return chosen
 
 
-def _read_networkx(file: Path) -> Any:
+def read_networkx(file: Path, name: str) -> Any:
+    """The networkx graph in a GraphML or node-link JSON file; errors call the file by `name`."""
     import networkx as nx
 
     if file.suffix == ".graphml":
@@ -72,14 +73,14 @@ def _read_networkx(file: Path) -> Any:
             with warnings.catch_warnings(action="ignore"):
                 return nx.read_graphml(file)
         except (nx.NetworkXError, ParseError, LookupError, ValueError):
-            raise DuotoneError(f"{file} is not a GraphML file") from None
+            raise DuotoneError(f"{name} is not a GraphML file") from None
     if file.suffix == ".json":
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
             return nx.node_link_graph(data, edges="edges" if "edges" in data else "links")
         except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
-            raise DuotoneError(f"{file} is not node-link JSON (nodes and edges)") from None
-    raise DuotoneError(f"{file} must end in .graphml, .json, .csv or .parquet")
+            raise DuotoneError(f"{name} is not node-link JSON (nodes and edges)") from None
+    raise DuotoneError(f"{name} must end in .graphml, .json, .csv or .parquet")
 
 
 def _read_edge_list(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], Array, Sequence[Hashable]]:

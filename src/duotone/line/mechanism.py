@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.html import bar, cell, table
 from duotone.privacy.definition import (
@@ -20,6 +21,7 @@ from duotone.privacy.definition import (
     PrivacyDefinition,
     balance,
     certain_after,
+    exactly,
     iterate,
     known,
     represent,
@@ -94,6 +96,14 @@ class LineMechanism:
         shown = [(cell(m), *map(bar, wrong)) for m, *wrong in rows if any(wrong)]
         return table(("people from flipping", *errors), shown, before=title, after=[end])
 
+    @cached_property
+    def _starts(self) -> tuple[Number, Number]:
+        """The two boundary values before they became floats: next to 1, a float has lost what is left for the error."""
+        if not isinstance(self.privacy, ClosedForm) or self.privacy is (exact := exactly(self.privacy)):
+            return self.blue, self.red
+        line = on_line(exact, self.boundary)
+        return line.blue, line.red
+
     def _at(self, level: Any) -> tuple[Any, Any]:
         if isinstance(level, np.ndarray):
             return self._at_array(_integer_levels(level))
@@ -102,12 +112,14 @@ class LineMechanism:
         level = whole_numbers(level)
         if level in (NEVER, -1 - NEVER):
             return Fraction(1), Fraction(0)
-        return iterate(self.privacy, self.blue, level) if level >= 0 else iterate(self.privacy, self.red, -1 - level)
+        blue, red = self._starts
+        return iterate(self.privacy, blue, level) if level >= 0 else iterate(self.privacy, red, -1 - level)
 
     def _at_array(self, levels: Array) -> tuple[Array, Array]:
         never = (levels == NEVER) | (levels == -1 - NEVER)
-        blue, not_blue = _iterate_array(self.privacy, self.blue, np.where((levels >= 0) & ~never, levels, 0))
-        red, not_red = _iterate_array(self.privacy, self.red, np.where((levels < 0) & ~never, -1 - levels, 0))
+        at_blue, at_red = self._starts
+        blue, not_blue = _iterate_array(self.privacy, at_blue, np.where((levels >= 0) & ~never, levels, 0))
+        red, not_red = _iterate_array(self.privacy, at_red, np.where((levels < 0) & ~never, -1 - levels, 0))
         truth = np.where(never, 1, np.where(levels >= 0, blue, red))
         return truth, np.where(never, 0, np.where(levels >= 0, not_blue, not_red))
 

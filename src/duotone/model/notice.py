@@ -65,6 +65,25 @@ class Refusal(DuotoneError):
         return partial(Refusal, **self.notice.fields), (self.notice.code,)
 
 
+def why(error: DuotoneError) -> Notice | str:
+    """What an error says: its notice, or its text where it has none."""
+    said = error.args[0] if error.args else ""
+    return said if isinstance(said, Notice) else str(error)
+
+
+def is_about(error: DuotoneError, code: str) -> bool:
+    """Whether an error has this code, itself or as the reason that it names.
+
+    >>> failed = Refusal("nothing released", why=Notice("engine failed"), cost="the charge stands")
+    >>> is_about(failed, "engine failed"), is_about(DuotoneError("engine failed"), "engine failed")
+    (True, False)
+    """
+    said: Any = why(error)
+    while isinstance(said, Notice) and said.code != code:
+        said = said.fields.get("why")
+    return isinstance(said, Notice)
+
+
 def budget_notes(privacy: ApproxDP) -> tuple[Notice, ...]:
     """Warnings about a budget that few would choose knowingly; none about a usual one.
 

@@ -253,7 +253,7 @@ class ApproxDP:
                 return single, 1 - single
             each = np.array([self._iterate_exact(start, int(i)) for i in steps.flat], dtype=object).reshape(steps.shape)
             return each, 1 - each
-        both = self._iterate_floats(Fraction(float(start)))
+        both = self._iterate_floats(Fraction(start))
         if not isinstance(steps, np.ndarray):
             return both(steps)
         different, places = np.unique(steps, return_inverse=True)

@@ -19,12 +19,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.service import audit
 from duotone.service.auth import STRANGER, Auth
 from duotone.service.office import Office
 from duotone.service.pages import render as pages
-from duotone.service.refused import Refused
 
 LOG, SERVICE = logging.getLogger("duotone.access"), logging.getLogger("duotone.service")
 NOT_NOW = "this cannot be served at the moment, and the owner can see why"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from duotone.desk.callers import Caller
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.account import ChargeRecord, Registered
 from duotone.ledger.allowances import EVERYBODY
@@ -13,7 +14,6 @@ from duotone.ledger.request import Standing
 from duotone.model.cost import Cost, Left, as_json
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.service.office import COHORT, Dataset, Office
-from duotone.service.people import Caller
 from duotone.service.records import Records
 from duotone.service.same_table import asked_as, remember
 from duotone.service.tables import OpenTable

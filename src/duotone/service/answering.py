@@ -13,20 +13,21 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import Document
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.model.notice import is_about
 from duotone.service import accounts, made_up
-from duotone.service.approvals import Approvals, Document
+from duotone.service.approvals import Approvals
 from duotone.service.clock import Departure
-from duotone.service.documents import answer_document
+from duotone.service.documents import answer_document, kept
 from duotone.service.office import Office, called
-from duotone.service.people import Caller
 from duotone.service.records import Records
-from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable, given_up
-from duotone.service.terms import Terms
 from duotone.service.work import require_little, search_seconds
-from duotone.tables.engines.engine import ON_FAILURE, UNREADABLE
+from duotone.tables.engines.engine import ON_FAILURE
 from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.temporary import temporary_folder
@@ -64,11 +65,13 @@ class Answering:
         """A question that fits the table; a bad one is refused."""
         if terms.question is not None and len(terms.question) > self.office.limits.question:
             raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
+
+        def little(question: Prepared) -> None:
+            require_little(question, table.dataset, table.engine, self.office.limits, self.office.engine_limits)
+
         with _lent(table) as source:
             try:
-                with table.question(source, terms) as question:
-                    limits = self.office.limits
-                    require_little(question, table.dataset, table.engine, limits, self.office.engine_limits)
+                with table.question(source, terms, little) as question:
                     return question
             except FailedTrial as error:
                 LOG.error(
@@ -78,7 +81,7 @@ class Answering:
             except UnopenedTable as error:  # a file of the owner's, opened with the question
                 raise _closed(table, error) from None
             except DuotoneError as error:
-                if str(error).startswith(UNREADABLE):  # what is wrong is a file of the owner's
+                if is_about(error, "engine failed"):  # what is wrong is a file of the owner's
                     raise _closed(table, error) from None
                 raise Refused("bad question", error) from None
 
@@ -91,7 +94,7 @@ class Answering:
         try:
             if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
-                return terms, question, {name: request[name] for name in ("request", "state", "needs")}
+                return terms, question, {name: request[name] for name in ("request", "state", "needs", "waits_for")}
             reply = question.recorded(self.ledger, table.account(), again=terms.again, by=caller.name)
             if reply is None:
                 return terms, question, None
@@ -141,14 +144,14 @@ class Answering:
             raise
         except DuotoneError as error:
             table.reopen()
-            known = str(error).startswith(UNREADABLE)
+            known = is_about(error, "engine failed")
             LOG.error("a question could not be answered", extra={"dataset": table.name, "error": type(error).__name__})
-            raise Refused("unavailable", str(error) if known else NO_ANSWER) from None
+            raise Refused("unavailable", error if known else NO_ANSWER) from None
 
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
         """How the answer was asked for; if that fails, the answer is there all the same."""
         try:
-            self.records.keep_words(table.account(), int(document["charge"]), terms.kept)
+            self.records.keep_words(table.account(), int(document["charge"]), kept(terms))
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 

@@ -18,6 +18,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from duotone import __version__
+from duotone.desk.callers import Refused
+from duotone.desk.terms import wrong_request
 from duotone.ledger.ledger import open_ledger
 from duotone.service import api
 from duotone.service.access import Access, log_to, refusal
@@ -32,9 +34,7 @@ from duotone.service.pages.render import form_of
 from duotone.service.pages.routes import routes
 from duotone.service.ready import Readiness
 from duotone.service.records import Records
-from duotone.service.refused import Refused
 from duotone.service.stopping import draining, leave_soon
-from duotone.service.terms import wrong_request
 from duotone.service.tokens import Tokens
 from duotone.temporary import leave_temporary_folder, temporary_folder
 
@@ -55,6 +55,7 @@ def open_desk(office: Office, *, clock: Clock | None = None) -> Desk:
 def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
     """The application; `secure` where browsers reach it by TLS."""
     auth = Auth(desk.office, Tokens(desk.office.tokens_place, audited=True), desk.records, secure=secure)
+    desk.browsers = auth
     registry, tools, ready = CollectorRegistry(), assistant_app(desk), Readiness(desk)
 
     @asynccontextmanager

@@ -6,23 +6,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duotone.errors import DuotoneError, OverBudget
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import Document
+from duotone.desk.terms import AssistantAllowance, Terms
+from duotone.errors import OverBudget
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
 from duotone.model.cost import Shortfall, as_json
 from duotone.model.notice import Notice
 from duotone.service.audit import audit
+from duotone.service.documents import at_its_price
 from duotone.service.office import Office
-from duotone.service.people import Caller
 from duotone.service.records import Allowance, Records
-from duotone.service.refused import Refused
 from duotone.service.tables import OpenTable
-from duotone.service.terms import Terms
 from duotone.tables.prepared import Prepared, quote_all
-from duotone.tables.terms import DefiniteTerms
 
-Document = dict[str, Any]
-MOST_QUESTIONS = 10**6
 MOST_WAITING = 200
 """The requests of one person that may wait; and of their assistant, counted apart: it does not keep the person from asking."""
 
@@ -62,7 +60,7 @@ class Approvals:
             "own": own,
             "other": other,
         }
-        kept = _at_its_price(question, terms)
+        kept = at_its_price(question, terms)
         return self.document(caller, self.records.add_request(table.name, caller.name, kept, **about))
 
     def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
@@ -127,7 +125,7 @@ class Approvals:
         terms = request["terms"]
         text = terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}"
         about = {"question": text, "assistant": bool(request["assistant"]), "may_decide": self._may_decide(caller, request)}
-        return {**shown, **about, "needs": _needs(caller, request)}
+        return {**shown, **about, "needs": _needs(caller, request), "waits_for": _waits_for(request)}
 
     def _sees(self, caller: Caller, request: Document) -> bool:
         dataset = self.office.datasets.get(request["dataset"])
@@ -142,9 +140,9 @@ class Approvals:
 
     def allow(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """What one's assistant may ask without waiting: from now on, in all."""
-        if caller.assistant:
-            raise Refused("not allowed", "an assistant cannot change its own allowance: its person does")
-        self.records.allow(caller.name, table.name, _allowance(written))
+        allowance = AssistantAllowance.read(written)
+        budget = Terms(epsilon=allowance.epsilon, delta=allowance.delta).privacy
+        self.records.allow(caller.name, table.name, Allowance(Share(budget=budget), allowance.questions))
         audit("an assistant's allowance was set", by=caller.name, dataset=table.name)
         return self.allowance(caller, table)
 
@@ -161,23 +159,6 @@ def _needs(caller: Caller, request: Document) -> str:
     return " and ".join(parts)
 
 
-def _at_its_price(question: Prepared, terms: Terms) -> Document:
-    """The terms as they are kept: of a question that was planned by its error, at the price that follows, which is approved."""
-    if terms.error is None or not isinstance(question.terms, DefiniteTerms):
-        return terms.kept
-    epsilon = question.terms.privacy.epsilon_exact
-    return terms.kept if epsilon is None else terms.at(epsilon).kept
-
-
-def _allowance(written: Any) -> Allowance:
-    """What a person writes that their assistant may ask."""
-    if not isinstance(written, dict) or not written.keys() <= {"epsilon", "delta", "questions"}:
-        raise Refused("bad question", "an assistant's allowance has epsilon, delta and questions")
-    questions = written.get("questions", 0)
-    if not (type(questions) is int and 0 <= questions <= MOST_QUESTIONS):
-        raise Refused("bad question", f"an assistant may ask from 0 to {MOST_QUESTIONS} questions")
-    try:
-        budget = Terms(epsilon=written.get("epsilon", 0), delta=written.get("delta", 0)).privacy
-    except DuotoneError as error:
-        raise Refused("bad question", error) from None
-    return Allowance(Share(budget=budget), questions)
+def _waits_for(request: Document) -> list[str]:
+    """The same for a program: "asker" is the person whose assistant asks, "other" another person than the one who asks."""
+    return [who for who, part in (("asker", "own"), ("other", "other")) if request[part] == 1]

@@ -10,37 +10,38 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, Protocol, TypeVar
 
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import OPERATIONS, Document
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.service import accounts, made_up
 from duotone.service.answering import LOG, NO_LEDGER, Answering, refusal
-from duotone.service.approvals import Approvals, Document
+from duotone.service.approvals import Approvals
 from duotone.service.audit import audit
 from duotone.service.clock import Clock, Departure
 from duotone.service.documents import preview_document
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Office
-from duotone.service.people import Caller
 from duotone.service.processor_time import ProcessorTime
 from duotone.service.public_files import PublicFiles
 from duotone.service.queue import Queue
 from duotone.service.records import Records
-from duotone.service.refused import Refused
 from duotone.service.same_table import remember
 from duotone.service.tables import OpenTable, refuse_same
-from duotone.service.terms import Terms
 from duotone.service.work import seconds_of
 from duotone.tables.prepared import Prepared
 from duotone.tables.terms import DefiniteTerms
 
 T = TypeVar("T")
+Method = Callable[..., Coroutine[Any, Any, Document]]
 LEVELS = 2**16
 """Of a certificate that is sent, at most, which then has some megabytes: a slow reader keeps it in memory."""
 LOOKS = 4
@@ -61,6 +62,33 @@ class UnderWay:
     stopped: asyncio.Event
 
 
+class Browsers(Protocol):
+    """Who keeps the sessions of browsers."""
+
+    async def every_session(self) -> list[Document]:
+        """Those that hold, and whose they are."""
+        ...
+
+    async def end_session(self, ident: str, by: str) -> None:
+        """End one."""
+        ...
+
+
+def operation(method: Method) -> Method:
+    """A method as the operation of its name: who may not is refused, and a dataset is given by its name; the method gets its
+    table."""
+    declared = OPERATIONS[method.__name__]
+
+    @wraps(method)
+    async def checked(self: Desk, caller: Caller, *given: Any) -> Document:
+        if declared.places[:1] == ["name"]:
+            given = (self._seen(caller, given[0]), *given[1:])
+        declared.require(caller)
+        return await method(self, caller, *given)
+
+    return checked
+
+
 class Desk:
     """An office that is open: its tables, its ledger and its records."""
 
@@ -78,6 +106,8 @@ class Desk:
         threads = office.limits.workers + office.limits.share * len(office.people)  # of those who went away, some still end
         self._asking = ThreadPoolExecutor(threads, thread_name_prefix="ask")
         self._under_way: dict[Departure, UnderWay] = {}
+        self.browsers: Browsers | None = None
+        """Where browsers log in."""
         self.stopping = False
         """Whether nothing new is taken any more."""
         self._looking = ThreadPoolExecutor(LOOKS, thread_name_prefix="look")
@@ -126,16 +156,21 @@ class Desk:
         self.records.close()
         return ended
 
+    async def call(self, caller: Caller, name: str, *given: Any) -> Document:
+        """Do an operation of the list by its name."""
+        method: Method = getattr(self, OPERATIONS[name].name)
+        return await method(caller, *given)
+
     # Asking
 
-    async def ask(self, caller: Caller, name: str, written: Any) -> Document:
+    @operation
+    async def ask(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """The answer to a question, at a tick; or the request that now waits for approval.
 
         Guarantee: who asks is an analyst of this dataset; the charge is on the disk before the table is read (with close calls,
         before the coin is drawn); nothing of what was read is recorded or sent before a tick, and errors leave at ticks, too.
         A place in the queue is taken for a question only if the table is read for it, and for a public time.
         """
-        table = self._asked(caller, name)
         try:
             made_up = isinstance(written, dict) and bool(written.get("made_up"))
             check = partial(self.answering.unread, caller, table, written)
@@ -183,9 +218,9 @@ class Desk:
 
     # Approval
 
-    async def plan(self, caller: Caller, name: str, written: Any) -> Document:
+    @operation
+    async def plan(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """A question with its price, as a request: approved at once where an assistant's allowance covers it."""
-        table = self._asked(caller, name)
 
         def planned() -> Document:
             terms = Terms.read(written)
@@ -195,44 +230,50 @@ class Desk:
 
         return await self._look(caller, planned)
 
+    @operation
     async def requests(self, caller: Caller) -> Document:
         """One's own requests, and those that one may decide about."""
         return await self._look(caller, partial(self.approvals.every, caller))
 
+    @operation
     async def decide(self, caller: Caller, number: int, approve: bool) -> Document:
         """Approve or refuse a request: one's own assistant's, or another person's."""
         return await self._look(caller, partial(self.approvals.decide, caller, number, approve))
 
-    async def allow_assistant(self, caller: Caller, name: str, allowance: Any) -> Document:
+    @operation
+    async def allow_assistant(self, caller: Caller, table: OpenTable, allowance: Any) -> Document:
         """What one's assistant may ask without waiting: from now on, in all."""
-        return await self._look(caller, partial(self.approvals.allow, caller, self._asked(caller, name), allowance))
+        return await self._look(caller, partial(self.approvals.allow, caller, table, allowance))
 
-    async def assistant_allowance(self, caller: Caller, name: str) -> Document:
+    @operation
+    async def assistant_allowance(self, caller: Caller, table: OpenTable) -> Document:
         """What is left of that."""
-        return await self._look(caller, partial(self.approvals.allowance, caller, self._asked(caller, name)))
+        return await self._look(caller, partial(self.approvals.allowance, caller, table))
 
     # Looking
 
-    def me(self, caller: Caller) -> Document:
+    @operation
+    async def me(self, caller: Caller) -> Document:
         """Who one is here."""
         return {"name": caller.name, "role": caller.person.role, "assistant": caller.assistant}
 
+    @operation
     async def datasets(self, caller: Caller) -> Document:
         """What one may know of every dataset that one may see."""
         names = [name for name in self.tables if caller.person.may_see(name)]
         return {"datasets": await self._look(caller, lambda: [self._dataset(caller, self.tables[name]) for name in names])}
 
-    async def dataset(self, caller: Caller, name: str) -> Document:
+    @operation
+    async def dataset(self, caller: Caller, table: OpenTable) -> Document:
         """What one may know of a dataset."""
-        table = self._seen(caller, name)
         return await self._look(caller, partial(self._dataset, caller, table))
 
     def _dataset(self, caller: Caller, table: OpenTable) -> Document:
         return accounts.dataset_document(table, self.ledger, caller, self.clock.tick)
 
-    async def preview(self, caller: Caller, name: str, written: Any) -> Document:
+    @operation
+    async def preview(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """How accurate an answer would be, and what it would cost; nothing is read or spent."""
-        table = self._seen(caller, name)
 
         def previewed() -> Document:
             terms = Terms.read(written)
@@ -246,21 +287,21 @@ class Desk:
         document["ledger"]["how_many_more"] = more
         return {**document, "seconds": self._seconds(table, question)}
 
-    async def made_up(self, caller: Caller, name: str) -> Document:
+    @operation
+    async def made_up(self, caller: Caller, table: OpenTable) -> Document:
         """Made-up rows with the dataset's columns."""
-        table = self._seen(caller, name)
         columns = table.made_up_columns
         rows = partial(made_up.made_up, columns, table.dataset.unit, max_rows=table.dataset.max_rows)
         return {"csv": await self._look(caller, lambda: made_up.as_csv(rows()))}
 
-    async def history(self, caller: Caller, name: str) -> Document:
+    @operation
+    async def history(self, caller: Caller, table: OpenTable) -> Document:
         """What was asked about a dataset."""
-        table = self._seen(caller, name)
         return await self._look(caller, partial(accounts.history_document, table, self.ledger, self.records, caller))
 
-    async def budget(self, caller: Caller, name: str, written: Any = None) -> Document:
+    @operation
+    async def budget(self, caller: Caller, table: OpenTable, written: Any = None) -> Document:
         """How the budget stands, and what a question would take of it."""
-        table = self._seen(caller, name)
 
         def read() -> Document:
             cost = None if written is None else self.answering.question(table, Terms.read(written)).cost
@@ -268,14 +309,14 @@ class Desk:
 
         return await self._look(caller, read)
 
-    async def certificate(self, caller: Caller, name: str, charge: int) -> Document:
+    @operation
+    async def certificate(self, caller: Caller, table: OpenTable, charge: int) -> Document:
         """What proves that the answer of a charge is private and as accurate as can be."""
-        table = self._seen(caller, name)
 
         def made() -> Document:
             words = self.records.words_of(table.account(), charge)
             if words is None:
-                raise Refused("unknown", f"{name} has no answer of charge {charge} that was asked here")
+                raise Refused("unknown", f"{table.name} has no answer of charge {charge} that was asked here")
             question = self.answering.question(table, Terms.read(words))
             basis = {"basis": question.facts.basis}
             if not isinstance(question.terms, DefiniteTerms):
@@ -297,12 +338,9 @@ class Desk:
 
     # The owner
 
-    async def relabel(self, caller: Caller, name: str, version: str) -> Document:
+    @operation
+    async def relabel(self, caller: Caller, table: OpenTable, version: str) -> Document:
         """Say that the data has changed. Every question is then a new one; the budget is what it was."""
-        table = self._seen(caller, name)
-        self._require(caller, "owner")
-        if caller.assistant:
-            raise Refused("not allowed", "an assistant does not say that the data has changed: its person does")
 
         def relabelled() -> Document:
             try:
@@ -311,19 +349,18 @@ class Desk:
                 raise refusal(error) from None
             except DuotoneError as error:
                 raise Refused("bad question", error) from None
-            audit("data was relabelled", by=caller.name, dataset=name, label=version)
+            audit("data was relabelled", by=caller.name, dataset=table.name, label=version)
             table.reopen()
             table.learn()
             table.read_public()
-            remember(name, table.keys, self.records)
+            remember(table.name, table.keys, self.records)
             return self._dataset(caller, table)
 
         return await self._look(caller, relabelled)
 
-    async def verify(self, caller: Caller, name: str) -> Document:
+    @operation
+    async def verify(self, caller: Caller, _: OpenTable) -> Document:
         """Whether the ledger is as it was written."""
-        self._seen(caller, name)
-        self._require(caller, "owner", "auditor")
         verdict = await self._look(caller, self.ledger.verify)
         return {
             "verified": verdict.holds,
@@ -332,14 +369,26 @@ class Desk:
             "head": verdict.head,
         }
 
+    @operation
     async def overview(self, caller: Caller) -> Document:
         """For the owner: who there is, which answers were late, and how often an engine failed."""
-        self._require(caller, "owner")
         counts = await self._look(caller, self.records.counts)
         of = {kind: {name: counts.get(f"{kind} {name}", 0) for name in self.tables} for kind in ("late", "failed")}
         members = self.office.people.items()
         people = [{"name": who, "role": member.role, "datasets": list(member.datasets)} for who, member in members]
         return {"late": of["late"], "failures": of["failed"], "people": people}
+
+    @operation
+    async def sessions(self, _: Caller) -> Document:
+        """The sessions of browsers."""
+        return {"sessions": [] if self.browsers is None else await self.browsers.every_session()}
+
+    @operation
+    async def end_session(self, caller: Caller, session: str) -> Document:
+        """End one: its browser has to log in again."""
+        if self.browsers is not None:
+            await self.browsers.end_session(session, caller.name)
+        return {"session": session, "ended": True}
 
     # Common to all
 
@@ -348,15 +397,6 @@ class Desk:
         if name not in self.tables or not caller.person.may_see(name):
             raise Refused("unknown", "there is no such dataset")
         return self.tables[name]
-
-    def _asked(self, caller: Caller, name: str) -> OpenTable:
-        table = self._seen(caller, name)
-        self._require(caller, "analyst")
-        return table
-
-    def _require(self, caller: Caller, *roles: str) -> None:
-        if caller.person.role not in roles:
-            raise Refused("not allowed", f"this is for the {' and the '.join(roles)} of a dataset")
 
     async def _look(self, caller: Caller, work: Callable[[], T], *, checks: bool = False) -> T:
         """Some work that reads no private row: a person has half of the threads for it at most, and so much processor time, so

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from duotone.desk.callers import Person, Role
 from duotone.errors import DuotoneError
 from duotone.ledger.account import Registered, registration
 from duotone.ledger.privacy_filters import RuleName
@@ -23,7 +24,6 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
 from duotone.resources import SPILL, EngineLimits, machine_limits
 from duotone.service.openid import OpenId
-from duotone.service.people import Person, Role
 from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.source import MOST_CHARACTERS

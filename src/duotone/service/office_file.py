@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from duotone.desk.plain_words import close, model_at, sentence, unknown
 from duotone.errors import DuotoneError, OfficeError
 from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Member, Office, Privacy
-from duotone.service.plain_words import close, model_at, sentence, unknown
 from duotone.tables.accuracy import written_budget
 from duotone.tables.sql.scoring import Bounds
 

@@ -29,8 +29,8 @@ from joserfc.errors import InvalidKeyIdError, JoseError, UnsupportedAlgorithmErr
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
-from duotone.service.refused import Refused
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """That may sign a token: never `none`, nor a secret that the provider shares."""

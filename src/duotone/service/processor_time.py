@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from duotone.service.refused import Refused
+from duotone.desk.callers import Refused
 
 PERIOD = 60.0
 """Seconds in which an allowance is filled up again."""

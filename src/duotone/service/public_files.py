@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 from duotone.errors import DuotoneError, UnopenedTable
+from duotone.model.notice import why
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_rows import PublicTable
 
@@ -49,7 +50,7 @@ def _read(path: Path) -> PublicTable:
     thread.start()
     thread.join()
     if not read:
-        raise UnopenedTable(str(failed[0]) if failed else f"{path} cannot be read")
+        raise UnopenedTable(why(failed[0]) if failed else f"{path} cannot be read")
     return read[0]
 
 

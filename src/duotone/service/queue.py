@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from duotone.service.refused import Refused
+from duotone.desk.callers import Refused
 
 
 @dataclass(eq=False)

@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, Text, delete, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
+from duotone.desk.callers import Refused
 from duotone.service.audit import audit
 from duotone.service.records import META, Records
-from duotone.service.refused import Refused
 
 LOG = logging.getLogger("duotone.service")
 SECONDS = 12 * 3600

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
@@ -20,7 +21,6 @@ from duotone.service.mistakes import Mistakes
 from duotone.service.office import Dataset, Office
 from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
-from duotone.service.terms import Terms
 from duotone.tables.ask import prepare, prepare_groups, with_used
 from duotone.tables.declared import GroupLists
 from duotone.tables.engine_conformance import open_conforming
@@ -146,9 +146,10 @@ class OpenTable:
         file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
         return {"name": dataset.table, "vouched": dataset.vouched, "longest_text": dataset.longest_text, **file}
 
-    def question(self, table: Any, terms: Terms) -> Prepared:
-        """A question about the table, or about made-up rows, with what the owner declared; nothing is read."""
-        with limited(self.office.engine_limits):
+    def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
+        """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
+        read."""
+        with limited(self.office.engine_limits, check):
             return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
 
     def asked_again(self, question: Prepared, table: Any) -> Prepared:

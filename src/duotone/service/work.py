@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from functools import cache
 
+from duotone.desk.callers import Refused
 from duotone.resources import EngineLimits, cores
 from duotone.service.office import Dataset, Limits
-from duotone.service.refused import Refused
 from duotone.service.tables import atoms
 from duotone.tables.engines.results import Tally
 from duotone.tables.prepared import Prepared

@@ -13,7 +13,7 @@ from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours
@@ -268,7 +268,7 @@ def _opening() -> Iterator[None]:
     except DuotoneError as error:
         if type(error) is not DuotoneError:  # which says by itself what it is about
             raise
-        raise UnopenedTable(str(error)) from None
+        raise UnopenedTable(why(error)) from None
 
 
 def ask(
@@ -376,8 +376,8 @@ def _named(question: str) -> Iterator[None]:
     try:
         yield
     except DuotoneError as error:
-        (why,) = error.args or ("",)
-        error.args = (Notice("in a question", question=one_line(str(question)), why=why),)  # the kind and what it carries stay
+        named = Notice("in a question", question=one_line(str(question)), why=why(error))
+        error.args = (named,)  # the kind and what it carries stay
         raise
 
 

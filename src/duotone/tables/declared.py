@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.questions.protocol import Neighbours, check_neighbours
@@ -31,9 +31,9 @@ class Unused(DuotoneError):
     """What is declared and is of no use to a question: `options` by name, or the bounds of `value`. Of several questions, for
     which all is declared once, another one must have a use for it."""
 
-    def __init__(self, why: Notice | str, *options: str, value: str | None = None) -> None:
+    def __init__(self, said: Notice | str, *options: str, value: str | None = None) -> None:
         self.options, self.value = options, value
-        super().__init__(why)
+        super().__init__(said)
 
     def without(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The others of what is declared."""
@@ -140,7 +140,7 @@ def _value_name(name: str, columns: Mapping[str, Kind], about: str) -> str:
         with unknown_in(about):
             return value_name(name, columns)
     except UnknownColumn as error:
-        raise Unused(error.args[0], value=name) from None
+        raise Unused(why(error), value=name) from None
 
 
 def _bounds(column: str, limits: Any) -> Bounds:

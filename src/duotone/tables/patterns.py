@@ -10,10 +10,13 @@ WIDE, WIDEST = 12, 1000
 UNKNOWN = 10**9
 """Of a pattern whose states are not counted: more than any question may have."""
 CASELESS = re.compile(r"\(\?[a-zA-Z]*i")
+UNICODE = re.compile(r"\[.*(\\[pPDWSxX]|\[:\^)", re.DOTALL)
+"""In brackets, what stands for letters of all of Unicode."""
 TOKEN = re.compile(
     r"(?P<unicode>\\[pP](?:\{[^}]*\}|.)|\\X)|(?P<wide>\\[DWSC]|\[\^\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\.)"
-    r"|(?P<set>\[\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])|(?P<one>\\x\{[^}]*\}|\\.)|(?P<open>\((?:\?[^):]*:?)?)|(?P<close>\))"
-    r"|\{(?P<least>\d+)(?P<more>,(?P<most>\d*))?\}|(?P<other>.)",
+    r"|(?P<set>\[\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])|(?P<code>\\x\{[^}]*\})|(?P<one>\\.)"
+    r"|(?P<open>\((?:\?(?:P<\w+>|[a-zA-Z-]*:|(?=[a-zA-Z-]+\))))?(?!\?))|(?P<close>\))|(?P<unknown>\(\?)"
+    r"|(?P<often>[*+?])|\{(?P<least>\d+)(?P<more>,(?P<most>\d*))?\}|(?P<other>.)",
     re.DOTALL,
 )
 
@@ -23,12 +26,16 @@ def pattern_states(pattern: str) -> int:
 
     >>> pattern_states("a{10}b"), pattern_states("(ab|c{3}){2}"), pattern_states("[a-z]+@.{2}")
     (11, 12, 27)
+    >>> pattern_states("(?P<named>a{10}b)"), pattern_states("(?i:a{10})"), pattern_states("(?'named'a{10})") == UNKNOWN
+    (11, 30, True)
     """
-    if "\\Q" in pattern:  # a way to write brackets that are none
+    if "\\Q" in pattern:  # makes brackets that are none
         return UNKNOWN
     groups: list[list[int]] = [[]]
     for token in TOKEN.finditer(pattern):
         match token.lastgroup:
+            case "unknown":  # another kind of group, which none of these rules knows
+                return UNKNOWN
             case "open":
                 groups.append([])
             case "close" if len(groups) > 1:
@@ -36,10 +43,14 @@ def pattern_states(pattern: str) -> int:
                 groups[-1].append(max(1, inside))
             case "unicode":
                 groups[-1].append(WIDEST)
+            case "wide" | "set" if not token[0].isascii() or UNICODE.search(token[0]):
+                groups[-1].append(WIDEST)
             case "wide":
                 groups[-1].append(WIDE)
-            case "set" if not token["set"].isascii() or re.search(r"\\[pPDWSxX]|\[:\^", token["set"]):
-                groups[-1].append(WIDEST)
+            case "code":
+                groups[-1].append(4)
+            case "often" if groups[-1]:  # what stands before it may still be repeated
+                groups[-1][-1] += 1
             case "least" | "more" | "most" if groups[-1]:
                 groups[-1][-1] *= max(1, int(token["least"]) + 1 * (token["more"] == ","), int(token["most"] or 0))
             case _:

@@ -19,9 +19,10 @@ from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.table import Outcome
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
+from duotone.model.notice import Refusal, why
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
-from duotone.resources import engine_limits
+from duotone.resources import engine_limits, further_check
 from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.answers import Answers
 from duotone.tables.billing import Bill, bill, normal_form
@@ -266,7 +267,7 @@ removal;
         except DuotoneError as error:
             if cost is None:
                 raise
-            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+            raise Refusal("nothing released", why=why(error), cost=cost) from None
 
     @uninterrupted
     def _drawn(self) -> Answers:
@@ -301,7 +302,7 @@ removal;
         try:
             keys, _, levels = quietly(self._levels, UNREADABLE)
         except DuotoneError as error:
-            raise DuotoneError(f"{error}; no answer was released, and {cost}") from None
+            raise Refusal("nothing released", why=why(error), cost=cost) from None
         finally:
             hold()
         return keys, levels
@@ -345,6 +346,7 @@ removal;
         formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
         if len(formulas) > FEW or any(FUNCTIONS[made.function].makes == "text" for made in formulas):
             require_room(self.work(0), engine_limits())
+        further_check(self)
         return self
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:

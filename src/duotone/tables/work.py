@@ -22,7 +22,7 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Notice, Refusal
 from duotone.resources import EngineLimits
 from duotone.tables.engines.stored_values import PublicSize
-from duotone.tables.patterns import contained, like, matched
+from duotone.tables.patterns import UNKNOWN, contained, like, matched, pattern_states
 from duotone.tables.sql.functions.texts import LONGEST_TEXT
 
 PRINTED = 64
@@ -280,10 +280,21 @@ class _Interpreter:
             size if text else 0.0,
             nanoseconds,
             frozenset([(node, made)] if made else ()).union(*(part.texts for part in parts)),
-            1.0 + sum(part.operations for part in parts),
+            1.0 + _compiled(node) + sum(part.operations for part in parts),
             rows,
             rows * nanoseconds if 0 < rows < math.inf else sum(part.beneath for part in parts),
         )
+
+
+BY_COMPILED = 20
+"""States of a regular expression that take as long to compile as an operation takes to plan, at most: 43 were measured, and
+each thread of an engine compiles them."""
+
+
+def _compiled(node: Any) -> float:
+    """Operations that compiling a regular expression stands for; of one whose states are not counted, its time is too long."""
+    states = pattern_states(_constant(node.pattern)) if isinstance(node, ops.RegexSearch) else 0
+    return states / BY_COMPILED if states < UNKNOWN else 0.0
 
 
 def _arguments(node: Any) -> list[Any]:

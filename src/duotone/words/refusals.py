@@ -60,6 +60,9 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     " here: make shorter texts of fewer parts, or let less of a stored text be read{p.longest_text}",
     "text too long": "this question could make a text of {size:,.0f} characters, and a computed one has {most:,} at most: put"
     " fewer texts together, or let less of a stored text be read{p.longest_text}",
+    # reading rows
+    "engine failed": "the engine could not answer from this table (what it says might quote rows)",
+    "nothing released": "{why}; no answer was released, and {cost}",
     # ledgers
     "two datasets of a table": "the ledger has both {datasets}: say which one this is{p.dataset}",
     "dataset missing of joined tables": "private tables that are joined are one dataset together, which their owner registers"

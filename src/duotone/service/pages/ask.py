@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.service.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
 from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
 from duotone.service.pages.render import download, form_of, number_of, partial, refusal, render, who
 from duotone.service.pages.svg import Axis, Plot, plot
-from duotone.service.refused import Refused
 from duotone.words import budgets
 
 if TYPE_CHECKING:

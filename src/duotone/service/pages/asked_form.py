@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import urlencode
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import exact, show
 from duotone.service.pages.menus import Chosen, composed
-from duotone.service.refused import Refused
 
 EPSILONS = {"0.1": "0.1: very private", "0.2": "0.2", "0.5": "0.5: careful", "1": "1: usual", "2": "2: less private"}
 WRONGS = {

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.privacy.numbers import exact
 from duotone.service.pages.asked_form import EPSILONS
 from duotone.service.pages.choose import choose_dataset
 from duotone.service.pages.menus import identifier
 from duotone.service.pages.render import download, render, who
-from duotone.service.refused import Refused
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.graphs.files import HEADS, read_graph
+from duotone.graphs.files import HEADS, read_networkx
 from duotone.graphs.graph import ColouredGraph
 from duotone.temporary import temporary_folder
 
@@ -95,9 +95,9 @@ def from_file(name: str, content: bytes) -> ColouredGraph:
         place = Path(folder) / f"graph{ending}"
         place.write_bytes(content)
         try:
-            graph = read_graph(place)
-        except DuotoneError as error:
-            raise DuotoneError(str(error).replace(str(place), "the file")) from None
+            graph = ColouredGraph.from_networkx(read_networkx(place, "the file"))
+        except DuotoneError:
+            raise  # in words of ours
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):  # of a file that only resembles one
             raise DuotoneError("the file is not a graph with coloured nodes") from None
     return from_text(*to_text(graph))

@@ -7,9 +7,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.service.auth import SESSION
 from duotone.service.pages.render import caller, form_of, render, to
-from duotone.service.refused import Refused
 
 ENDED = "Your session has ended: its time was over, its token was revoked or has expired, or it was ended by an owner."
 

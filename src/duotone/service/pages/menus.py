@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot.tokens import Tokenizer
 
-from duotone.service.refused import Refused
+from duotone.desk.callers import Refused
 
 Dataset = Mapping[str, Any]
 """As the desk describes it."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.service.pages.render import form_of, quoted, render, to, who
-from duotone.service.refused import Refused
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk
@@ -30,12 +30,12 @@ class OwnerPages:
         datasets = (await self.desk.datasets(who(request)))["datasets"]
         changed = next((one for one in datasets if one["name"] == request.query_params.get("relabelled")), None)
         about: dict[str, Any] = {"overview": overview, "datasets": datasets, "problem": problem, "changed": changed}
-        sessions = [] if who(request).assistant else await request.app.state.auth.every_session(who(request))
+        sessions = [] if who(request).assistant else (await self.desk.sessions(who(request)))["sessions"]
         return render(request, "owner.html", status, sessions=sessions, **about)
 
     async def end_session(self, request: Request) -> Response:
         """End a session; one's own, too."""
-        await request.app.state.auth.end_session(who(request), request.path_params["session"])
+        await self.desk.end_session(who(request), request.path_params["session"])
         return to(request, "/owner")
 
     async def relabel(self, request: Request) -> Response:

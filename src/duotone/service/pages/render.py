@@ -14,8 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from duotone.service.people import Caller
-from duotone.service.refused import Refused
+from duotone.desk.callers import Caller, Refused
 from duotone.words import budgets
 
 HERE = Path(__file__).parent

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.service.pages.ask import answer_shown
 from duotone.service.pages.render import form_of, number_of, render, to, who
-from duotone.service.refused import Refused
 
 if TYPE_CHECKING:
     from duotone.service.desk import Desk

@@ -16,6 +16,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graphs.document import document
 from duotone.graphs.graph import ColouredGraph, label
@@ -28,7 +29,6 @@ from duotone.service.pages.drawn_graph import MOST_TEXT, from_file, from_text, p
 from duotone.service.pages.render import form_of, render, who
 from duotone.service.pages.studio_examples import EXAMPLES
 from duotone.service.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, plot
-from duotone.service.refused import Refused
 from duotone.words import budgets
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from duotone.errors import DuotoneError
 from duotone.interrupts import held, uninterrupted
-from duotone.model.notice import Refusal
+from duotone.model.notice import Notice, why
 from duotone.release.coin import Coin
 
-UNREADABLE = "the engine could not answer from this table (what it says might quote rows)"
+UNREADABLE = Notice("engine failed")
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
 """Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
 NO_OPERATORS = ("Paren", "Dot", "Kwarg", "PropertyEQ", "Escape")
@@ -105,7 +105,7 @@ def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
 
 
 @uninterrupted
-def quietly(work: Callable[[], Any], failure: str) -> Any:
+def quietly(work: Callable[[], Any], failure: Notice | str) -> Any:
     """Do some work of the engine; if it fails, say only that it did.
 
     Guarantee: the error that is raised has no trace of the engine's, which might quote rows; and an interrupt stays one, but a
@@ -119,7 +119,7 @@ def quietly(work: Callable[[], Any], failure: str) -> Any:
                 done = work()
                 failed = False
         except DuotoneError as error:
-            refused = error.args[0] if isinstance(error, Refusal) else str(error)
+            refused = why(error)
         except KeyboardInterrupt:
             interrupts.noted = True
         except SystemExit as error:

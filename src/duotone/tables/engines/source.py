@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
-from duotone.model.notice import Notice, Refusal
+from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engines.engine import UNREADABLE, Engine, quietly
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, shortened
 from duotone.tables.sql.condition import Kind, columns_read
@@ -172,7 +172,7 @@ class Source:
         try:
             return self.checked()
         except DuotoneError as error:
-            raise UnopenedTable(str(error)) from None
+            raise UnopenedTable(why(error)) from None
 
     def _require_own(self) -> None:
         """After a fork the engine's threads are gone, or its connection is another process's too."""

@@ -1,4 +1,4 @@
-"""Terms: what a person asks, and at which price; as a request writes it."""
+"""Terms: what a person asks, and at which price; and what else a request may carry. Whatever is not known is a mistake."""
 
 from __future__ import annotations
 
@@ -8,39 +8,79 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from duotone.desk.callers import Refused
+from duotone.desk.plain_words import model_at, sentence, unknown
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
-from duotone.service.plain_words import model_at, sentence, unknown
-from duotone.service.refused import Refused
-from duotone.tables.preview import written
-from duotone.tables.sql.syntax import without_comments
 
 Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
 """A number, or a text with one, as 1/10; a float means the decimal that it is written as."""
 Small = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 
 
-OWNERS = {"unit", "bounds", "neighbours", "max_rows", "per_unit", "public", "also", "columns"}
-"""What the owner of a dataset declares."""
+OWNERS = frozenset(
+    {
+        "unit", "bounds", "neighbours", "max_rows", "per_unit", "public", "also", "columns",
+        "name", "vouched", "separator", "formats", "longest_text",
+    }
+)  # fmt: skip
+"""What the owner of a dataset declares, and `duotone.ask` takes of whoever has a table of their own."""
 NUMBERS = dict.fromkeys(("epsilon", "ratio", "delta", "wrong"), "must be a number, or a text with one, as 1/10")
 NUMBERS["costs"] = "must be two numbers"
 
 
-class Wanted(BaseModel):
-    """The error that one wants, of which the price follows: wrong at most so often, if so many people would flip the answer."""
+class Sent(BaseModel):
+    """What a request carries."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @classmethod
+    def read(cls, sent: Any) -> Self:
+        """What a request writes; anything else is refused."""
+        try:
+            return sent if isinstance(sent, cls) else cls.model_validate(sent)
+        except ValidationError as error:
+            raise wrong_request(cls, error.errors()[0]) from None
+
+
+class Version(Sent):
+    """A new public label of the data."""
+
+    version: Annotated[str, Field(min_length=1, max_length=60)]
+    """One that the data has not had before."""
+
+
+class Decision(Sent):
+    """Whether a request may be asked."""
+
+    approve: Annotated[bool, Field(strict=True)]
+    """Or it is refused."""
+
+
+class AssistantAllowance(Sent):
+    """What an assistant may ask without being asked back: sums of ε and δ, and questions that may be close calls."""
+
+    epsilon: Number = 0
+    """Of all its answers together."""
+    delta: Number = 0
+    """Of all its answers together."""
+    questions: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
+    """Where only close calls are charged: how many questions."""
+
+
+class Wanted(Sent):
+    """The error that one wants, of which the price follows: wrong at most so often, if so many people would flip the answer."""
+
     wrong: Number
     """The probability of a wrong answer, at most."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**9)]
     """Where so many people would have to be different to flip the answer."""
 
 
-class Terms(BaseModel):
+class Terms(Sent):
     """A question and its price. Who a person is, bounds and neighbours are the owner's."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     question: Annotated[str, Field(max_length=100_000)] | None = None
     """SQL, a yes/no expression over aggregates or a select with one."""
     by: list[Annotated[str, Field(max_length=200)]] | None = None
@@ -70,20 +110,6 @@ class Terms(BaseModel):
     made_up: Annotated[bool, Field(strict=True)] = False
     """Of made-up rows: free, and about nobody."""
 
-    @classmethod
-    def read(cls, sent: Any) -> Self:
-        """The terms that a request writes; anything else is refused."""
-        try:
-            return sent if isinstance(sent, cls) else cls.model_validate(sent)
-        except ValidationError as error:
-            raise wrong_request(cls, error.errors()[0]) from None
-
-    @property
-    def kept(self) -> dict[str, Any]:
-        """What names the question and its price, as it is kept, and sent also to others: without comments."""
-        kept = self.model_dump(exclude_none=True, include=KEPT)
-        return kept if self.question is None else {**kept, "question": without_comments(self.question)}
-
     @property
     def priced(self) -> bool:
         """Whether a price is named, so that the answer will be definite."""
@@ -110,13 +136,6 @@ class Terms(BaseModel):
     def costs_exact(self) -> tuple[Fraction, Fraction] | None:
         """How bad a false no and a false yes are."""
         return None if self.costs is None else (_exact(self.costs[0], "costs"), _exact(self.costs[1], "costs"))
-
-    def at(self, epsilon: Fraction) -> Terms:
-        """The same at a price, instead of an error."""
-        return self.model_copy(update={"epsilon": written(epsilon), "error": None})
-
-
-KEPT = {"question", "by", "epsilon", "ratio", "delta", "error", "max_groups", "costs", "groups", "again"}
 
 
 def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Refused:

@@ -1,4 +1,4 @@
-"""The Model Context Protocol: an assistant's tools over standard input and output, or over HTTP within a service.
+"""The server of an assistant's tools: over standard input and output, or over HTTP within a service.
 
 The library's low-level server is used: its other one changes the logging of the process, and passes over arguments that it
 does not know.
@@ -6,36 +6,39 @@ does not know.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    ToolAnnotations,
+)
+from mcp_types import Tool as ListedTool
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 
 from duotone import __version__
-from duotone.client.assistant_tools import TOOLS, Office, Tool
-from duotone.errors import DuotoneError, MissingExtra
+from duotone.desk.operations import Document, Office
+from duotone.desk.terms import wrong_request
+from duotone.errors import DuotoneError
+from duotone.mcp.tools import TOOLS, Tool
 
-try:
-    from mcp.server import Server, ServerRequestContext
-    from mcp.server.stdio import stdio_server
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
-    from mcp_types import (
-        CallToolRequestParams,
-        CallToolResult,
-        ListToolsResult,
-        PaginatedRequestParams,
-        TextContent,
-        ToolAnnotations,
-    )
-    from mcp_types import Tool as ListedTool
-    from pydantic import ValidationError
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
-except ImportError:
-    raise MissingExtra("the interface for assistants", "assistant") from None
+if TYPE_CHECKING:
+    from duotone.client.connect import Connection
 
 LOG = logging.getLogger("duotone.assistant")
 OFFICE = "duotone.office"
@@ -66,7 +69,7 @@ def assistant_server(office_of: Callable[[ServerRequestContext[Any, Any]], Offic
             given = tool.arguments.model_validate(params.arguments or {})
             document = await tool.use(office_of(context), given)
         except ValidationError as error:
-            return _failed(_wrong(tool, error))
+            return _failed(wrong_request(tool.arguments, error.errors()[0]).sentence)
         except shown as error:
             return _failed(str(error))
         except Exception as error:
@@ -75,19 +78,6 @@ def assistant_server(office_of: Callable[[ServerRequestContext[Any, Any]], Offic
         return CallToolResult(content=[_text(json.dumps(document, ensure_ascii=False))], structured_content=document)
 
     return Server("duotone", version=__version__, instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
-
-
-def _wrong(tool: Tool, error: ValidationError) -> str:
-    """What is wrong with a tool's arguments."""
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))[:100] or "the arguments"
-    match first["type"]:
-        case "missing":
-            return f"{place} is missing"
-        case "extra_forbidden":
-            known = ", ".join(tool.arguments.model_fields)
-            return f"{place} is not known; known are {known}: who a person is, bounds and neighbours are declared by the owner"
-    return f"{place} {first['msg'].replace('Input should be', 'must be')}"
 
 
 def _described(tool: Tool) -> ListedTool:
@@ -151,6 +141,21 @@ def _office_in(context: ServerRequestContext[Any, Any]) -> Office:
     request: Any = context.request
     office: Office = request.scope[OFFICE]
     return office
+
+
+def office_of(connection: Connection) -> Office:
+    """A service, by a connection to it under an assistant's token. Each call is made in a thread, since an answer takes long. A
+    person's own token is refused, under which nothing would need their approval."""
+    if not connection.me().get("assistant"):
+        raise DuotoneError(
+            "this token is a person's own, under which an assistant would ask without approval: give it one that was made with"
+            " duotone token add NAME --assistant"
+        )
+
+    async def call(name: str, *given: Any) -> Document:
+        return dict(await asyncio.to_thread(connection.call, name, *given))
+
+    return call
 
 
 async def serve_stdio(office: Office) -> None:

@@ -1,0 +1,11 @@
+"""The Model Context Protocol: the operations of an office as tools of an assistant.
+
+`tools` are made of the list of operations; `server` has them, over standard input and output, or over HTTP within a service.
+"""
+
+from importlib.util import find_spec
+
+from duotone.errors import MissingExtra
+
+if find_spec("mcp") is None or find_spec("pydantic") is None:
+    raise MissingExtra("the interface for assistants", "assistant")
