@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -28,6 +29,16 @@ os.register_at_fork(before=gc.collect)
 # A child that collects an open DuckDB connection ends with a signal: what earlier tests left behind is collected here instead.
 
 os.environ.pop("DUOTONE_LEDGER", None)  # whoever runs the tests may have a ledger, which they must not charge
+
+
+class Raised(logging.Handler):
+    """Raises what is logged: it ends the test that it happens in."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise record.__dict__.get("error") or AssertionError(record.getMessage())
+
+
+logging.getLogger("duotone.trial").addHandler(Raised())  # what a trial passes over in production is a mistake of ours
 
 FALSE_ALARMS = 1e-6
 """How often a run of the whole suite may fail without cause, at most."""

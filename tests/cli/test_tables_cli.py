@@ -144,7 +144,7 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
     read = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "│ cost" in line]
     assert read == [["cost", "151", "151", "0", "60", "0"]]  # of which 0 is false
     assert "cost in [20, 60]" in run(capsys, "inspect", visits, "--bounds", "cost=20:60:20")[1]
-    shown = run(capsys, "inspect", visits, "--date-format", "cost=%d/%m/%Y")[1]
+    shown = run(capsys, "inspect", visits, "--formats", "cost=%d/%m/%Y")[1]
     assert "cost as %d/%m/%Y" in shown
     assert any("no such dates" in line and " 151 " in line for line in shown.splitlines())
 
@@ -290,7 +290,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     assert "counts at most (--max-rows), or how its rows become one value (--per-unit)" in refused(
         visits, "avg(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
     )
-    assert "say which there are (--columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
+    assert "say which there are (--json-columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
     assert "separates the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
     assert "say which (--table)" in refused(tmp_path / "a.duckdb", "count(*) > 1")
     assert "declare one (--public)" in refused(visits, "select count(*) > 1 from visits join towns using (town)")

@@ -21,8 +21,8 @@ from duotone.desk.callers import Caller, Person, Refused
 from duotone.errors import DuotoneError, OfficeError
 from duotone.service.app import open_desk
 from duotone.service.check_office import check_office
-from duotone.service.office import Dataset, Engine, Limits, Member, Office, Server, SignIn, Ticks
-from duotone.service.office_file import read_office
+from duotone.service.office import Engine, Limits, Listed, Member, Office, Server, SignIn, Ticks
+from duotone.service.office_file import HERE, read_office
 from duotone.service.serve import is_loopback, serve
 from duotone.service.tokens import Tokens
 
@@ -39,15 +39,15 @@ CHANGES = [
     ('role = "auditor"', 'role = "boss"', "people.iris.role must be 'owner', 'analyst' or 'auditor'"),
     ('unit = "patient"', 'unit = "patient"\ncolour = "red"', "datasets.stays.colour is not known; known are source, table"),
     ("budget = { epsilon = 2,", "budget = { epsilon = -2,", "datasets.votes.budget is refused"),
-    ("budget = { epsilon = 2,", "budget = { epsilon = nan,", "datasets.votes.budget.epsilon"),
+    ("budget = { epsilon = 2,", "budget = { epsilon = nan,", "datasets.votes.budget is refused: epsilon"),
     ('epsilon = 2, delta = "1e-4"', "epsilon = 2, delta = 1", "datasets.votes.budget is refused"),
     ('datasets = ["votes"]', 'datasets = ["votes", "vote"]', "people.ben.datasets.1 is no dataset of this office: vote"),
     (OWNERS, OWNERS.replace("owner", "auditor"), "people has no owner"),
     ("bounds = { days = [0, 30] }", "bounds = { days = [30, 0] }", "datasets.stays.bounds.days is refused"),
     ("bounds = { days = [0, 30] }", "bounds = { days = [0] }", "bounds.days must be [low, high] or [low, high, grid]"),
     ('source = "stays.parquet"', 'source = "env:NO_SUCH_VARIABLE"', "datasets.stays.source is refused: the variable"),
-    ("max_rows = 2", "max_rows = 0", "datasets.stays.max_rows must be at least 1"),
-    ("max_rows = 2", "max_rows = true", "datasets.stays.max_rows must be a whole number"),
+    ("max_rows = 2", "max_rows = 0", "datasets.stays.max_rows must be a whole number from 1"),
+    ("max_rows = 2", "max_rows = true", "datasets.stays.max_rows must be a whole number from 1 to"),
     ('ledger = "budget.ledger"\n', "", "ledger is missing"),
     ("tick = 0.02", "tick = 0", "clock.tick must be greater than 0"),
     ("rows = 10000", "rows = 10000\nallowance = { epsilon = 1 }", "datasets.calls.allowance is refused: close calls"),
@@ -190,9 +190,11 @@ def test_it_listens_beyond_this_machine_only_with_tls_or_a_proxy(tmp_path: Path)
 def test_the_page_names_every_key_and_its_example_is_an_office(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "service.md").read_text()
     parts = {"server", "clock", "limits", "engine", "openid"}
-    for model in (Office, Dataset, Member, Server, Limits, Engine, Ticks, SignIn):
-        for key in model.model_fields.keys() - {"file", "text", "datasets", "people"}:
+    for model in (Office, Listed, Member, Server, Limits, Engine, Ticks, SignIn):
+        for key in model.model_fields.keys() - {"file", "text", "datasets", "people", "declared"}:
             assert f"`[{key}]`" in page if model is Office and key in parts else f"`{key}`" in page, key
+    for key in HERE:
+        assert f"`{key}`" in page, key
     (block,) = re.findall(r"```toml\n(.*?)```", page, re.S)
     (tmp_path / "office").mkdir()
     (tmp_path / "chile").symlink_to(ROOT / "examples" / "chile")
@@ -248,7 +250,7 @@ def test_the_command_prints_each_mistake_by_itself(tmp_path: Path, capsys: pytes
     assert [re.sub(r"line \d+", "line", line) for line in said.splitlines()] == [
         "duotone: office.toml, line: clock.ti\\nck is not known: tick is",
         "duotone: office.toml, line: people.iris.role must be 'owner', 'analyst' or 'auditor'",
-        "duotone: office.toml, line: datasets.stays.max_rows must be at least 1",
+        "duotone: office.toml, line: datasets.stays.max_rows must be a whole number from 1 to 2147483647, got 0",
     ]
     (tmp_path / "office.toml").write_text(WHOLE.replace('unit = "patient"\n', ""))
     said = command(capsys, "serve", str(tmp_path / "office.toml"), "--check")

@@ -295,9 +295,9 @@ def test_tables_on_other_connections_are_refused(tmp_path: Path) -> None:
         held.execute("create table visits as select * from rows")
         for also, why in ((LABS, "give the name that it has there"), ("nowhere", "has no table nowhere")):
             with pytest.raises(DuotoneError, match=why):
-                prepare(held, question, P, unit="nr", name="visits", also={"labs": also})
+                prepare(held, question, P, unit="nr", table="visits", also={"labs": also})
         with pytest.raises(DuotoneError, match="has the name of the table that is asked about, visits"):
-            prepare(held, question, P, unit="nr", name="visits", also={"Visits": "visits"})
+            prepare(held, question, P, unit="nr", table="visits", also={"Visits": "visits"})
     unknown = Source(ibis.table({"nr": "int64"}), Spark(None, None), "t")
     with pytest.raises(DuotoneError, match="where all have names in one database"):
         prepare(unknown, question, P, unit="nr", also={"labs": "labs"})

@@ -20,11 +20,12 @@ from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 import duotone
 from duotone import ApproxDP, DuotoneError, prepare
+from duotone.model.bounds import Bounds, Grid
 from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.satisfiable import combinations
-from duotone.tables.sql.scoring import Bounds, Grid, score
+from duotone.tables.sql.scoring import score
 from duotone.tables.sql.syntax import split_questions
 
 

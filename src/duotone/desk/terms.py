@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from duotone.desk.callers import Refused
-from duotone.desk.plain_words import model_at, sentence, unknown
+from duotone.desk.plain_words import model_at, sentence
 from duotone.errors import DuotoneError
+from duotone.model.mistakes import unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
 

@@ -1,7 +1,7 @@
 """The service: the table stays with its owner, and questions come by browser, program or assistant.
 
 Imports `tables` and `ledger`; nothing imports it but `cli`. Start with `office` (the file that says everything; `office_file`
-reads it, `mistakes` are what is wrong with it, in `plain_words`, `toml_lines` finds their lines) and `desk` (all that people
+reads it, and says what is wrong with it, in `plain_words`) and `desk` (all that people
 can do); `people` are who may do what, `terms` what they ask, `queue` and `clock` when it is answered (`work` how
 long that takes at most), `answering` how, `approvals` who must say yes before,
 `tables` what it is asked about (`same_table` sees that none has two budgets), `accounts`,

@@ -11,9 +11,10 @@ from duotone.ledger.account import ChargeRecord, Registered
 from duotone.ledger.allowances import EVERYBODY
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.request import Standing
+from duotone.model.checks import COHORT
 from duotone.model.cost import Cost, Left, as_json
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.service.office import COHORT, Dataset, Office
+from duotone.service.office import Listed, Office
 from duotone.service.records import Records
 from duotone.service.same_table import asked_as, remember
 from duotone.service.tables import OpenTable
@@ -39,7 +40,7 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
         for other in (asked_as(keys, records) or remember(name, keys, records)) - {name}:
             raise DuotoneError(f"the table of {name} was asked about as {other}: one table has one budget, keep its name")
         remember(name, keys, records)
-        account = dataset.account(name)
+        account = dataset.account
         if account not in known:
             register(ledger, tables[name])
         stands = held_against(ledger, name, dataset)
@@ -48,13 +49,13 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
         _allow(office, name, account, ledger)
 
 
-def held_against(ledger: Ledger, name: str, dataset: Dataset) -> Standing:
+def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
     """How a dataset that the ledger knows stands there; refused where the office declares it otherwise."""
-    stands = ledger.stands(dataset.account(name))
-    if stands.registered.written() != dataset.registration(name).written():
+    stands = ledger.stands(dataset.account)
+    if stands.registered.written() != dataset.registration.written():
         raise DuotoneError(
             f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}; the "
-            f"office says {_brief(dataset.registration(name))}): a budget is given once; put the office right, or, where the "
+            f"office says {_brief(dataset.registration)}): a budget is given once; put the office right, or, where the "
             "table holds new people, give these a label (people)"
         )
     return stands
@@ -72,12 +73,12 @@ def _relabel(ledger: Ledger, account: str, version: str) -> None:
 
 def register(ledger: Ledger, table: OpenTable) -> None:
     """Give a dataset its budget in a ledger."""
-    dataset, wanted = table.dataset, table.dataset.registration(table.name)
+    dataset, wanted = table.dataset, table.dataset.registration
     called = dataset.close_calls
     try:
         ledger.register(
             wanted.dataset,
-            dataset.budget.definition,
+            dataset.budget,
             unit=wanted.unit,
             neighbours=wanted.neighbours,
             version=dataset.version,
@@ -114,14 +115,15 @@ def _brief(registered: Registered) -> str:
 
 def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: float) -> dict[str, Any]:
     """What may be known of a dataset: nothing of it is from rows."""
-    dataset, bounds = table.dataset, table.dataset.bounds_of
+    dataset, declared = table.dataset, table.dataset.declared
+    bounds, lists = declared.bounds, table.lists
     stands = ledger.stands(table.account(), by=caller.name)
     called, calls = stands.registered.close_calls, stands.state.calls
     columns = {
         column: {
             "kind": kind,
             "bounds": [str(bounds[column].low), str(bounds[column].high)] if column in bounds else None,
-            "groups": list(dataset.groups[column]) if column in dataset.groups else None,
+            "groups": list(lists[column,]) if (column,) in lists else None,
         }
         for column, kind in table.kinds.items()
     }
@@ -129,19 +131,19 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "name": table.name,
         "about": dataset.about,
         "columns": columns,
-        "also": sorted(dataset.also),
-        "public": sorted(dataset.public),
-        "unit": dataset.unit,
-        "person": "each row is a person" if dataset.unit is None else f"all rows of one {dataset.unit} are one person",
-        "neighbours": dataset.neighbours,
-        "max_rows": dataset.max_rows,
-        "per_unit": dataset.per_unit,
+        "also": sorted(declared.also),
+        "public": sorted(declared.public),
+        "unit": declared.unit,
+        "person": "each row is a person" if declared.unit is None else f"all rows of one {declared.unit} are one person",
+        "neighbours": declared.neighbours,
+        "max_rows": declared.max_rows,
+        "per_unit": declared.per_unit,
         "bounds": {value: [str(b.low), str(b.high)] for value, b in bounds.items()},
         "engine": table.engine,
         "size": f"up to {dataset.rows:,} rows",
         "version": stands.state.version,
         "rule": dataset.rule,
-        "budget": _budget(dataset.budget.definition),
+        "budget": _budget(dataset.budget),
         "left": stands.left.document(),
         "allowance": _document(stands.allowance),
         "close_calls": None
@@ -249,7 +251,7 @@ def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost
     spent = dict(zip(("epsilon", "delta"), account.registered.privacy_filter.spent(account.state.spent), strict=True))
     return {
         "spent": None if called is not None and table.dataset.close_calls and not table.dataset.close_calls.definite else spent,
-        "budget": _budget(account.registered.budget if called is None else table.dataset.budget.definition),
+        "budget": _budget(account.registered.budget if called is None else table.dataset.budget),
         "left": account.left.document(),
         "this": None if cost is None else as_json(cost.numbers()),
         "how_many_more": None if cost is None else how_many_more(table, ledger, caller, cost),

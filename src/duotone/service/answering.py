@@ -95,7 +95,7 @@ class Answering:
             if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
                 return terms, question, {name: request[name] for name in ("request", "state", "needs", "waits_for")}
-            reply = question.recorded(self.ledger, table.account(), again=terms.again, by=caller.name)
+            reply = question.recorded(self.ledger, table.account(), again=terms.again, asker=caller.name)
             if reply is None:
                 return terms, question, None
             if terms.request is not None:
@@ -138,7 +138,7 @@ class Answering:
                     leaving.hold()
 
                 leaving.require_awaited()
-                reply = asked.charge(self.ledger, table.account(), again=terms.again, by=caller.name, hold=hold)
+                reply = asked.charge(self.ledger, table.account(), again=terms.again, asker=caller.name, hold=hold)
                 return answer_document(asked, reply, terms, table.account())
         except LedgerError:
             raise
@@ -161,7 +161,7 @@ class Answering:
         if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
             raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
-            rows = made_up.made_up(columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+            rows = made_up.made_up(columns, table.declared.unit, max_rows=table.declared.max_rows)
             try:
                 with (
                     made_up.opened(rows, columns, Path(folder)) as source,
@@ -184,7 +184,7 @@ class Answering:
 
 def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepared) -> Prepared:
     """The question of made-up rows. There are none of further tables: what does without them is prepared without."""
-    return table.question(source, terms) if table.dataset.also else table.asked_again(question, source)
+    return table.question(source, terms) if table.declared.also else table.asked_again(question, source)
 
 
 def over_budget(error: OverBudget) -> Refused:

@@ -65,7 +65,7 @@ class Approvals:
 
     def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
         """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
-        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, by=caller.name)
+        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, asker=caller.name)
         if not quote.fits:
             lefts = quote.left, caller.name if quote.allowance is not None else None, quote.allowance
             raise OverBudget(Shortfall(table.account(), quote.cost, *lefts, beyond=quote.beyond))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from duotone.errors import DuotoneError, LedgerError
+from duotone.errors import DuotoneError, LedgerError, OfficeError
 from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.model.dataset import Dataset
+from duotone.model.mistakes import Mistakes
 from duotone.service.accounts import held_against
-from duotone.service.mistakes import Mistakes
-from duotone.service.office import Dataset, Office
+from duotone.service.office import Office
 from duotone.service.records import Records
 from duotone.service.same_table import asked_as
 from duotone.service.serve import exposed
@@ -21,17 +22,17 @@ def check_office(office: Office) -> list[str]:
 
     Nothing is registered, noted or made.
     """
-    mistakes, notes = Mistakes(office.file, office.text), list[str]()
+    mistakes, notes = Mistakes(office.file.name, office.text), list[str]()
     tables = {name: OpenTable(name, office, dataset) for name, dataset in office.datasets.items()}
     for name, table in tables.items():
         table.check(mistakes)
         table.reopen()
-        notes += _uses(name, table.dataset)
+        notes += _uses(name, table.declared)
     refuse_same(tables, mistakes)
     notes += _check_ledger(office, mistakes)
     _check_names(office, tables, mistakes)
     if mistakes.every:
-        raise mistakes.error()
+        raise OfficeError(*mistakes.sentences)
     notes += [
         f"{name} has more rows than rows says: answers may be late" for name, table in tables.items() if table.has_more_rows
     ]
@@ -70,7 +71,7 @@ def _check_ledger(office: Office, mistakes: Mistakes) -> list[str]:
 
 def _check_registered(office: Office, ledger: Ledger, known: set[str], mistakes: Mistakes) -> None:
     for name, dataset in office.datasets.items():
-        if dataset.account(name) in known:
+        if dataset.account in known:
             with mistakes.at("datasets", name):
                 held_against(ledger, name, dataset)
 

@@ -20,15 +20,15 @@ from typing import Any, Protocol, TypeVar
 from duotone.desk.callers import Caller, Refused
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.desk.terms import Terms
-from duotone.errors import DuotoneError, LedgerError
+from duotone.errors import DuotoneError, LedgerError, OfficeError
 from duotone.ledger.ledger import Ledger
+from duotone.model.mistakes import Mistakes
 from duotone.service import accounts, made_up
 from duotone.service.answering import LOG, NO_LEDGER, Answering, refusal
 from duotone.service.approvals import Approvals
 from duotone.service.audit import audit
 from duotone.service.clock import Clock, Departure
 from duotone.service.documents import preview_document
-from duotone.service.mistakes import Mistakes
 from duotone.service.office import Office
 from duotone.service.processor_time import ProcessorTime
 from duotone.service.public_files import PublicFiles
@@ -115,12 +115,12 @@ class Desk:
 
     def start(self) -> None:
         """Open every table once, and hold the ledger against the office."""
-        mistakes = Mistakes(self.office.file, self.office.text)
+        mistakes = Mistakes(self.office.file.name, self.office.text)
         for table in self.tables.values():
             table.check(mistakes)
         refuse_same(self.tables, mistakes)
         if mistakes.every:
-            raise mistakes.error()
+            raise OfficeError(*mistakes.sentences)
         for table in self.tables.values():
             table.read_public()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
@@ -291,7 +291,7 @@ class Desk:
     async def made_up(self, caller: Caller, table: OpenTable) -> Document:
         """Made-up rows with the dataset's columns."""
         columns = table.made_up_columns
-        rows = partial(made_up.made_up, columns, table.dataset.unit, max_rows=table.dataset.max_rows)
+        rows = partial(made_up.made_up, columns, table.declared.unit, max_rows=table.declared.max_rows)
         return {"csv": await self._look(caller, lambda: made_up.as_csv(rows()))}
 
     @operation

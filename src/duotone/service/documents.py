@@ -21,7 +21,7 @@ POINTS = 60
 
 def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Terms, person: str) -> dict[str, Any]:
     """How accurate an answer would be, and what it would cost this person."""
-    (quote,) = quote_all([question], ledger, account, again=terms.again, by=person)
+    (quote,) = quote_all([question], ledger, account, again=terms.again, asker=person)
     document = question.facts.document("analyst")
     if terms.people is not None:
         document["in_units"] = question.preview(terms.people).document()

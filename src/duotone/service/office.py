@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -20,17 +20,12 @@ from duotone.errors import DuotoneError
 from duotone.ledger.account import Registered, registration
 from duotone.ledger.privacy_filters import RuleName
 from duotone.line.three_way import ThreeWay
+from duotone.model.checks import COHORT
+from duotone.model.dataset import Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
 from duotone.resources import SPILL, EngineLimits, machine_limits
 from duotone.service.openid import OpenId
-from duotone.tables.declared import Declared
-from duotone.tables.engines.person_columns import Reduction
-from duotone.tables.engines.source import MOST_CHARACTERS
-from duotone.tables.sql.scoring import Bounds
-
-COHORT = "@"
-"""Between a dataset and the label of its people, where that is given: a ledger's name of it."""
 
 
 def _number(value: object) -> object:
@@ -101,31 +96,11 @@ class AskedSo(_Written):
         return ThreeWay(ApproxDP(self.epsilon), self.wrong)
 
 
-class Dataset(_Written):
-    """A table, what is declared about its people, its budget, and how it may be asked about."""
+class Listed(_Written):
+    """A dataset of the office: what its owner declares, and how it may be asked about."""
 
-    source: Text
-    table: Text | None = None
+    declared: Dataset
     about: str = ""
-    columns: tuple[Text, ...] | None = None
-    """Those that may be used at all, besides the unit; None for all."""
-    unit: Text | None = None
-    neighbours: Literal["add-remove", "replace"] = "add-remove"
-    max_rows: Count | None = None
-    per_unit: Literal["avg", "sum", "min", "max"] | None = None
-    bounds: Mapping[str, tuple[Number, Number] | tuple[Number, Number, Number]] = Field(default_factory=dict)
-    groups: Mapping[str, tuple[Any, ...]] = Field(default_factory=dict)
-    """Public lists of groups, by the columns that the groups are by, with commas between."""
-    public: Mapping[str, str] = Field(default_factory=dict)
-    also: Mapping[str, str] = Field(default_factory=dict)
-    separator: str | None = None
-    json_columns: tuple[str, ...] | None = None
-    formats: Mapping[str, str] | None = None
-    vouched: bool = Field(default=False, strict=True)
-    version: Name
-    people: Name | None = None
-    """Who its people are: with a new label come new people, and a new budget."""
-    budget: Privacy
     rule: RuleName = "sum"
     answers_at: Privacy | None = None
     close_calls: AskedSo | None = None
@@ -136,34 +111,35 @@ class Dataset(_Written):
     """Who may approve besides owners."""
     rows: Count
     """The public size of the table: that it has no more rows. Times of answers are computed from it."""
-    longest_text: Annotated[int, Field(strict=True, ge=1, le=MOST_CHARACTERS)] = 1000
-    """Characters of a stored text that are read: a longer one is cut."""
     seconds: Positive | None = None
     """That an engine needs for an empty table, where not as many as by default: what rows can cost is added."""
 
     @property
-    def bounds_of(self) -> dict[str, Bounds]:
-        """What values are clipped to."""
-        return {column: Bounds.of(*limits) for column, limits in self.bounds.items()}
+    def budget(self) -> ApproxDP:
+        """What all answers together may cost."""
+        if self.declared.budget is None:
+            raise DuotoneError("has no budget")
+        return self.declared.budget
 
     @property
-    def declared(self) -> Declared:
-        """What is declared about people."""
-        per_unit: Reduction | None = self.per_unit
-        return Declared(self.unit, {}, self.max_rows, per_unit, self.neighbours)
+    def version(self) -> str:
+        """The label of the data."""
+        return str(self.declared.version)
 
-    def account(self, name: str) -> str:
+    @property
+    def account(self) -> str:
         """What a ledger calls it: with new people it is another account."""
-        return name if self.people is None else f"{name}{COHORT}{self.people}"
+        return str(self.declared.account)
 
-    def registration(self, name: str) -> Registered:
+    @property
+    def registration(self) -> Registered:
         """As a ledger would register it."""
         called, answers = self.close_calls, self.answers_at
         return registration(
-            self.account(name),
-            self.budget.definition,
-            self.unit or "row",
-            self.neighbours,
+            self.account,
+            self.budget,
+            self.declared.unit or "row",
+            self.declared.neighbours,
             self.rule,
             None if answers is None else answers.definition,
             (),
@@ -267,7 +243,7 @@ class Office(_Written):
     engine: Engine = Engine()
     openid: SignIn | None = None
     people: Annotated[Mapping[Name, Member], Field(min_length=1)]
-    datasets: Annotated[Mapping[Name, Dataset], Field(min_length=1)]
+    datasets: Annotated[Mapping[Name, Listed], Field(min_length=1)]
 
     def path(self, text: str) -> str:
         """A place, from the folder of the office on; one with a scheme as it is."""

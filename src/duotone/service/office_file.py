@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from duotone.desk.plain_words import close, model_at, sentence, unknown
-from duotone.errors import DuotoneError, OfficeError
-from duotone.service.mistakes import Mistakes
-from duotone.service.office import Dataset, Member, Office, Privacy
+from duotone.desk.plain_words import model_at, sentence
+from duotone.errors import DatasetError, DuotoneError, OfficeError
+from duotone.model import checks
+from duotone.model.dataset import KEYS, Dataset
+from duotone.model.mistakes import Mistakes, close, unknown
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.service.office import Listed, Member, Office, Privacy
 from duotone.tables.accuracy import written_budget
-from duotone.tables.sql.scoring import Bounds
 
 LARGEST = 2**20
 """Bytes of an office file."""
-HIDDEN = {"file", "text"}
+HIDDEN = {"file", "text", "declared"}
 """What an office has that its file does not say."""
 EXAMPLES = {
     "ledger": 'ledger = "budget.ledger"', "people": "a heading [people.NAME] for each of them",
@@ -28,7 +32,13 @@ EXAMPLES = {
     "epsilon": "epsilon = 1", "issuer": 'issuer = "https://…"', "client_id": 'client_id = "…"',
 }  # fmt: skip
 """How each key is written that must be there."""
-LIMITS = "must be [low, high] or [low, high, grid], in numbers"
+OWN = Listed.model_fields.keys() - {"declared"}
+"""What an office says of a dataset, besides what is declared of its table."""
+HERE = [key for key in KEYS if key not in ("dataset", "ledger")]
+UNKNOWN = Dataset("unknown", version="unknown", budget=ApproxDP(1))
+"""In the place of what has mistakes, so that those of everything else are found."""
+LONGEST = 1000
+"""Characters of a stored text that are read, where nothing is declared: a longer one is cut."""
 
 
 def read_office(path: Path) -> Office:
@@ -45,10 +55,11 @@ def read_office(path: Path) -> Office:
         written = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise OfficeError(f"{path.name}: this is no TOML: {error}") from None
-    mistakes = Mistakes(path, text)
+    mistakes = Mistakes(path.name, text)
     for name in HIDDEN & written.keys():
         mistakes.add((name,), "is not known")
         del written[name]
+    written = _with_declared(path, written, mistakes)
     try:
         office = Office(file=path.resolve(), text=text, **written)
     except ValidationError as error:
@@ -58,11 +69,55 @@ def read_office(path: Path) -> Office:
         for steps, one in every:
             if not (one["type"] == "missing" and steps in meant):  # which is there, mistyped
                 mistakes.add(*_mistake(steps, one))
-        raise mistakes.error() from None
-    _check(office, mistakes)
+        raise OfficeError(*mistakes.sentences) from None
+    if not mistakes.every:
+        _check(office, mistakes)
     if mistakes.every:
-        raise mistakes.error()
+        raise OfficeError(*mistakes.sentences)
     return office
+
+
+def _with_declared(path: Path, written: dict[str, Any], mistakes: Mistakes) -> dict[str, Any]:
+    """The same, with what is declared of each dataset made of it."""
+    datasets = written.get("datasets")
+    if not isinstance(datasets, dict):
+        return written
+    every: dict[str, Any] = {}
+    for name, one in datasets.items():
+        every[name] = one
+        if isinstance(one, dict):
+            own = {key: value for key, value in one.items() if key in OWN}
+            declared = {key: value for key, value in one.items() if key not in OWN}
+            every[name] = {**own, "declared": UNKNOWN}
+            with mistakes.at("datasets", name):
+                every[name]["declared"] = _declared(path, name, declared)
+    return {**written, "datasets": every}
+
+
+def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
+    """What is declared of a dataset: inline, or in a file of its own. Its name and its ledger are the office's."""
+    mistakes = Mistakes()
+    called: dict[str, Any] = {"dataset": name} if checks.NAME.fullmatch(name) else {}
+    if "file" in written:
+        for key in written.keys() - {"file"}:
+            mistakes.add((key,), "is declared in the file, or is not known: leave it out here")
+        declared = UNKNOWN
+        try:
+            declared = replace(Dataset.load(path.parent / str(written["file"])), ledger=None, **called)
+        except DuotoneError as error:
+            sentences = error.sentences if isinstance(error, DatasetError) else (str(error),)
+            for sentence_there in sentences:
+                mistakes.add(("file",), f"is refused: {sentence_there}")
+        mistakes.refuse()
+    else:
+        declared = Dataset.of(written, known=HERE, **called)
+    lacking = [key for key in ("version", "budget") if getattr(declared, key) is None]
+    for key in lacking:
+        mistakes.add((key,), f"is missing: write {EXAMPLES[key]}")
+    if declared.groups is not None and not isinstance(declared.groups, Mapping):
+        mistakes.add(("groups",), 'must be lists by columns, as { ward = ["A", "B"] }')
+    mistakes.refuse()
+    return declared if declared.longest_text is not None else replace(declared, longest_text=LONGEST)
 
 
 def _steps(place: tuple[str | int, ...], written: Any) -> tuple[str | int, ...]:
@@ -81,8 +136,6 @@ def _mistake(steps: tuple[str | int, ...], error: Any) -> tuple[tuple[str | int,
     """Where a mistake is, and what pydantic found, in our words."""
     key = str(steps[-1]) if steps else ""
     match error["type"]:
-        case _ if len(steps) >= 4 and steps[0] == "datasets" and steps[2] == "bounds":
-            return steps[:4], LIMITS  # of both forms that bounds may have
         case "missing":
             return steps, f"is missing: write {EXAMPLES[key]}" if key in EXAMPLES else "is missing"
         case "extra_forbidden":
@@ -131,7 +184,7 @@ def _check(office: Office, mistakes: Mistakes) -> None:
     for name, dataset in office.datasets.items():
         _check_dataset(office, name, dataset, mistakes)
         with mistakes.at("datasets", name, "source"):
-            office.path(dataset.source)
+            office.path(dataset.declared.source)
 
 
 def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes) -> None:
@@ -151,32 +204,21 @@ def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes)
             _check_allowance(office.datasets[dataset], allowance)
 
 
-def _check_allowance(dataset: Dataset, allowance: Privacy) -> None:
-    _ = allowance.definition
+def _check_allowance(dataset: Listed, allowance: Privacy) -> None:
     if dataset.close_calls is not None:
         raise DuotoneError("close calls are counted for all who ask together: leave it out")
-    most = dataset.budget
-    if dataset.rule == "sum" and (allowance.epsilon > most.epsilon or allowance.delta > most.delta):
-        raise DuotoneError(f"it is more than the whole budget, {written_budget(most.definition)}")
+    own, most = allowance.definition, dataset.budget
+    if dataset.rule == "sum" and (own.exp_epsilon > most.exp_epsilon or own.delta > most.delta):
+        raise DuotoneError(f"it is more than the whole budget, {written_budget(most)}")
 
 
-def _check_dataset(office: Office, name: str, dataset: Dataset, mistakes: Mistakes) -> None:
+def _check_dataset(office: Office, name: str, dataset: Listed, mistakes: Mistakes) -> None:
     steps = "datasets", name
-    with mistakes.at(*steps):
-        _ = dataset.declared
     with mistakes.at(*steps, "budget"):
-        dataset.registration(name)
-    for column in dataset.bounds:
-        with mistakes.at(*steps, "bounds", column):
-            Bounds.of(*dataset.bounds[column])
-    for by, listed in dataset.groups.items():
-        if not listed:
-            mistakes.add((*steps, "groups", by), "lists no group")
+        _ = dataset.registration
     if dataset.allowance is not None:
         with mistakes.at(*steps, "allowance"):
             _check_allowance(dataset, dataset.allowance)
-    if dataset.columns is not None and dataset.also:
-        mistakes.add((*steps, "columns"), "cannot be limited where there are further tables (also): make a view")
     if dataset.approvers and not dataset.approval:
         mistakes.add((*steps, "approvers"), "is for a dataset with approval = true")
     for i, approver in enumerate(dataset.approvers):

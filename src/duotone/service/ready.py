@@ -50,7 +50,7 @@ class Readiness:
 
 def _opens(table: OpenTable) -> bool:
     """A file is opened anew; of an engine elsewhere, a connection that is idle is asked whether it still answers."""
-    elsewhere = "://" in table.office.path(table.dataset.source)
+    elsewhere = "://" in table.office.path(table.declared.source)
     try:
         with table.lent() if elsewhere else table.open():
             return True

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from duotone.errors import DuotoneError
-from duotone.service.mistakes import Mistakes
+from duotone.model.mistakes import Mistakes
 from duotone.service.records import Records
 from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.files import files_of

@@ -7,27 +7,26 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
+from duotone.model.mistakes import Mistakes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
 from duotone.service.clock import Departure
 from duotone.service.made_up import Column
-from duotone.service.mistakes import Mistakes
-from duotone.service.office import Dataset, Office
+from duotone.service.office import Listed, Office
 from duotone.service.public_files import PublicFiles
 from duotone.service.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
-from duotone.tables.ask import prepare, prepare_groups, with_used
-from duotone.tables.declared import GroupLists
+from duotone.tables.ask import prepare, prepare_groups
+from duotone.tables.declared import unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import open_source
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
@@ -44,7 +43,7 @@ class OpenTable:
 
     name: str
     office: Office
-    dataset: Dataset
+    dataset: Listed
     idle: list[Source] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     kinds: dict[str, Kind] = field(default_factory=dict)
@@ -56,13 +55,23 @@ class OpenTable:
     layout: Layout | None = None
     """The columns of its tables, in their order, when they were last looked at: questions about others are refused."""
 
+    @property
+    def declared(self) -> Dataset:
+        """What its owner declares."""
+        return self.dataset.declared
+
+    @property
+    def lists(self) -> Mapping[tuple[str, ...], tuple[Any, ...]]:
+        """The public lists of groups, by what they are by."""
+        return self.declared.groups if isinstance(self.declared.groups, Mapping) else {}
+
     @contextmanager
     def lent(self) -> Iterator[Any]:
         """The table, for one question at a time; with further tables, its place, where all are opened together."""
-        if self.dataset.also:
+        if self.declared.also:
             with self._opened() as alone:
                 self._require_layout(alone)
-            yield self.office.path(self.dataset.source)
+            yield self._place
             return
         with self.lock:
             source = self.idle.pop() if self.idle else None
@@ -78,7 +87,7 @@ class OpenTable:
 
     def open(self) -> Source:
         """A connection of its own, with those columns alone that may be used."""
-        source, dataset = self._opened(), self.dataset
+        source, dataset = self._opened(), self.declared
         with closed_on_error(source.close):
             self._require_layout(source)
             if dataset.columns is not None:
@@ -86,10 +95,12 @@ class OpenTable:
             return replace(source, name=self.name, named=True)
 
     def _opened(self) -> Source:
-        dataset = self.dataset
-        layout = FileLayout(dataset.separator, dataset.json_columns, dataset.formats)
         with limited(self.office.engine_limits):
-            return open_conforming(self.office.path(dataset.source), dataset.table, prepare, dataset.vouched, layout)
+            return open_conforming(replace(self.declared, source=self._place, columns=None), prepare)
+
+    @property
+    def _place(self) -> str:
+        return self.office.path(self.declared.source)
 
     def _require_layout(self, source: Source) -> None:
         """Refuse other columns than those that the owner has seen, or another order of them."""
@@ -98,14 +109,14 @@ class OpenTable:
 
     def _layout(self, source: Source) -> Layout:
         """The columns of the table, and of further ones in files of their own."""
-        files = [] if source.sibling is not None else [self.office.path(place) for place in self.dataset.also.values()]
+        files = [] if source.sibling is not None else [self.office.path(place) for place in self.declared.also.values()]
         with ExitStack() as opened_now:
             others = [opened_now.enter_context(open_source(file)) for file in files]
             return tuple(tuple(one.columns.items()) for one in (source, *others))
 
     def learn(self) -> None:
         """Open the table once, and see what its columns are."""
-        dataset, place = self.dataset, self.office.path(self.dataset.source)
+        dataset, place = self.declared, self._place
         with self._opened() as source:
             self.layout = self._layout(source)
             further = (self.office.path(other) if source.sibling is None else other for other in dataset.also.values())
@@ -119,7 +130,7 @@ class OpenTable:
 
     def read_public(self) -> None:
         """Read the public files, before anybody asks."""
-        for place in self.dataset.public.values():
+        for place in self.declared.public.values():
             self.public.table(Path(self.office.path(place)))
 
     def reopen(self) -> None:
@@ -129,57 +140,48 @@ class OpenTable:
         for source in sources:
             source.close()
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What the owner declared, for every question."""
-        dataset = self.dataset
-        groups = GroupLists({tuple(by.split(",")): listed for by, listed in dataset.groups.items()})
-        files = {name: self.public.table(Path(self.office.path(place))) for name, place in dataset.public.items()}
-        about = {"unit": dataset.unit, "neighbours": dataset.neighbours, "max_rows": dataset.max_rows}
-        declared = {**about, "per_unit": dataset.per_unit, "bounds": dataset.bounds_of, "groups": groups}
-        return {**declared, "public": files} if files else declared
-
-    @property
-    def opening(self) -> dict[str, Any]:
-        """How the table is opened, where that is done with the question: together with further ones."""
-        dataset = self.dataset
-        file = {"separator": dataset.separator, "columns": dataset.json_columns, "formats": dataset.formats}
-        return {"name": dataset.table, "vouched": dataset.vouched, "longest_text": dataset.longest_text, **file}
-
     def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
         """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
         read."""
         with limited(self.office.engine_limits, check):
-            return self._question(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table, terms)
+            return self._question(self._about(table), terms)
+
+    def _about(self, table: Any) -> Dataset:
+        """What is declared, of an open table or of one that is opened with the question."""
+        declared = self.declared
+        public = {name: self.public.table(Path(self.office.path(place))) for name, place in declared.public.items()}
+        if isinstance(table, Source):
+            own = replace(declared, public=public, also={})
+            return own.opened(table.reading_up_to(declared.longest_text))
+        return replace(declared, source=table, public=public, also=self._also)
+
+    @property
+    def _also(self) -> dict[str, str]:
+        """Further private tables: in a database by their names."""
+        elsewhere = self.declared.table is not None or "://" in self._place
+        return {name: other if elsewhere else self.office.path(other) for name, other in self.declared.also.items()}
 
     def asked_again(self, question: Prepared, table: Any) -> Prepared:
         """A question that has been checked, of the table as it is lent now."""
         with limited(self.office.engine_limits):
-            return question.on(table.reading_up_to(self.dataset.longest_text) if isinstance(table, Source) else table)
+            return question.on(table.reading_up_to(self.declared.longest_text) if isinstance(table, Source) else table)
 
-    def _question(self, table: Any, terms: Terms) -> Prepared:
-        text, opening = terms.question, self.opening if isinstance(table, str) else {}
-        if (text is None) == (terms.by is None):
+    def _question(self, declared: Dataset, terms: Terms) -> Prepared:
+        if (terms.question is None) == (terms.by is None):
             raise DuotoneError("ask a question, or which groups there are (by): one of the two")
-        if text is None:
-            return self._selection(table, terms, opening)
-        listed = {"groups": None} if terms.groups == "private" else {}
-        also = {"also": {name: self.office.path(place) for name, place in self.dataset.also.items()}} if opening else {}
-        declared = {**self.options, **listed, **opening, **also}
+        if terms.groups == "private":
+            declared = replace(declared, groups=None)
+        if terms.max_groups is not None:
+            declared = replace(declared, max_groups=terms.max_groups)
+        if terms.question is None:
+            if terms.error is not None or not terms.priced:
+                raise DuotoneError("which groups may be shown has a price: give epsilon, and delta")
+            return prepare_groups(declared, terms.by or [], terms.privacy)
         if self.dataset.close_calls is not None and not terms.priced:
             if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
                 raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
-            return with_used(partial(prepare, table, text, self.dataset.close_calls.question), declared)[0]
-        declared |= {"max_groups": terms.max_groups, "costs": terms.costs_exact}
-        return with_used(partial(prepare, table, text, self._price(terms)), declared)[0]
-
-    def _selection(self, table: Any, terms: Terms, opening: dict[str, Any]) -> Prepared:
-        if terms.error is not None or not terms.priced:
-            raise DuotoneError("which groups may be shown has a price: give epsilon, and delta")
-        if self.dataset.neighbours == "replace":
-            raise DuotoneError("which groups may be shown is not asked where someone who changes may leave one for another")
-        about = {"unit": self.dataset.unit, "max_groups": terms.max_groups, **opening}
-        return prepare_groups(table, terms.by or [], terms.privacy, **about)
+            return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
+        return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact)
 
     def _price(self, terms: Terms) -> ApproxDP | WantedError:
         """ε as it is named, or the error that is wanted."""
@@ -191,19 +193,19 @@ class OpenTable:
 
     def account(self) -> str:
         """What the ledger calls it."""
-        return self.dataset.account(self.name)
+        return self.dataset.account
 
     @property
     def made_up_columns(self) -> dict[str, Column]:
         """What may be known of each column, for made-up rows."""
-        dataset, bounds = self.dataset, self.dataset.bounds_of
+        bounds, lists = self.declared.bounds, self.lists
         limits = {name: (str(bounds[name].low), str(bounds[name].high)) for name in self.kinds.keys() & bounds.keys()}
-        listed = {name: tuple(dataset.groups[name]) for name in self.kinds.keys() & dataset.groups.keys()}
+        listed = {name: lists[name,] for name in self.kinds if (name,) in lists}
         return {name: Column(kind, limits.get(name), listed.get(name)) for name, kind in self.kinds.items()}
 
     def check(self, mistakes: Mistakes) -> None:
         """Open the table, and hold what is declared against its columns."""
-        steps, dataset, every = ("datasets", self.name), self.dataset, list[str]()
+        steps, dataset, every = ("datasets", self.name), self.declared, list[str]()
         with mistakes.at(*steps, "source"), self._opened() as source:
             every = [name.lower() for name in source.columns]
         unknown = [i for i, column in enumerate(dataset.columns or ()) if every and column.lower() not in every]
@@ -216,8 +218,8 @@ class OpenTable:
         if unknown or not every:
             return
         with mistakes.at(*steps), self.open() as source:
-            dataset.declared.of(source)
-            for by in dataset.groups:
+            unit_in(dataset, source)
+            for by in map(",".join, self.lists):
                 with mistakes.at(*steps, "groups", by):
                     self.question(source, self._trial(by)).close()
             self.learn()
@@ -244,8 +246,8 @@ class OpenTable:
     def _trial(self, by: str) -> Terms:
         """A question that has a use for a list of groups."""
         keys = ", ".join(map(quoted, by.split(",")))
-        each = 1 if self.dataset.unit else None
-        people = "*" if self.dataset.unit is None else f"distinct {quoted(self.dataset.unit)}"
+        each = 1 if self.declared.unit else None
+        people = "*" if self.declared.unit is None else f"distinct {quoted(self.declared.unit)}"
         text = f"select count({people}) > 1 from {quoted(self.name)} group by {keys}"
         return Terms(question=text, epsilon=1, delta="1e-6", max_groups=each)
 
@@ -255,7 +257,7 @@ def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
     held = {name: table.keys for name, table in tables.items()}
     refuse_twins(held, mistakes)
     for name, table in tables.items():
-        public = {one: table.office.path(place) for one, place in table.dataset.public.items()}
+        public = {one: table.office.path(place) for one, place in table.declared.public.items()}
         refuse_public(public, held, ("datasets", name), mistakes)
 
 

@@ -13,7 +13,7 @@ from functools import cache
 
 from duotone.desk.callers import Refused
 from duotone.resources import EngineLimits, cores
-from duotone.service.office import Dataset, Limits
+from duotone.service.office import Limits, Listed
 from duotone.service.tables import atoms
 from duotone.tables.engines.results import Tally
 from duotone.tables.prepared import Prepared
@@ -38,7 +38,7 @@ REFERENCE = 0.008
 """Seconds that `machine` takes on the machine on which the nanoseconds of `tables.work` were measured, two slow cores."""
 
 
-def seconds_of(question: Prepared | None, dataset: Dataset, engine: str, limits: Limits) -> float:
+def seconds_of(question: Prepared | None, dataset: Listed, engine: str, limits: Limits) -> float:
     """After which an answer leaves, by public facts. What the owner declares (`seconds`) is the engine's own part, which no
     row changes; what rows can cost is added to it always.
 
@@ -79,7 +79,7 @@ MADE_UP = """select count(*) from range(1000) r(i) where regexp_matches(repeat('
     or contains(replace(repeat('ab', 500) || i, 'a', 'ccc'), 'q')"""
 
 
-def require_little(question: Prepared, dataset: Dataset, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
+def require_little(question: Prepared, dataset: Listed, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
     """Refuse a question that could take longer than any may here, or more memory than an engine has."""
     require_room(question.work(dataset.rows), engine_limits)
     seconds = seconds_of(question, dataset, engine, limits)

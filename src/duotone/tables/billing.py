@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
-from duotone.tables.declared import Declared, Key
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 
 
@@ -20,7 +21,7 @@ class About(TypedDict):
     neighbours: str
 
 
-def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
+def normal_form(text: str, declared: Dataset, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
     """A question's text with everything declared that can change its answer."""
     bounds = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in declared.bounds.items()}
     everything = {
@@ -45,7 +46,7 @@ class Bill:
     about: About
 
 
-def bill(forms: tuple[str, ...], declared: Declared, source: Source, dataset: str | None, *, together: bool) -> Bill:
+def bill(forms: tuple[str, ...], declared: Dataset, source: Source, dataset: str | None, *, together: bool) -> Bill:
     """What a ledger is given; `together` where the question joins private tables."""
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")

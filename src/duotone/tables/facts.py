@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.release.coin import Basis
 from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.compile_question import Compiled
-from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
 from duotone.tables.engines.source import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
@@ -119,7 +119,7 @@ def facts_of(
     source: Source,
     asked: ParsedQuestion | None,
     by: tuple[str, ...],
-    declared: Declared,
+    declared: Dataset,
     most: int,
     terms: Terms,
     compiled: Compiled | None,
@@ -145,7 +145,7 @@ def facts_of(
     )
 
 
-def _person(source: Source, asked: ParsedQuestion | None, declared: Declared, groups: int | None) -> str:
+def _person(source: Source, asked: ParsedQuestion | None, declared: Dataset, groups: int | None) -> str:
     """Who counts as a person, in words."""
     if declared.person is None:
         return "each row is a person"
@@ -162,7 +162,7 @@ def _person(source: Source, asked: ParsedQuestion | None, declared: Declared, gr
     return one if groups is None else f"{one}, in at most {groups} group{'s' * (groups > 1)}"
 
 
-def _clipped(compiled: Compiled | None, declared: Declared, groups: int | None) -> str:
+def _clipped(compiled: Compiled | None, declared: Dataset, groups: int | None) -> str:
     """What is clipped to what."""
     cut = [
         f"{column} to [{show(grid.low * grid.step)}, {show(grid.high * grid.step)}] in steps of {show(grid.step)}"

@@ -14,10 +14,10 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     # of several questions, or of a part of one
     "in a question": "{question}: {why}",
     # opening a table
-    "several tables": "{place} may hold many tables: say which{p.name}",
-    "several tables of a cluster": "a Spark cluster may hold many tables: say which{p.name}, by name or by the path of Parquet"
+    "several tables": "{place} may hold many tables: say which{p.table}",
+    "several tables of a cluster": "a Spark cluster may hold many tables: say which{p.table}, by name or by the path of Parquet"
     " files",
-    "columns missing": "which columns {path} has depends on its rows: say which there are{p.columns}",
+    "columns missing": "which columns {path} has depends on its rows: say which there are{p.json_columns}",
     "several separators": "the first line of {path} has {separators}: say which one separates the columns{p.separator}, or put"
     " the names that have the other in double quotes",
     "not vouched": "{what} is no stored table, and may mix people up or fail on a row: create a table from it, or vouch for it"
@@ -80,8 +80,8 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     " it, and if something in it is wrong, close it{p.close_dataset}, register another name, and ask by that name{p.dataset}",
     "registered already, closed": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
     " it, and it is closed: register another name, and ask by that name{p.dataset}",
-    "asker missing": "{dataset} has allowances: say who asks{p.by}; nothing was released",
-    "asker is everybody": "{name} stands for everybody else in allowances, and is no name: say who asks{p.by}",
+    "asker missing": "{dataset} has allowances: say who asks{p.asker}; nothing was released",
+    "asker is everybody": "{name} stands for everybody else in allowances, and is no name: say who asks{p.asker}",
     # a service
     "purpose missing": "{dataset} needs approval: say what the answer is for{p.purpose}",
 }

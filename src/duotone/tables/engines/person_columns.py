@@ -7,17 +7,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import ibis
 
+from duotone.model.bounds import Grid
+from duotone.model.checks import Reduction
 from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.functions.numbers import quotient, wide
-from duotone.tables.sql.scoring import Grid, Score
+from duotone.tables.sql.scoring import Score
 
-Reduction = Literal["avg", "sum", "min", "max"]
 Expressions = Mapping[str, Any]
 
 

@@ -23,7 +23,6 @@ from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, s
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.names import no_column
 
-MOST_CHARACTERS = 1_000_000
 FORKED = "the table was opened by another process: open it in this one"
 
 
@@ -112,8 +111,6 @@ class Source:
         """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
         if longest is None:
             return self
-        if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
-            raise Refusal("longest_text out of range", most=MOST_CHARACTERS, value=longest)
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duotone.tables.declared import Declared, Key
+from duotone.model.dataset import Dataset
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.engines.public_rows import PublicTable
@@ -28,7 +29,7 @@ class Asked:
     question: ParsedQuestion
     private: Mapping[str, Mapping[str, Kind]]
     public: Mapping[str, Mapping[str, Kind]]
-    declared: Declared
+    declared: Dataset
     """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
     most: int
     listed: tuple[Key, ...] | None
@@ -142,8 +143,6 @@ def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
     name nobody are left out."""
     casts, unit = [], asked.declared.unit
     for name, kind in source.columns.items():
-        if name in asked.question.by:  # whose keys are the texts as they are written
-            continue
         operands = [part for part in parts_of(asked.question) if isinstance(part, Operand) and part.made is None]
         read = {(part.kind, part.reading) for part in operands if part.column == name}
         held = {k for k, how in read if how == "try"}
@@ -151,6 +150,8 @@ def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
             "boolean" in held or "bool_" in asked.question.text.lower() or "every" in asked.question.text
         ):
             raise Unknown  # which texts are true and false is a rule of its own
+        if name in asked.question.by:  # whose keys are the texts as they are written
+            continue
         if kind == "untyped" and held and len(held) == len(read):
             cast = CASTS.get(next(iter(held)), "double") if len(held) == 1 else "double"
             casts.append(f"try_cast({quoted(name)} as {cast}) as {quoted(name)}")

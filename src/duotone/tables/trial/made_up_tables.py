@@ -18,8 +18,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from duotone.model.bounds import Bounds, Grid
 from duotone.tables.sql.condition import Compare, Formula, Kind, Like, OneOf, parts_of
-from duotone.tables.sql.scoring import Bounds, Grid
 
 FAR = 2**53
 """Constants beyond this, and values near them, are odd: engines may differ in what they make of them."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import datetime
 import random
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
 from duotone.errors import FailedTrial
 from duotone.tables.compile_question import Compiled, compile_question
+from duotone.tables.declared import at_once, one_row_each
 from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
@@ -41,7 +43,7 @@ from duotone.tables.trial.made_up_tables import (
     rows_of,
     values_of,
 )
-from duotone.tables.trial.plain_sql import Unknown, on_grid, truths, within, written
+from duotone.tables.trial.plain_sql import Unknown, columns_named, on_grid, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
 """Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
@@ -96,29 +98,35 @@ def _tried(asked: Asked, seed: int) -> None:
         for number in _some(tables, draw):
             checks.alone(number, _levels(asked, private, public, number)[1])
         with suppress(Unknown):  # what plain SQL cannot say is left to the others
-            _require_dates(asked, layout)
             registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
-            checks.plain(truths(engine.connection.con, asked.question.text, registered, _unclipped(asked, compiled)))
+            checks.plain(truths(engine.connection.con, asked.question.text, registered, _unclipped(asked, compiled, layout)))
     close()
 
 
-def _require_dates(asked: Asked, layout: Layout) -> None:
-    """Plain SQL has dates outside the years 1 to 9999, which are null by rule: a question with far intervals may meet them."""
-    dated = any(kind in ("date", "time") for columns in layout.columns.values() for kind in columns.values())
-    if dated and re.search(r"\d{4,}", re.sub(r"'\d{4}-\d\d-\d\d[^']*'", "", asked.question.text)):
-        raise Unknown
-
-
-def _unclipped(asked: Asked, compiled: Compiled) -> list[str]:
-    """Conditions under which bounds and grids change no value, also of a comparison that these settle, which is left out."""
-    columns = asked.question.people.kinds if asked.question.people is not None else next(iter(asked.private.values()))
+def _unclipped(asked: Asked, compiled: Compiled, layout: Layout) -> list[str]:
+    """Conditions under which bounds and grids change no value, also of a comparison that these settle, which is left out. Of
+    columns that the question does not read, which no made-up table has, there are none."""
+    once = [name for name, many in Counter(c.lower() for c in _outer_columns(asked, layout)).items() if many == 1]
     grids = {c: grid for comparison in compiled.comparisons for c, grid in comparison.grids.items()}
-    ends = {c: bounds for c, bounds in asked.declared.bounds.items() if c not in grids}
-    return [
-        *(on_grid(quoted(c) if c in columns else c, grid) for c, grid in grids.items()),
-        *(within(quoted(c) if c in columns else c, bounds) for c, bounds in ends.items()),
-    ]
+    checks = {c: partial(within, bounds=bounds) for c, bounds in asked.declared.bounds.items()}
+    checks |= {c: partial(on_grid, grid=grid) for c, grid in grids.items()}
+    conditions = []
+    for value, check in checks.items():
+        if value.lower() in once:
+            conditions.append(check(quoted(value)))
+        elif (columns := columns_named(value)) and columns <= {*once}:
+            conditions.append(check(value))
+    return conditions
+
+
+def _outer_columns(asked: Asked, layout: Layout) -> list[str]:
+    """The names of the columns that the question's outermost select can use, some more than once where tables are joined."""
+    question = asked.question
+    if question.people is not None:
+        return [c for people in (question.people, *(o.people for o in question.beside)) for c in people.kinds]
+    joined = (c for join in question.joins for c, kind in asked.public[join.table].items() if kind != "other")
+    return [*next(iter(layout.columns.values())), *joined]
 
 
 def _share(asked: Asked) -> float:
@@ -187,7 +195,7 @@ def _levels(
     first, *_ = private.values()
     source, question = shaped(first, private, public, question, everybody=declared.replaced)
     if question.people is not None:
-        declared = declared.one_row_each()
+        declared = one_row_each(declared, at_once)
     compiled = compile_question(asked.question, declared, REACH, source)
     by = question.by if number is not None else (TABLE, *question.by)
     population = Population(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)

@@ -7,7 +7,7 @@ import random
 import pytest
 from thinned import thinned
 
-from duotone.service.toml_lines import line_of
+from duotone.model.mistakes import line_of
 
 VALUES = ["1", '"text = [no]"', "{ a = 1, b = [2] }", "[\n1,\n2, # two\n]", '"""\nk9 = 3\n[tables.t9]\n"""']
 
