@@ -47,7 +47,7 @@ def test_two_ways_to_write_a_question_have_one_normal_form() -> None:
     first = read_question("COUNT(*)   filter (where vote='Y') > 3 -- a remark", COLUMNS)
     second = read_question("select count(*) FILTER (WHERE vote = 'Y') > 3", COLUMNS)
     assert first == second
-    assert first.forms[0] == "SELECT COUNT(*) FILTER(WHERE vote = 'Y') > 3"
+    assert first.normal == "SELECT COUNT(*) FILTER(WHERE vote = 'Y') > 3"
     assert read_question("count(Mixed) > 1", COLUMNS).tree == read_question("count(MIXED) > 1", COLUMNS).tree
 
 

@@ -129,7 +129,7 @@ def facts_of(
     limited = most if by and isinstance(terms, DefiniteTerms) else None
     labels = by if asked is None else asked.labels
     return Facts(
-        question=f"groups by {', '.join(by)}" if asked is None else asked.forms[0],
+        question=f"groups by {', '.join(by)}" if asked is None else asked.normal,
         text=f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”",
         table=source.name if source.named else "the table",
         by=by,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.ledger.stores.connection_failure import reason
+from duotone.ledger.stores.postgres import reason
 from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.engine import Abilities, answers, closed_on_error, quietly, sqlglot_of

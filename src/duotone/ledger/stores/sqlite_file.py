@@ -1,4 +1,8 @@
-"""What SQLite leaves beside a file, whether it belongs to it, and whether a file is where it was last written.
+"""The file of a ledger: its lock, the journal of an interrupted commit beside it, and whether it is where it was last written.
+
+SQLite's own locks on a POSIX system belong to a process and vanish as soon as anything in it closes any descriptor of
+the file (a copy that the program makes, say); after a fork its tables of them are wrong. So a ledger is locked here, with a
+lock that belongs to one open descriptor, over the bytes that SQLite itself locks, and SQLite is asked to lock nothing.
 
 SQLite looks for the journal of an interrupted commit under the name of the file. A file that was moved away from its
 journal is half a commit; a journal that waits where the file was would undo later charges once the file comes back.
@@ -7,21 +11,111 @@ journal is half a commit; a journal that waits where the file was would undo lat
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
+import struct
+import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 from duotone.errors import LedgerError
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (not a POSIX system)
+    raise LedgerError("a ledger in a file needs a POSIX system: keep it in Postgres") from None
+
+FIRST, LENGTH = 0x4000_0000, 512
+"""The bytes that SQLite locks: pending, reserved, and 510 shared ones."""
+OWN_DESCRIPTOR: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+"""Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone respects."""
+SHORTEST, LONGEST = 0.0002, 0.01
+"""Seconds between two attempts: short at first, since a commit takes a millisecond, then longer, with some chance in it."""
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 WAL = b"\x02"
 """The version that a file in WAL mode has in bytes 18 and 19."""
 
 
-def in_wal_mode(header: bytes) -> bool:
-    """Whether the file keeps charges in a log beside it, as ledgers of Duotone 0.1 did."""
-    return WAL in (header[18:19], header[19:20])
+class FileLock:
+    """A descriptor of the file, by which it is locked.
+
+    Guarantee: while one holder has it exclusively nobody else has it, whatever else this process opens and closes.
+    """
+
+    def __init__(self, path: Path, *, writing: bool, create: bool) -> None:
+        flags = (os.O_RDWR if writing else os.O_RDONLY) | (os.O_CREAT if create else 0) | os.O_CLOEXEC
+        self.descriptor, self._process = os.open(path, flags, 0o644), os.getpid()
+        self._writing = writing
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Which file it is."""
+        status = os.fstat(self.descriptor)
+        return status.st_dev, status.st_ino
+
+    def header(self) -> bytes:
+        """The first hundred bytes of the file, where SQLite keeps what it knows about it."""
+        return os.pread(self.descriptor, 100, 0)
+
+    def acquire(self, seconds: float) -> bool:
+        """Lock it, shared for reading and exclusively for writing; False if others kept it for so long."""
+        attempt: Callable[[], None] = self._flock
+        if OWN_DESCRIPTOR is not None:
+            attempt = self._own_writing if self._writing else self._own_reading
+        end, pause = time.monotonic() + seconds, SHORTEST
+        while True:
+            try:
+                attempt()
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(pause * (0.5 + random.random()))
+                pause = min(2 * pause, LONGEST)
+            else:
+                return True
+
+    def release(self) -> None:
+        """Unlock it, in the process that locked it."""
+        if self._process != os.getpid():
+            return
+        if OWN_DESCRIPTOR is not None:
+            _lock(self.descriptor, fcntl.F_UNLCK, FIRST, LENGTH)
+        else:
+            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close the descriptor; in a forked child too, where it would keep the lock of a parent that died."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _own_writing(self) -> None:
+        """The pending byte first, and it is kept while readers end: no new one begins before a writer that waits."""
+        _lock(self.descriptor, fcntl.F_WRLCK, FIRST, 1)
+        _lock(self.descriptor, fcntl.F_WRLCK, FIRST + 1, LENGTH - 1)
+
+    def _own_reading(self) -> None:
+        """Past the pending byte, unless a writer waits there."""
+        _lock(self.descriptor, fcntl.F_RDLCK, FIRST, 1)
+        try:
+            _lock(self.descriptor, fcntl.F_RDLCK, FIRST + 1, LENGTH - 1)
+        finally:
+            _lock(self.descriptor, fcntl.F_UNLCK, FIRST, 1)
+
+    def _flock(self) -> None:
+        fcntl.flock(self.descriptor, (fcntl.LOCK_EX if self._writing else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+
+
+def _lock(descriptor: int, kind: int, first: int, length: int) -> None:
+    """Lock bytes by this descriptor, without waiting; where there are no such locks, by this process."""
+    # C's struct flock: the kind, from the start of the file, the first byte, how many, and no process
+    command = fcntl.F_SETLK if OWN_DESCRIPTOR is None else OWN_DESCRIPTOR
+    try:
+        fcntl.fcntl(descriptor, command, struct.pack("hhqqi4x", kind, os.SEEK_SET, first, length, 0))
+    except PermissionError as error:  # another way to say that it is held
+        raise BlockingIOError from error
 
 
 def beside(path: Path, ending: str) -> Path:
@@ -89,9 +183,15 @@ def check_journal(path: Path, *, copied: bool = False) -> None:
         )
 
 
-def check_no_log(path: Path) -> None:
-    """Refuse a write-ahead log beside a file that is not in that mode: SQLite would lay its old pages over the file's."""
+def check_no_log(path: Path, header: bytes) -> None:
+    """Refuse a file whose charges may stand in a write-ahead log beside it, and such a log beside any file: SQLite would lay
+    its old pages over the file's."""
     log = beside(path, "-wal")
+    if WAL in (header[18:19], header[19:20]):
+        raise LedgerError(
+            f"{path} was put into SQLite's WAL mode by another program, and charges in a log beside a file are lost when that "
+            "is moved or copied: let its owner put it back (PRAGMA journal_mode = DELETE); nothing was released"
+        )
     if log.exists():
         raise LedgerError(
             f"the log {log} does not belong to the ledger beside it, which keeps none: move it away and run verify; "
@@ -116,7 +216,7 @@ def _copies(records: bytes, size: int) -> dict[int, bytes]:
 
 def snapshot(path: Path, folder: Path) -> Path:
     """A copy of the file with what lies beside it, for reading what cannot be read in place without writing."""
-    names = [path, beside(path, "-journal"), beside(path, "-wal")]
+    names = [path, beside(path, "-journal")]
     for _ in range(100):
         before = [_state(name) for name in names]
         for name in names:
@@ -126,7 +226,7 @@ def snapshot(path: Path, folder: Path) -> Path:
                 shutil.copyfile(name, target)
         if before == [_state(name) for name in names]:
             return folder / path.name
-    raise LedgerError(f"the ledger {path} is being written by an older Duotone all the time: try again")
+    raise LedgerError(f"the ledger {path} is being written all the time: try again")
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
