@@ -72,7 +72,8 @@ class Registered:
 
 @dataclass(frozen=True)
 class ChargeRecord:
-    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False where there is none."""
+    """One charge in a statement: when it was made, who asked, the question and its answer; `answered` is False if there is
+    no answer."""
 
     seq: int
     at: datetime

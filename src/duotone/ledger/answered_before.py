@@ -1,4 +1,4 @@
-"""The same question, answered before at another budget or choice of costs: what a receipt and a quote say about it."""
+"""Finds an earlier answer to the same question at another budget or other costs; receipts and quotes mention it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _first(privacy: ApproxDP) -> tuple[str, Fraction]:
 
 
 def _budget(definition: str, answers: int) -> str | None:
-    """The budget that is divided among so many answers under a definition; None where it is long, or not known exactly."""
+    """The budget that gives each of `answers` answers this definition; None if it is long or not known exactly."""
     budget = read_definition(definition).unsplit(answers)
     if budget is None:
         return None

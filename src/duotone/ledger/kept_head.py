@@ -55,7 +55,7 @@ def kept(place: Path) -> Head:
 
 
 def problem(entries: Entries) -> str | None:
-    """That the ledger lacks an entry whose head was kept; None where it does not, or no head can be read."""
+    """A sentence if the ledger lacks an entry whose head was kept; None if it has that entry, or if no head can be read."""
     try:
         place = place_of(entries)
         head = None if place is None else kept(place)

@@ -24,14 +24,14 @@ def latest_charges(entries: Entries, dataset: str, many: int) -> list[ChargeReco
 
 
 class ClearAnswers:
-    """How many answers of each dataset were clear, and free: counted once, and then on from where it ended."""
+    """Counts the clear answers of each dataset, which were free; each call goes on where the last one ended."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[int, str, int]] = {}
         """By dataset, the number and the hash of the last answer that was looked at, and how many were clear."""
 
     def of(self, entries: Entries, dataset: str) -> int:
-        """As of now. A ledger that was replaced is counted anew."""
+        """The number of clear answers now; if the ledger was replaced, they are counted from the start."""
         after, digest, clear = self._counted.get(dataset, (0, "", 0))
         row = entries.at(after)
         if after and (row is None or row.hash != digest):

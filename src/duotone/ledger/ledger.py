@@ -63,7 +63,7 @@ _TURNS = Turns()
 
 @dataclass(frozen=True)
 class _Charged:
-    """A charge that is on the disk: its number, the question's key, and what is left."""
+    """A charge that is on the disk: its number, the key of its question, and the budget left after it."""
 
     seq: int
     key: str
@@ -430,7 +430,7 @@ class Ledger:
             return allowance_of(entries, dataset, asker) if load(entries, dataset)[1].allowances else Share()
 
     def statement(self, dataset: str) -> Statement:
-        """What was asked when, by whom, at what cost, and what is left."""
+        """Every charge of a dataset with its time, asker and cost, and the budget left."""
         with damage_as_error():
             return statement(self._store, dataset)
 
