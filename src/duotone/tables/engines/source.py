@@ -193,6 +193,17 @@ def explained(tables: Iterable[Source]) -> Iterator[None]:
         raise UnreadableColumn(error.column, next(known, error.how)) from None
 
 
+def refuse_twins(names: Iterable[str]) -> None:
+    """Refuse columns whose names differ in upper and lower case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        if (first := known.get(name.lower())) is not None:
+            raise DuotoneError(
+                f"two columns of the table have the same name but for upper and lower case, {first} and {name}: rename one"
+            )
+        known[name.lower()] = name
+
+
 def kinds_of(table: Any) -> Mapping[str, Kind]:
     """What the columns of an Ibis table hold, by their types."""
     return {name: _kind(dtype) for name, dtype in table.schema().items()}
