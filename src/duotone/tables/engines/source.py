@@ -43,7 +43,7 @@ class Source:
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
-    """What its owner vouches for, where it is no stored table: see `require_vouched`."""
+    """What its owner vouches for, where it is not a stored table: see `require_vouched`."""
     sibling: Callable[[str], Source] | None = field(default=None, repr=False)
     """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
