@@ -7,10 +7,11 @@ from typing import Any
 
 from duotone.desk.callers import Caller
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.account import ChargeRecord, Registered
+from duotone.ledger.account import Registered
 from duotone.ledger.allowances import EVERYBODY
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.request import Standing
+from duotone.ledger.statement import ChargeRecord
 from duotone.model.checks import COHORT
 from duotone.model.cost import Cost, Left, as_json
 from duotone.privacy.approx_dp import ApproxDP
