@@ -47,7 +47,7 @@ class Registered:
 
     def fits(self, state: State) -> bool:
         """Whether no more is spent, and no more close calls are taken, than there were."""
-        called = self.close_calls is None or (state.calls is not None and state.calls.taken <= self.close_calls.count)
+        called = self.close_calls is None or (state.calls is not None and self.close_calls.fits(state.calls))
         return called and self.privacy_filter.fits(state.spent)
 
     def left(self, state: State) -> Left:
@@ -56,7 +56,8 @@ class Registered:
         if self.close_calls is None or state.calls is None:
             return definite
         aside = Left() if self.budget == ApproxDP(0) else definite
-        return replace(aside, close_calls=self.close_calls.count - state.calls.taken, reserved=state.calls.reserved)
+        calls = self.close_calls.left(state.calls)
+        return replace(aside, close_calls=calls.close_calls, reserved=calls.reserved)
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""

@@ -25,12 +25,13 @@ from duotone.ledger.loss_distributions import (
 from duotone.ledger.privacy_filters import (
     BasicComposition,
     RuleName,
+    definite,
     most_answers,
 )
 from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import line_table
-from duotone.model.cost import Charge, Left, boundary_text
+from duotone.model.cost import Cost, Left, boundary_text
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import float_above, float_below
 from duotone.privacy.text import definition_text
@@ -93,8 +94,9 @@ class PlannedComposition:
         any_boundary = losses(pair_of_definition(self.answers_at), self.answers_at.epsilon, fine=1)
         return (any_boundary, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (any_boundary,)
 
-    def accepts(self, charge: Charge) -> None:
+    def accepts(self, cost: Cost) -> None:
         """Refuse a mechanism that could reveal more than the plan's answers do."""
+        charge = definite(cost)
         if not (self.pair.covers(pair_of_definition(charge.privacy)) or self.pair.covers(pair_of(*charge.tables))):
             kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
             raise DuotoneError(
@@ -102,9 +104,9 @@ class PlannedComposition:
                 f"{charge.privacy} with boundary {charge.boundary}"
             )
 
-    def fits(self, sums: Spent) -> bool:
+    def fits(self, taken: Spent) -> bool:
         """Whether no more answers than planned were charged."""
-        return sums.answers <= self.count
+        return taken.answers <= self.count
 
     def spent(self, sums: Spent) -> tuple[float, float]:
         """The least ε at the budget's δ that is proved for so many answers."""
@@ -116,9 +118,9 @@ class PlannedComposition:
         best = min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
         return min(best, summed) if deltas <= Fraction(self.budget.delta) else best
 
-    def left(self, sums: Spent) -> Left:
+    def left(self, taken: Spent) -> Left:
         """The answers that are left."""
-        return Left(answers=max(0, self.count - sums.answers), of=self.count, each=self.answers_at)
+        return Left(answers=max(0, self.count - taken.answers), of=self.count, each=self.answers_at)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""

@@ -142,9 +142,8 @@ class Standing:
         called, taken = self.registered.close_calls, self.state.calls
         if called is None or taken is None:
             raise LedgerError(f"{self.registered.dataset} was not registered with close calls: ask with an epsilon")
-        if called.question != asked.question:
-            raise LedgerError(f"{self.registered.dataset} is asked by {called.question}, and this question by {asked.question}")
-        return max(min(asked.answers, called.count - taken.taken), 1)
+        called.accepts(asked)
+        return max(min(asked.answers, called.left(taken).close_calls or 0), 1)
 
     def repeats(self, charge: Cost) -> int:
         """How many such charges would fit from here, one after the other; up to a million."""
