@@ -145,7 +145,7 @@ def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, bounda
         return PlannedComposition.most(budget, read_definition(write(answers_at)), tuple(map(boundary_text, boundaries)))
     if answers_at is not None or boundaries:
         raise DuotoneError("answers_at and boundaries are for the rule plan: leave them out, or choose that rule")
-    return filter_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
+    return AdvancedComposition.of(budget) if name == "advanced" else filter_of(budget, {"rule": name})
 
 
 def filter_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:

@@ -125,6 +125,11 @@ class AdvancedComposition:
         if not 0 < self.slack <= Fraction(self.budget.delta):
             raise DuotoneError("advanced composition needs a budget with delta above 0")
 
+    @classmethod
+    def of(cls, budget: ApproxDP) -> AdvancedComposition:
+        """Half of the budget's δ is set aside."""
+        return cls(budget, Fraction(budget.delta) / 2)
+
     def accepts(self, cost: Cost) -> None:
         """Any charge is covered."""
         definite(cost)
