@@ -83,7 +83,7 @@ def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(ledger: Ledger) 
         previous = rows[-1].hash
     assert verify(rows, lambda: (1, previous)).holds
     assert verify(rows, lambda: (1, previous), kept).problems == (
-        "no entry has the head that was kept: the chain was cut or written anew",
+        "no entry has the head that was kept: the chain was cut or rewritten",
     )
     ask(ledger, again=True)
     assert ledger.verify(kept).holds  # it may have grown
@@ -265,7 +265,7 @@ def test_sums_that_entries_carry_are_not_taken_on_trust(tmp_path: Path, chained:
             if chained:
                 chained_anew(connection)
         if chained:
-            with pytest.raises(LedgerError, match="the charges of census do not add up to what its last entry carries"):
+            with pytest.raises(LedgerError, match="the charges of census do not add up to the total in its last entry"):
                 ledger.statement("census")
             assert ledger.verify().problems == ("entry 3 does not add up",)
         else:

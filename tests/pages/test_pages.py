@@ -329,7 +329,7 @@ def test_where_people_have_many_rows_the_page_asks_for_their_groups(looking: Bro
     assert page.index('name="max_groups"') < page.index("<summary>More</summary>")
     grouped = {"mode": "sql", "question": "select days, count(distinct patient) > 3 from stays group by days", "epsilon": "0.1"}
     said = looking.post("/ask/stays/check", grouped, part=True).text
-    assert "say in how many groups one patient counts at most: the budget" in said
+    assert "say in how many groups one patient may count: the budget" in said
     assert "max_groups" not in said
 
 

@@ -55,9 +55,9 @@ def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
     stands = ledger.stands(dataset.account)
     if stands.registered.written() != dataset.registration.written():
         raise DuotoneError(
-            f"{name} is registered in the ledger otherwise than the office says (it has {_brief(stands.registered)}; the "
-            f"office says {_brief(dataset.registration)}): a budget is given once; put the office right, or, where the "
-            "table holds new people, give these a label (people)"
+            f"{name} is registered in the ledger differently from the office file (it has {_brief(stands.registered)}; "
+            f"the office file has {_brief(dataset.registration)}): a budget is given once; correct the office file, or, if "
+            "the table holds new people, give them a label (people)"
         )
     return stands
 

@@ -57,7 +57,7 @@ class Answering:
         terms = Terms.read(written)
         if terms.request is not None:
             if terms.model_fields_set != {"request"}:
-                raise Refused("bad question", "a request is asked by its number alone: what it asks was approved")
+                raise Refused("bad question", "a request is asked by its number alone: its question was approved")
             terms = self.approvals.approved(caller, table, terms.request)
         return terms, self.question(table, terms)
 

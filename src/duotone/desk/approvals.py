@@ -83,7 +83,7 @@ class Approvals:
             case "used":
                 raise Refused("not allowed", f"request {number} was asked already: if it was answered, that is in the history")
         if request["data"] != self._data(table):
-            raise Refused("not allowed", f"the data has changed since request {number} was made: ask anew")
+            raise Refused("not allowed", f"the data has changed since request {number} was made: ask again")
         return Terms.read({**request["terms"], "request": number})
 
     def _data(self, table: OpenTable) -> str:

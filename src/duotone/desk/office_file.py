@@ -45,7 +45,7 @@ def read_office(path: Path) -> Office:
     """An office by its file; anything that is wrong with it is an `OfficeError` with all mistakes."""
     try:
         if path.stat().st_size > LARGEST:
-            raise OfficeError(f"{path} is no office file: it has more than {LARGEST} bytes")
+            raise OfficeError(f"{path} is not an office file: it has more than {LARGEST} bytes")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise OfficeError(f"{path} is not there: name an office file, or write one (see docs/service.md)") from None
@@ -194,7 +194,7 @@ def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes)
         mistakes.add(("people", name), 'is an analyst of no dataset: name some, as datasets = ["…"]')
     for i, dataset in enumerate(member.datasets):
         if dataset not in office.datasets:
-            mistakes.add(("people", name, "datasets", i), f"is no dataset of this office: {dataset}")
+            mistakes.add(("people", name, "datasets", i), f"is not a dataset of this office: {dataset}")
     for dataset, allowance in member.allowances.items():
         place = "people", name, "allowances", dataset
         if dataset not in member.datasets:

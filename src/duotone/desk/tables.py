@@ -210,10 +210,12 @@ class OpenTable:
             every = [name.lower() for name in source.columns]
         unknown = [i for i, column in enumerate(dataset.columns or ()) if every and column.lower() not in every]
         for i in unknown:
-            mistakes.add((*steps, "columns", i), f"is no column of the table: {(dataset.columns or ())[i]}")
+            mistakes.add((*steps, "columns", i), f"is not a column of the table: {(dataset.columns or ())[i]}")
         if dataset.unit is not None and every and dataset.unit.lower() not in every:
             near = difflib.get_close_matches(dataset.unit.lower(), every, 1)
-            mistakes.add((*steps, "unit"), f"is no column of the table: {near[0] if near else 'one of ' + ', '.join(every)} is")
+            mistakes.add(
+                (*steps, "unit"), f"is not a column of the table: {near[0] if near else 'one of ' + ', '.join(every)} is"
+            )
             unknown.append(0)
         if unknown or not every:
             return
@@ -227,7 +229,7 @@ class OpenTable:
         for column in dataset.bounds:  # others may be of public tables, or what an inner select computes
             near = difflib.get_close_matches(column.lower(), map(str.lower, self.kinds), 1)
             if near and column.lower() not in map(str.lower, self.kinds):
-                mistakes.add((*steps, "bounds", column), f"is no column that can be asked about: {near[0]} is")
+                mistakes.add((*steps, "bounds", column), f"is not a column that can be asked about: {near[0]} is")
             if column.lower() in every and column.lower() not in usable:
                 mistakes.add((*steps, "bounds", column), "has no use: that column may not be used (columns)")
             if self.kinds.get(column) in ("text", "date", "time"):

@@ -43,7 +43,7 @@ def check_office(office: Office) -> list[str]:
 def _uses(name: str, dataset: Dataset) -> list[str]:
     """What a declaration leaves out of what could be asked, and what only the owner can see to."""
     if dataset.vouched:
-        return [f"{name} is vouched for: if it is a view, do not ask about what it is made of under another name as well"]
+        return [f"{name} is vouched for: if it is a view, do not offer the tables behind it under another name as well"]
     if dataset.unit is None or dataset.max_rows is not None or dataset.per_unit is not None:
         return []
     undeclared = f"{name} has a unit, and neither max_rows nor per_unit"

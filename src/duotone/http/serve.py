@@ -45,7 +45,9 @@ class AnnouncedServer(uvicorn.Server):
             await super().startup(sockets)
         except SystemExit:
             address = _address(self.config, self.config.port)
-            raise DuotoneError(f"nothing can listen at {address}: stop what is there, or name another port") from None
+            raise DuotoneError(
+                f"nothing can listen at {address}: stop the program that listens there, or choose another port"
+            ) from None
         self.announce(_address(self.config, self.servers[0].sockets[0].getsockname()[1]))
 
 

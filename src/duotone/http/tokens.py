@@ -124,7 +124,7 @@ class Tokens:
                 written = json.loads(self._path.read_text(encoding="utf-8"))
                 tokens = {one["id"]: Token(**one) for one in written["tokens"]}
             except (OSError, ValueError, TypeError, KeyError):
-                raise DuotoneError(f"{self._path} is no file of tokens: move it away, and make new tokens") from None
+                raise DuotoneError(f"{self._path} is not a file of tokens: move it away, and make new tokens") from None
             self._note(tokens)
             self._tokens, self._stamp = tokens, stamp
         return self._tokens

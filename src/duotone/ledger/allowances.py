@@ -155,7 +155,7 @@ def added_up(rows: Iterable[Row], askers: Askers) -> Iterator[tuple[Row, Body, S
 def must_add_up(dataset: str, state: State, carried: State) -> None:
     """Refuse a dataset whose last entry carries another state than its charges make."""
     if state != carried:
-        raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
+        raise LedgerError(f"the charges of {dataset} do not add up to the total in its last entry: run verify")
 
 
 def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:

@@ -180,9 +180,7 @@ def answer_text(answer: Any) -> str:
     try:
         text = json.dumps(answer, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise DuotoneError(
-            "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
-        ) from None
+        raise DuotoneError("an answer must be a value that JSON can hold; the charge stands, nothing was released") from None
     if not _depth(answer) <= DEEPEST:
         raise DuotoneError(
             f"an answer to be recorded has at most {DEEPEST} lists within lists; the charge stands, nothing was released"

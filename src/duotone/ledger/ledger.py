@@ -159,8 +159,8 @@ class Ledger(Owned):
             answer, calls = draw(charged.calls) if isinstance(cost, CloseCallCharge) else (draw(), None)
             if isinstance(cost, CloseCallCharge) and not (type(calls) is int and 0 <= calls <= charged.calls):
                 raise DuotoneError(
-                    f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; what was "
-                    "reserved is wasted, and nothing was released"
+                    f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; the "
+                    "reserved close calls are wasted, and nothing was released"
                 )
             return self._record(dataset, charged, answer_text(answer), process, calls)
 

@@ -54,7 +54,7 @@ class Request:
         if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge | CloseCallCharge):
-            raise DuotoneError(f"what is charged for is a Charge or a CloseCallCharge, got {type(charge).__name__}")
+            raise DuotoneError(f"charge must be a Charge or a CloseCallCharge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
         signed(by)

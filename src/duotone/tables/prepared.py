@@ -169,7 +169,7 @@ removal;
         """The dataset, the question and whom it is about, as a ledger knows them. Files whose columns have changed since the
         question was checked are refused here, before anything is charged."""
         if not isinstance(ledger, Ledger):
-            raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
+            raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
         self.source.checked()
         dataset = self.dataset_in(ledger, dataset)
         return bill(self.normal, self.declared, self.source, dataset, together=self._together)
@@ -211,7 +211,7 @@ removal;
 
         def call(calls: int) -> tuple[Any, int]:
             if not read:
-                read.append(self._read("what was reserved is wasted", hold))
+                read.append(self._read("the reserved close calls are wasted", hold))
             return self._called(read, calls)
 
         try:
@@ -248,7 +248,9 @@ removal;
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
         if not isinstance(self.terms, DefiniteTerms):
-            raise DuotoneError("what may be too close to call is asked through a ledger, which counts: use charge")
+            raise DuotoneError(
+                "questions that may be too close to call are asked through a ledger, which counts close calls: use charge"
+            )
         return self._released(None)
 
     def _released(self, cost: str | None) -> Answers:

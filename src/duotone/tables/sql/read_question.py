@@ -49,7 +49,9 @@ def read_question(
 limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
     """
     if name is not None and any(among([exp.to_identifier(other)], names_of(name)) for other in also):
-        raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
+        raise DuotoneError(
+            f"a further private table has the name of the table that is asked about, {name}: give it another name"
+        )
     try:
         known = [column for table in (columns, *public.values(), *also.values()) for column in table]
         parsed = parse(text, known)
