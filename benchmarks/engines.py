@@ -71,7 +71,7 @@ def postgres(rows: int) -> None:
         connection.execute(f"create table t as select {COLUMNS} from generate_series(1::bigint, {rows}) g(id)")
         connection.execute("vacuum analyze t")
         print(f"Postgres, {rows:,} rows: its own aggregate, a private answer, ratio, what travels")
-        beside(open_source(url, name="t"), lambda sql: connection.execute(sql).fetchall(), ROUNDS)
+        beside(open_source(url, table="t"), lambda sql: connection.execute(sql).fetchall(), ROUNDS)
 
 
 def spark(rows: int, cores: int) -> None:
@@ -81,7 +81,7 @@ def spark(rows: int, cores: int) -> None:
         made.write.parquet(f"{folder}/t")
         session.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
         print(f"Spark, {rows:,} rows, {cores} cores: its own aggregate, a private answer, ratio, what travels")
-        beside(open_source(session, name=f"{folder}/t"), lambda sql: session.sql(sql).toArrow(), 3 if rows > 10**7 else ROUNDS)
+        beside(open_source(session, table=f"{folder}/t"), lambda sql: session.sql(sql).toArrow(), 3 if rows > 10**7 else ROUNDS)
 
 
 def groups(keys: int) -> None:

@@ -12,6 +12,7 @@ from .line.mechanism import balanced as balanced
 from .line.mechanism import partition_selection as partition_selection
 from .line.mechanism import with_boundary as with_boundary
 from .model.cost import Charge as Charge
+from .model.dataset import Dataset as Dataset
 from .privacy.approx_dp import ApproxDP as ApproxDP
 from .privacy.definition import PrivacyDefinition as PrivacyDefinition
 from .release.audit import audit_answers as audit_answers

@@ -12,14 +12,18 @@ yes
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.line.three_way import ThreeWay
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given
 from duotone.tables import ask as asking
 from duotone.tables.answers import Answers
 from duotone.tables.inspection import Inspection, inspect_clipping
 from duotone.tables.prepared import Prepared
-from duotone.tables.taking import taking
+from duotone.tables.terms import WantedError
 
 
 class FrameQuestions:
@@ -29,25 +33,41 @@ class FrameQuestions:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
-    @taking(asking.ask)
-    def ask(self, *question: Any, **options: Any) -> Answers:
+    def ask(
+        self,
+        question: str,
+        privacy: ApproxDP | None = None,
+        *,
+        ledger: Any = None,
+        dataset: str | None = None,
+        again: bool = False,
+        asker: str | None = None,
+        **options: Any,
+    ) -> Answers:
         """A private answer to a yes/no question about the frame: see `duotone.ask`."""
-        return asking.ask(self._frame, *question, **options)
+        charge = {"ledger": ledger, "dataset": dataset, "again": again, "asker": asker}
+        return asking.ask(self._frame, question, privacy, **charge, **options)
 
-    @taking(asking.prepare)
-    def prepare(self, *question: Any, **options: Any) -> Prepared:
+    def prepare(
+        self,
+        question: str,
+        privacy: ApproxDP | ThreeWay | WantedError | None = None,
+        *,
+        epsilon: Given | None = None,
+        delta: Given | None = None,
+        costs: tuple[Given, Given] | None = None,
+        **declared: Any,
+    ) -> Prepared:
         """Check a question without reading any row: see `duotone.prepare`. A ledger is charged by what this returns."""
-        return asking.prepare(self._frame, *question, **options)
+        return asking.prepare(self._frame, question, privacy, epsilon=epsilon, delta=delta, costs=costs, **declared)
 
-    @taking(asking.select_groups)
-    def select_groups(self, *by: Any, **options: Any) -> Answers:
+    def select_groups(self, by: Sequence[str] | str, privacy: ApproxDP | None = None, **options: Any) -> Answers:
         """Which keys may be shown: see `duotone.select_groups`."""
-        return asking.select_groups(self._frame, *by, **options)
+        return asking.select_groups(self._frame, by, privacy, **options)
 
-    @taking(inspect_clipping)
-    def inspect_clipping(self, **options: Any) -> Inspection:
+    def inspect_clipping(self, *, by: Sequence[str] | str | None = None, **declared: Any) -> Inspection:
         """How much bounds and limits would clip, NOT private: see `duotone.tables.inspection.inspect_clipping`."""
-        return inspect_clipping(self._frame, **options)
+        return inspect_clipping(self._frame, by=by, **declared)
 
 
 def _register() -> None:

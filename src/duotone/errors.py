@@ -9,6 +9,7 @@ ValueError
     ├── UnreadableColumn  a question about a column whose type no rule reads
     ├── UnknownColumn   a name that no column has
     ├── FailedTrial     a question that failed on made-up tables; `code` and `report` reproduce it
+    ├── DatasetError    mistakes in a dataset's declaration, each with its key
     ├── OfficeError     mistakes in an office file, one sentence each
     ├── LedgerError     a ledger cannot be used; nothing was released
     │   ├── LedgerBusy  other processes kept it for too long
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class DuotoneError(ValueError):
@@ -116,6 +117,35 @@ class FailedTrial(DuotoneError):
 
     def __reduce__(self) -> tuple[type[FailedTrial], tuple[str, str, str]]:
         return FailedTrial, (self.what, self.code, self.report)
+
+
+class Mistake(NamedTuple):
+    """What is wrong at a key of a declaration: the steps to it, the words after it, and before it the place in a file."""
+
+    steps: tuple[str | int, ...]
+    words: str
+    place: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """All of it."""
+        return f"{self.place}{'.'.join(map(str, self.steps))}{' ' * bool(self.steps)}{self.words}"
+
+
+class DatasetError(DuotoneError):
+    """What is wrong with a dataset's declaration: `mistakes`, each with the steps to its key; of a file, with its line."""
+
+    def __init__(self, *mistakes: Mistake) -> None:
+        self.mistakes = mistakes
+        super().__init__("\n".join(self.sentences))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One for each mistake."""
+        return tuple(mistake.sentence for mistake in self.mistakes)
+
+    def __reduce__(self) -> tuple[type[DatasetError], tuple[Mistake, ...]]:
+        return DatasetError, self.mistakes
 
 
 class OfficeError(DuotoneError):

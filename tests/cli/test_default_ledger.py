@@ -107,10 +107,10 @@ def test_a_preview_shows_the_price(stays: Path, capsys: pytest.CaptureFixture[st
     }  # fmt: skip
     with open_ledger(ledger) as own:
         own.allow("stays", "ann", ApproxDP("1/2", "1e-3"))
-    shown = ask(capsys, stays, "--ledger", ledger, "--preview", "--as", "ann")[1]
+    shown = ask(capsys, stays, "--ledger", ledger, "--preview", "--asker", "ann")[1]
     assert "it does NOT fit; left: epsilon 9, delta 0.5; left of the allowance: epsilon 0.5, delta 0.001; price:" in shown
-    assert "stays has allowances: say who asks (--as)" in ask(capsys, stays, "--ledger", ledger)[2]
-    err = ask(capsys, stays, "--ledger", ledger, "--as", "bob")[2]
+    assert "stays has allowances: say who asks (--asker)" in ask(capsys, stays, "--ledger", ledger)[2]
+    err = ask(capsys, stays, "--ledger", ledger, "--asker", "bob")[2]
     assert "charged; left: epsilon 8, delta 0.499999\n" in err
     assert spent(ledger) == {"stays": 1}
 
@@ -236,10 +236,10 @@ def test_every_private_table_is_looked_beside(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_where_no_ledger_is_wanted_none_is_advised(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    err = ask(capsys, stays, "--no-ledger", "--as", "ann")[2]
+    err = ask(capsys, stays, "--no-ledger", "--asker", "ann")[2]
     assert "--no-ledger says that there is none: leave it out, or them" in err
     assert "name it by" not in err
-    assert "name it by --ledger" in ask(capsys, stays, "--as", "")[2]
+    assert "name it by --ledger" in ask(capsys, stays, "--asker", "")[2]
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def ask(url: str, seed: int, each: int) -> Tally:
         _create(connection, f"hostile{seed}", columns, [(g, row.side, row.person, [value_at(c,
         row.place) for c in columns.values()])
                                                        for g, row in stored])  # fmt: skip
-    with open_source(url, name=f"hostile{seed}") as source:
+    with open_source(url, table=f"hostile{seed}") as source:
         tally.tables += 1
         for name, column in columns.items():
             where = f"postgres, seed {seed}, column {name}"

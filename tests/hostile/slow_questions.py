@@ -26,9 +26,10 @@ import pyarrow.parquet as pq
 
 from duotone import ApproxDP, DuotoneError
 from duotone.desk.callers import Refused
+from duotone.desk.office import Limits, Listed
+from duotone.desk.work import machine, require_little, seconds_of
+from duotone.model.dataset import Dataset
 from duotone.resources import EngineLimits, limited
-from duotone.service.office import Dataset, Limits
-from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
 from duotone.tables.engines.engine import sqlglot_of
 
@@ -310,10 +311,10 @@ class Found:
         return isinstance(self.said[0], float)
 
 
-def dataset(asked: Asked) -> Dataset:
+def dataset(asked: Asked) -> Listed:
     """As an office declares it."""
-    about = {"source": "t.parquet", "version": "1", "budget": {"epsilon": 1, "delta": "1e-6"}, "rows": ROWS}
-    return Dataset.model_validate({**about, "unit": asked.options.get("unit"), "longest_text": asked.longest})
+    declared = Dataset("t.parquet", unit=asked.options.get("unit"), longest_text=asked.longest)
+    return Listed(declared=declared, rows=ROWS)
 
 
 def said(question: Any, asked: Asked) -> float:

@@ -67,5 +67,5 @@ def test_a_failed_connection_says_why(
     assert f"cannot be opened: {why}; nothing was released" in str(refused.value)
     assert f"/{SECRET}" in url or SECRET not in str(refused.value)  # a database is named where the ledger is
     with pytest.raises(DuotoneError) as unopened:
-        prepare(url, "count(*) > 1", epsilon=1, name="t")
+        prepare(url, "count(*) > 1", epsilon=1, table="t")
     assert str(unopened.value) == f"the Postgres database cannot be opened: {why}"

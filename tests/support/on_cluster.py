@@ -21,7 +21,7 @@ from duotone.tables.engines import open_source
 
 
 def main(url: str, parquet: str, started: str) -> None:
-    source = open_source(url, name=parquet)
+    source = open_source(url, table=parquet)
     told: dict[str, Any] = {"levels": {str(k): v for k, v in some(source).items()}}
     frame = source.engine.connection._session.read.parquet(parquet).repartition(2)
 

@@ -15,7 +15,7 @@ ALL = ApproxDP(50, "0.99")
 
 def values(table: Any, *columns: str, of: str | None = None) -> list[tuple[Any, ...]]:
     """What the plan sees, row by row: no question of Duotone's is between."""
-    with open_source(table, name=of) as source:
+    with open_source(table, table=of) as source:
         read = source.only(columns)
         rows = read.run(read.table.select(*columns)).to_pylist()
     return [tuple(row[column] for column in columns) for row in rows]

@@ -14,14 +14,14 @@ SAID = "vouched for, not checked: each row of {} belongs to one person, a p, and
 DATA = pa.table({"x": range(60), "p": [i % 7 for i in range(60)]})
 
 
-def only_vouched(table: Any, what: str, **options: Any) -> None:
+def only_vouched(source: Any, what: str, **options: Any) -> None:
     """Refused by a sentence that names the option; with it answered, and said so."""
-    with pytest.raises(DuotoneError, match=rf"^{what} is no stored table.*\(vouched\)"):
-        prepare(table, "count(*) > 40", P, **options)
-    with pytest.raises(DuotoneError, match="is no stored table"):
-        prepare(table, "count(*) > 40", P, vouched="no", **options)  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match=rf"^{what} is not a stored table.*\(vouched\)"):
+        prepare(source, "count(*) > 40", P, **options)
+    with pytest.raises(DuotoneError, match="vouched must be true or false"):
+        prepare(source, "count(*) > 40", P, vouched="no", **options)
     asked = "count(*) filter (where x > 3) > 40"
-    with prepare(table, asked, P, unit="p", max_rows=20, vouched=True, **options) as prepared:
+    with prepare(source, asked, P, unit="p", max_rows=20, vouched=True, **options) as prepared:
         assert prepared.notes == (SAID.format(what),)
         keys, people, levels = prepared._levels()
         with prepare(DATA, asked, P, unit="p", max_rows=20) as stored:

@@ -41,7 +41,7 @@ def unreadable(prepared: Prepared) -> Prepared:
 
 def test_the_same_question_is_answered_from_its_record_without_reading(ledger: Ledger) -> None:
     asked = prepare(TABLE, "count(*) > 10", EACH)
-    first = asked.charge(ledger, "t", by="ann")
+    first = asked.charge(ledger, "t", asker="ann")
     assert first.receipt is not None
     assert (bool(first), first.receipt.free, str(first.receipt.left)) == (True, False, "epsilon 2, delta 9.9e-05")
     again = unreadable(prepare(TABLE, "select COUNT( * ) > 10", EACH)).charge(ledger, "t")
@@ -124,7 +124,7 @@ def test_the_command_charges(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
     budget = ["--epsilon", "1", "--delta", "1e-6"]
     assert run("ledger", "register", place, "t.csv", "--epsilon", "2", "--delta", "1e-5", "--version", "1")[0] == 0
-    charged = ["ask", str(file), "count(*) > 9", *budget, "--ledger", place, "--as", "ann", "--json"]
+    charged = ["ask", str(file), "count(*) > 9", *budget, "--ledger", place, "--asker", "ann", "--json"]
     code, out, err = run(*charged)
     assert (code, json.loads(out)["answer"]) == (0, "yes")
     assert "ledger: charged; left: epsilon 1" in err
@@ -247,8 +247,8 @@ def several(folder: Path) -> None:
         pq.write_table(pa.table({"who": range(rows)}), folder / f"{name}.parquet")
 
 
-def free(table: Any, ledger: Ledger, **options: Any) -> bool:
-    with prepare(table, "count(*) > 100", EACH, **options) as asked:
+def free(source: Any, ledger: Ledger, **options: Any) -> bool:
+    with prepare(source, "count(*) > 100", EACH, **options) as asked:
         receipt = asked.charge(ledger, "t").receipt
     assert receipt is not None
     return receipt.free
@@ -295,10 +295,10 @@ def test_tables_of_one_name_in_two_databases_are_two(tmp_path: Path, ledger: Led
     for month in ("jan", "feb"):
         with duckdb.connect(str(tmp_path / f"{month}.duckdb")) as database:
             database.execute("create table t as select range as x from range(200)")
-    assert not free(tmp_path / "jan.duckdb", ledger, name="t")
-    assert not free(tmp_path / "feb.duckdb", ledger, name="t")
+    assert not free(tmp_path / "jan.duckdb", ledger, table="t")
+    assert not free(tmp_path / "feb.duckdb", ledger, table="t")
     with duckdb.connect(str(tmp_path / "jan.duckdb")) as database:
-        assert free(database, ledger, name="t")
+        assert free(database, ledger, table="t")
 
 
 def test_a_dataset_has_a_name(ledger: Ledger, tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_a_dataset_has_a_name(ledger: Ledger, tmp_path: Path) -> None:
 def test_a_ledger_may_be_named_by_its_place(ledger: Ledger, tmp_path: Path) -> None:
     with prepare(TABLE, "count(*) > 100", EACH) as asked:
         for place, known in ((str(tmp_path / "l.ledger"), False), (tmp_path / "l.ledger", True)):
-            receipt = asked.charge(place, "t", by="ann").receipt
+            receipt = asked.charge(place, "t", asker="ann").receipt
             assert receipt is not None
             assert receipt.free == known
         with pytest.raises(DuotoneError, match="there is no ledger"):
@@ -406,7 +406,7 @@ def test_a_quote_takes_the_place_of_a_ledger_too(ledger: Ledger) -> None:
         assert quote.fits
         with pytest.raises(OverBudget, match="question 2 of 2"):
             require_all_fit([asked, large], Path(ledger.place), "t")
-        with pytest.raises(DuotoneError, match="a ledger is what open_ledger returns"):
+        with pytest.raises(DuotoneError, match="open a ledger first"):
             quote_all([asked], 5, "t")  # type: ignore[arg-type]
 
 

@@ -59,19 +59,19 @@ def is_open(connection: Any) -> bool:
 
 def used(table: Any, opened: list[Any], name: str | None = None) -> None:
     """Every way to ask, those that fail too, and nothing stays open."""
-    ask(table, "count(*) > 1", P, name=name)
-    select_groups(table, ["g"], P, name=name)
+    ask(table, "count(*) > 1", P, table=name)
+    select_groups(table, ["g"], P, table=name)
     for bad in ("count(nothing) > 1", "sum(x) > 1", "count(*)"):
         with pytest.raises(DuotoneError):
-            prepare(table, bad, P, name=name)
+            prepare(table, bad, P, table=name)
     with pytest.raises(DuotoneError):
-        prepare_groups(table, [], P, name=name)
-    with prepare(table, "count(*) > 1", P, name=name) as asked, prepare_groups(table, ["g"], P, name=name) as groups:
+        prepare_groups(table, [], P, table=name)
+    with prepare(table, "count(*) > 1", P, table=name) as asked, prepare_groups(table, ["g"], P, table=name) as groups:
         before = sum(map(is_open, opened))
         asked.release()
         groups.release()
         assert before == sum(map(is_open, opened)) >= 2
-    with open_source(table, name=name) as source:
+    with open_source(table, table=name) as source:
         assert ask(source, "count(*) > 0", ApproxDP(60, "1e-6"))
         assert sum(map(is_open, opened)) == 1
     assert len(opened) >= 8
@@ -119,7 +119,7 @@ def test_a_postgres_connection_is_closed(opened: list[Any]) -> None:
         opened.clear()
         used(url, opened, "t")
         with pytest.raises(DuotoneError):
-            open_source(url, name="nothing")
+            open_source(url, table="nothing")
         assert not any(map(is_open, opened))
 
 
@@ -127,7 +127,7 @@ def test_a_postgres_connection_is_closed(opened: list[Any]) -> None:
 def test_what_was_open_before_stays_open() -> None:
     connection = ibis.duckdb.connect()
     connection.raw_sql("create table t as select 1 as x")
-    ask(connection, "count(*) > 1", P, name="t")
+    ask(connection, "count(*) > 1", P, table="t")
     ask(connection.table("t"), "count(*) > 1", P)
     assert is_open(connection)
     connection.disconnect()
@@ -141,7 +141,7 @@ from duotone.tables.engines import open_source
 place, name = sys.argv[1], sys.argv[2] or None
 P = ApproxDP(1, "1e-6")
 table = pa.table({"x": [1, 2, 3]}) if place == "frame" else place
-with open_source(table, name=name) as source:
+with open_source(table, table=name) as source:
     for way in ("close", "leave", "unwind", "use"):
         if (child := os.fork()) == 0:
             if way == "close":

@@ -139,6 +139,6 @@ def test_a_column_with_a_format_is_a_date_in_the_question(tmp_path: Path) -> Non
         ("%d", "formats are {column: format}"),
     ):
         with pytest.raises(DuotoneError, match=says):
-            open_source(file, formats=wrong)  # type: ignore[arg-type]
+            open_source(file, formats=wrong)
     with pytest.raises(DuotoneError, match="only CSV files and JSON lines have formats"):
         prepare(pa.table({"day": ["31/12/2025"]}), "count(*) > 1", P, formats=formats)

@@ -64,7 +64,7 @@ def parquet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
     need(spark_cluster.missing())
     os.environ.update(spark_cluster.environment())
-    sources = {name: open_source("spark://local[2]", name=str(path)) for name, path in parquet.items()}
+    sources = {name: open_source("spark://local[2]", table=str(path)) for name, path in parquet.items()}
     yield sources
     sources["visits"].engine.connection._session.stop()
 
@@ -73,7 +73,7 @@ def spark(parquet: dict[str, Path]) -> Iterator[dict[str, Source]]:
 @pytest.mark.parametrize(("name", "rows"), thinned([("visits", 300), ("nobody", 0)], 2))
 def test_levels_are_the_same_on_postgres(postgres: str, name: str, rows: int) -> None:
     """As on the embedded engine, which brute force has checked."""
-    with open_source(engine_cases.table(rows)) as own, open_source(postgres, name=name) as there:
+    with open_source(engine_cases.table(rows)) as own, open_source(postgres, table=name) as there:
         assert engine_cases.everything(there, name, 4) == engine_cases.everything(own, engine_cases.table(rows), 4)
 
 
@@ -89,7 +89,7 @@ SOME = [engine_cases.COUNTS[0], engine_cases.SUMS[2], *engine_cases.RANKS[:2], e
 
 @pytest.mark.slow
 def test_an_empty_table_on_postgres(postgres: str) -> None:
-    with open_source(engine_cases.table(0)) as own, open_source(postgres, name="nobody") as there:
+    with open_source(engine_cases.table(0)) as own, open_source(postgres, table="nobody") as there:
         assert engine_cases.levels(there, SOME) == engine_cases.levels(own, SOME)
 
 
@@ -161,11 +161,11 @@ def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
     with pytest.raises(DuotoneError, match="collation"):
         open_source(session.sql("select 'a' collate utf8_lcase as x"))
     with pytest.raises(DuotoneError, match="no table nowhere"):
-        open_source(session, name="nowhere")
+        open_source(session, table="nowhere")
     with pytest.raises(DuotoneError, match="say which"):
         open_source(session)
     query = session.sql("select cast(id as int) as x from range(3) where assert_true(id < 2) is null")
-    with pytest.raises(DuotoneError, match="a query makes, is no stored table"):
+    with pytest.raises(DuotoneError, match="a query makes, is not a stored table"):
         open_source(query)
     failing = open_source(query, vouched=True)
     with pytest.raises(DuotoneError, match="might quote rows"):
@@ -183,7 +183,7 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
         connection.execute("grant select on clinic.stays to asker")
     url = postgres.replace("duotone@", "asker@")
     secret = url.replace("asker@", "asker:hunter2@")
-    with open_source(secret, name="clinic.stays") as source:
+    with open_source(secret, table="clinic.stays") as source:
         assert "hunter2" not in f"{source!r} {vars(source)} {source.engine.connection!r}"
         assert ask(source, "count(*) > 100", P)
     stays = ("--table", "clinic.stays", "--epsilon", "9", "--delta", "0.1")
@@ -197,7 +197,7 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
     assert "hunter2" not in said.err + said.out
     for name in ("public.visits", "elsewhere"):
         with pytest.raises(DuotoneError) as refused:
-            ask(secret, "count(*) > 100", P, name=name)
+            ask(secret, "count(*) > 100", P, table=name)
         assert "hunter2" not in str(refused.value)
 
 
@@ -209,7 +209,7 @@ def test_a_temporary_table_of_postgres_has_no_name_in_a_ledger(postgres: str, tm
     with psycopg.connect(postgres, autocommit=True) as connection, open_ledger(tmp_path / "l") as ledger:
         connection.execute("create temporary table beds as select 1 as x")
         ledger.register("beds", ApproxDP(9, "1e-4"), unit="row", neighbours="add-remove", version="1")
-        with prepare(ibis.postgres.from_connection(connection), "count(*) > 100", P, name="beds") as asked:
+        with prepare(ibis.postgres.from_connection(connection), "count(*) > 100", P, table="beds") as asked:
             with pytest.raises(DuotoneError, match="dataset"):
                 asked.charge(ledger)
             asked.charge(ledger, "beds")
@@ -232,7 +232,7 @@ def test_tables_of_one_name_in_two_postgres_databases_or_schemas_are_two(postgre
         ledger.register("beds", ApproxDP(9, "1e-4"), unit="row", neighbours="add-remove", version="1")
 
         def free(url: str, name: str = "beds") -> bool:
-            with prepare(url, "count(*) > 100", ApproxDP(1, "1e-6"), name=name) as asked:
+            with prepare(url, "count(*) > 100", ApproxDP(1, "1e-6"), table=name) as asked:
                 receipt = asked.charge(ledger, "beds").receipt
             assert receipt is not None
             return receipt.free
@@ -256,12 +256,12 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         connection.execute("create table wide (n numeric, j json)")
         connection.execute("insert into wide values ('NaN', '{}'), (1e400, '{}'), (-1e400, null), (1e-400, '{}'), (2.5, '{}')")
     with pytest.raises(DuotoneError, match="different texts are equal"):
-        open_source(postgres, name="folded")
-    with pytest.raises(DuotoneError, match="view seen is no stored table"):
-        open_source(postgres, name="seen")
+        open_source(postgres, table="folded")
+    with pytest.raises(DuotoneError, match="view seen is not a stored table"):
+        open_source(postgres, table="seen")
     with pytest.raises(DuotoneError, match="say which"):
         open_source(postgres)
-    with open_source(postgres, name="wide") as wide:
+    with open_source(postgres, table="wide") as wide:
         by_group = engine_cases.levels(
             wide, ["count(n) = 4", "sum(n) > 7", "count(*) filter (where n > 0) = 2"], bounds={"n": (-5, 10)}
         )
@@ -307,7 +307,7 @@ def test_queries_of_spark_are_asked_about_where_they_are_vouched_for(spark: dict
     queries = {"the Spark data frame, which a query makes,": files.filter("x >= 0"),
                "the Ibis query": ibis.pyspark.connect(session).table("v").filter(ibis._.x >= 0)}  # fmt: skip
     for what, query in queries.items():
-        with pytest.raises(DuotoneError, match=f"{what} is no stored table"):
+        with pytest.raises(DuotoneError, match=f"{what} is not a stored table"):
             open_source(query)
         with open_source(query, vouched=True) as source:
             assert (source.vouched, source.columns) == (what, {"x": "integer", "p": "integer"})
@@ -321,14 +321,14 @@ def test_a_server_that_goes_away_releases_nothing(tmp_path: Path) -> None:
     with postgres_server.server() as url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("create table t as select 1 as x")
-        asked = prepare(url, "count(*) > 1", P, name="t")
+        asked = prepare(url, "count(*) > 1", P, table="t")
     with asked, open_ledger(tmp_path / "l.ledger") as ledger:
         ledger.register("t", ApproxDP(2, "1e-5"), unit="row", neighbours="add-remove", version="1")
         with pytest.raises(DuotoneError, match="Postgres server was lost; no answer was released, and the charge stands"):
             asked.charge(ledger)
         assert ledger.statement("t").state.unanswered == 1
     with pytest.raises(DuotoneError, match="cannot be opened: no server answers there"):
-        prepare(url, "count(*) > 1", P, name="t")
+        prepare(url, "count(*) > 1", P, table="t")
 
 
 @pytest.mark.slow
@@ -338,22 +338,22 @@ def test_other_engines_are_tried_first() -> None:
     engine = ibis.sqlite.connect()
     engine.con.execute("create table t (x integer)")
     with pytest.raises(DuotoneError, match=r"computes other results.*it fails at: "):
-        ask(engine, "count(*) > 1", P, name="t", vouched=True)
-    with pytest.raises(DuotoneError, match="a view cannot be distinguished from a table, is no stored table"):
-        ask(engine, "count(*) > 1", P, name="t")
+        ask(engine, "count(*) > 1", P, table="t", vouched=True)
+    with pytest.raises(DuotoneError, match="a view cannot be distinguished from a table, is not a stored table"):
+        ask(engine, "count(*) > 1", P, table="t")
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
-    known = open_source(own, name="t")
+    known = open_source(own, table="t")
     unknown = Source(known.rows, AnyIbis(own), "t")  # as if nobody knew this engine
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20
-    with pytest.raises(DuotoneError, match="the Ibis query is no stored table"):
+    with pytest.raises(DuotoneError, match="the Ibis query is not a stored table"):
         open_source(own.table("t").filter(ibis._.x > 3))
     with pytest.raises(DuotoneError, match="say which"):
         open_source(engine)
     with pytest.raises(DuotoneError, match="begins with postgres:// or spark://, not mysql://"):
-        open_source("mysql://me:secret@host/db", name="t")
+        open_source("mysql://me:secret@host/db", table="t")
 
 
 @pytest.mark.parametrize(
@@ -362,4 +362,4 @@ def test_other_engines_are_tried_first() -> None:
 def test_missing_libraries_are_named(url: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(DuotoneError, match=rf"duotone\[{extra}\]"):
-        open_source(url, name="t")
+        open_source(url, table="t")

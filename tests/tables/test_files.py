@@ -129,7 +129,7 @@ def test_the_separator_is_found_in_the_first_line_alone(tmp_path: Path) -> None:
     assert list(select_groups(file, ["a"], ALL, separator=",").answers) == [("1",), ("a",)]
     for wrong in ("", ",,", '"', "\n", "é", 3):
         with pytest.raises(DuotoneError, match="a separator is one ASCII character"):
-            open_source(file, separator=wrong)  # type: ignore[arg-type]
+            open_source(file, separator=wrong)
     for table in (pa.table({"x": [1]}), "postgres://h/d", tmp_path):
         _parquet(pa.table({"x": [1]}), tmp_path / "t.parquet")
         with pytest.raises(DuotoneError, match="only a CSV file has a separator"):
@@ -271,19 +271,19 @@ def test_a_table_of_a_duckdb_connection() -> None:
     with duckdb.connect() as own:
         own.execute("set timezone = 'Europe/Paris'; create table t as select range as x, 'a' as s from range(60)")
         own.execute("create view v as select * from t; create schema q; create table q.t as select 1 as z; use q")
-        assert ask(own, "count(*) filter (where s = 'a') > 20", P, name="main.t")
+        assert ask(own, "count(*) filter (where s = 'a') > 20", P, table="main.t")
         assert column(own, of="memory.main.t") == list(range(60))
         assert own.execute("select current_setting('timezone'), current_schema()").fetchall() == [("Europe/Paris", "q")]
         assert own.execute("select count(*) from duckdb_views() where not internal").fetchall() == [(1,)]
         with pytest.raises(DuotoneError, match=r"say which \(name\)"):
             open_source(own)
-        with pytest.raises(DuotoneError, match="view v is no stored table"):
-            open_source(own, name="v")
+        with pytest.raises(DuotoneError, match="view v is not a stored table"):
+            open_source(own, table="v")
         for query in ("from main.t", "select random() as x", "select * from main.t a join main.t b using (s)"):
-            with pytest.raises(DuotoneError, match=r"DuckDB relation is no stored table.*\(vouched\)"):
+            with pytest.raises(DuotoneError, match=r"DuckDB relation is not a stored table.*\(vouched\)"):
                 open_source(own.sql(query))
     with pytest.raises(DuotoneError, match="connection is closed"):
-        open_source(own, name="t")
+        open_source(own, table="t")
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_on_postgres() -> None:
         with connection.cursor() as cursor, cursor.copy("copy edges from stdin") as copy:
             for row in cases.table().to_pylist():
                 copy.write_row(tuple(row.values()))
-        with open_source(url, name="edges") as source:
+        with open_source(url, table="edges") as source:
             require_equal(source, cases.VALUES, cases.CONDITIONS, cases.LOGARITHMS)
             for text in cases.READ:
                 of = "column s" if "(s as" in text else sqlglot.transpile(text, "duckdb", "duckdb")[0]
@@ -172,7 +172,7 @@ def test_on_spark(tmp_path: Path) -> None:
     need(spark_cluster.missing())
     os.environ.update(spark_cluster.environment())
     pq.write_table(cases.table(), tmp_path / "edges.parquet")
-    with open_source("spark://local[2]", name=str(tmp_path / "edges.parquet")) as source:
+    with open_source("spark://local[2]", table=str(tmp_path / "edges.parquet")) as source:
         resting = ("floor", "ceil", "round", "trunc(b", "b::int", "b::decimal", "ltrim", "rtrim")
         refused_there = [text for text in cases.VALUES if any(word in text for word in resting)]
         kept = {text: own for text, own in cases.VALUES.items() if text not in refused_there}
@@ -208,7 +208,7 @@ def test_what_is_nested_too_deeply_is_refused() -> None:
 def test_an_engine_that_was_only_tried_computes_nothing_new() -> None:
     engine = ibis.duckdb.connect()
     engine.con.execute("create table t as select range as x, 'a' as s from range(50)")
-    with open_source(engine, name="t") as known:
+    with open_source(engine, table="t") as known:
         unknown = Source(known.rows, AnyIbis(engine), "t")
     for condition in ("x + 1 > 2", "starts_with(s, 'a')"):
         assert "tested on DuckDB, Postgres and Spark only" in refused(unknown, condition)

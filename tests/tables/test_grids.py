@@ -20,6 +20,7 @@ from refusals import HOSTILE
 from thinned import examples
 
 from duotone import ApproxDP, DuotoneError, prepare
+from duotone.model.bounds import Bounds, Grid
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps
@@ -28,7 +29,6 @@ from duotone.tables.engines.person_columns import Order, valued
 from duotone.tables.engines.results import Ends
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
 from duotone.tables.sql.functions.numbers import quotient
-from duotone.tables.sql.scoring import Bounds, Grid
 
 P = ApproxDP(1, "1e-6")
 REACH = 15

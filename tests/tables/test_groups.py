@@ -80,10 +80,10 @@ def test_every_kind_of_table(tmp_path: Path) -> None:
         (tmp_path / "t.duckdb", "visits"),
     ]
     for source, name in sources:
-        chosen = select_groups(source, ["key"], privacy, unit="person", max_groups=1, name=name)
+        chosen = select_groups(source, ["key"], privacy, unit="person", max_groups=1, table=name)
         assert list(chosen.answers) == [("common",)]
-        assert ask(source, "count(distinct person) >= 25", privacy, unit="person", max_groups=1, name=name)
-        assert not ask(source, "sum(person) > 9000", privacy, bounds={"person": (0, 10)}, name=name)
+        assert ask(source, "count(distinct person) >= 25", privacy, unit="person", max_groups=1, table=name)
+        assert not ask(source, "sum(person) > 9000", privacy, bounds={"person": (0, 10)}, table=name)
     assert prove(chosen.certificate()).startswith("private and optimal")
 
 
@@ -131,12 +131,12 @@ def test_a_question_by_group_from_a_list_or_selected() -> None:
         bool(reply)
 
 
-@pytest.mark.parametrize("listed", [pd.DataFrame({"town": ["Ely"]}), {"town": ["Ely"]}, pl.DataFrame({"town": ["Ely"]}), "Ely"])
+@pytest.mark.parametrize("listed", [pd.DataFrame({"town": ["Ely"]}), {"town": "Ely"}, pl.DataFrame({"town": ["Ely"]}), "Ely"])
 def test_a_list_of_groups_is_no_frame_whose_names_would_be_groups(listed: Any) -> None:
     content, question = pa.table({"town": ["Ely"] * 20}), "select town, count(*) >= 15 from t group by town"
-    with pytest.raises(DuotoneError, match=r"groups are a list of values, as list\(frame\.column\)"):
+    with pytest.raises(DuotoneError, match=r"groups(\.town)? must be a list"):
         prepare(content, question, SURE, groups=listed)
-    lists: list[Any] = [pd.Series(["Ely"]), pl.Series(["Ely"]), np.array(["Ely"]), iter(["Ely"])]
+    lists: list[Any] = [{"town": ["Ely"]}, pd.Series(["Ely"]), pl.Series(["Ely"]), np.array(["Ely"]), iter(["Ely"])]
     for values in lists:
         assert prepare(content, question, SURE, groups=values).listed == (("Ely",),)
 
@@ -153,7 +153,7 @@ def test_a_list_of_groups_is_no_frame_whose_names_would_be_groups(listed: Any) -
         ({"max_groups": True}, "must be a whole number from 1"),
         ({"max_groups": 2**40}, "must be a whole number from 1"),
         ({"unit": None, "max_groups": 2}, "name the unit"),
-        ({}, "with a unit, say in how many groups one person counts at most (max_groups): the budget is divided by it"),
+        ({}, "with a unit, say in how many groups one person may count (max_groups): the budget is divided by it"),
         ({"privacy": ApproxDP(1)}, "with delta 0 no group may ever be shown"),
     ],
 )
@@ -194,16 +194,16 @@ def test_bad_sources(tmp_path: Path) -> None:
         (4711, None, "that is not a table"),
     ]:
         with pytest.raises(DuotoneError, match=says) as caught:
-            open_source(source, name=name)
+            open_source(source, table=name)
         assert "4711" not in str(caught.value)
     with duckdb.connect(str(tmp_path / "good.duckdb")) as connection:
         connection.execute("create table t (a int); create table c (a varchar collate nocase); create view w as select 1")
     with pytest.raises(DuotoneError, match="has no table visits"):
-        open_source(tmp_path / "good.duckdb", name="visits")
+        open_source(tmp_path / "good.duckdb", table="visits")
     with pytest.raises(DuotoneError, match="has a collation"):
-        open_source(tmp_path / "good.duckdb", name="c")
-    with pytest.raises(DuotoneError, match=r"view w is no stored table.*\(vouched\)"):
-        open_source(tmp_path / "good.duckdb", name="w")
+        open_source(tmp_path / "good.duckdb", table="c")
+    with pytest.raises(DuotoneError, match=r"view w is not a stored table.*\(vouched\)"):
+        open_source(tmp_path / "good.duckdb", table="w")
     source = open_source(table([(1, "a")]))
     with pytest.raises(DuotoneError, match="might quote rows") as hidden:
         source.run(source.rows.mutate(x=source.rows.key.cast("int64")))
@@ -217,7 +217,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit) as ended:
         main(["groups", str(file), "--by", "town", "--unit", "person", *budget])
     assert ended.value.code == 2
-    assert "say in how many groups one person counts at most (--max-groups)" in capsys.readouterr().err
+    assert "say in how many groups one person may count (--max-groups)" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["groups", str(file), "--by", "town", "--unit", "person", "--max-groups", "1", *budget, "--json"])
     assert not ended.value.code
@@ -258,7 +258,9 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
             shown = [question.terms.selection.yes(n - 1) for n in range(1, 200)]
         always = next(n for n, p in enumerate(shown, start=1) if p == 1)
         often = next(n for n, p in enumerate(shown, start=1) if p >= 0.05)
-        seldom = f"one of fewer than {often} people seldom is" if often > 1 else "even a person by itself may be"
+        seldom = (
+            f"a group of fewer than {often} people is seldom shown" if often > 1 else "even a group of one person may be shown"
+        )
         assert f": {seldom}" in note
         assert f", one of {always} or more always" in note
     with prepare(table, "select g, count(*) > 1 from t group by g", budget, groups=["a"]) as listed:

@@ -66,7 +66,7 @@ def reader(file: Path) -> Iterator[Callable[[bytes], list[Row]]]:
         return [tuple(row[key] for key in KEYS) for row in read.run(read.table).to_pylist()]
 
     file.write_bytes(gzip.compress(b"") if file.suffix == ".gz" else b"")
-    with open_source(file, columns=KEYS) as source:
+    with open_source(file, json_columns=KEYS) as source:
         read = source.only(KEYS)
         yield rows
 
@@ -135,7 +135,7 @@ NAMES = ["a b", 'a"b', "it's", "é\U0001f600", "a.b", "*", "%s", "{x}", "a\\b", 
 def test_a_key_may_have_any_name(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text("\n".join(json.dumps({name: f"{i}{at}" for i, name in enumerate(NAMES)}) for at in "xy"))
-    with open_source(file, columns=NAMES) as source:
+    with open_source(file, json_columns=NAMES) as source:
         read = source.only(NAMES)
         assert read.run(read.table).to_pydict() == {name: [f"{i}x", f"{i}y"] for i, name in enumerate(NAMES)}
 
@@ -144,30 +144,30 @@ def test_what_is_declared_wrongly_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text('{"a": 1}\n')
     for columns, says in (
-        (None, "say which there are"), ("a", "a list of names"), ([], "at least one"), (["a", "a"], "each once"),
-        ([""], "none that is empty"), (["a\0"], "none that is empty"),
-        ([1], "a list of names"), (["a", "A"], "the same name but for upper and lower case"),
+        (None, "say which there are"), ("a", "of names"), ([], "at least one"), (["a", "a"], "each once"),
+        ([""], "of names"), (["a\0"], "at least one"),
+        ([1], "of names"), (["a", "A"], "the same name but for upper and lower case"),
     ):  # fmt: skip
         with pytest.raises(DuotoneError, match=says):
-            open_source(file, columns=columns)  # type: ignore[arg-type]
+            open_source(file, json_columns=columns)
     with pytest.raises(DuotoneError, match="only a CSV file has a separator"):
-        open_source(file, columns=["a"], separator=";")
+        open_source(file, json_columns=["a"], separator=";")
     with pytest.raises(DuotoneError, match="the table has no column b"):
-        ask(file, "count(*) > 1", P, columns=["a"], unit="b")
+        ask(file, "count(*) > 1", P, json_columns=["a"], unit="b")
     (tmp_path / "t.csv").write_text("a\n1\n")
     with pytest.raises(DuotoneError, match="only JSON lines need their columns named"):
-        open_source(tmp_path / "t.csv", columns=["a"])
-    with open_source(file, columns=["a"]) as source, pytest.raises(DuotoneError, match="is open already"):
-        prepare(source, "count(*) > 1", P, columns=["a"])
+        open_source(tmp_path / "t.csv", json_columns=["a"])
+    with open_source(file, json_columns=["a"]) as source, pytest.raises(DuotoneError, match="is open already"):
+        prepare(source, "count(*) > 1", P, json_columns=["a"])
     (tmp_path / "t.jsonl.gz").write_text('{"a": 1}\n')
     with pytest.raises(DuotoneError, match="is not a gzip file"):
-        open_source(tmp_path / "t.jsonl.gz", columns=["a"])
+        open_source(tmp_path / "t.jsonl.gz", json_columns=["a"])
 
 
 def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file, ledger = tmp_path / "visits.jsonl", tmp_path / "a.ledger"
     file.write_text('{"who, full": "a", "cost": 5, "day": "31/12/2025"}\n' * 90)
-    flags = ("--columns", '"who, full",cost,day', "--epsilon", "1", "--delta", "1e-6", "--date-format", "day=%d/%m/%Y")
+    flags = ("--json-columns", '"who, full",cost,day', "--epsilon", "1", "--delta", "1e-6", "--formats", "day=%d/%m/%Y")
     with open_ledger(ledger) as own:
         own.register("visits.jsonl", ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")
     question = "select count(*) filter (where day = '2025-12-31' and cost = 5) > 30 from visits"
@@ -180,7 +180,7 @@ def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "say which there are" in run(capsys, "ask", file, question, *flags[2:])[2]
     for wrong in ("day", "=%d", "day="):
         assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags[:-1], wrong)[2]
-    assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags, "--date-format", "day=%d/%m/%Y")[2]
+    assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags, "--formats", "day=%d/%m/%Y")[2]
 
 
 def test_keys_that_differ_by_case_are_not_one_question(tmp_path: Path) -> None:
@@ -190,6 +190,6 @@ def test_keys_that_differ_by_case_are_not_one_question(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "l") as ledger:
         ledger.register("t.jsonl", ApproxDP(500, "1e-4"), unit="row", neighbours="add-remove", version="1")
         for columns, answer in ((["x"], False), (["X"], True), (["x"], False)):
-            with prepare(file, "count(*) filter (where x > 5) > 20", ApproxDP(50, "1e-6"), columns=columns) as asked:
+            with prepare(file, "count(*) filter (where x > 5) > 20", ApproxDP(50, "1e-6"), json_columns=columns) as asked:
                 assert asked.charge(ledger).answers == {(): answer}
         assert ledger.statement("t.jsonl").state.charges == 2

@@ -10,10 +10,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from duotone import ApproxDP, prepare
+from duotone import ApproxDP, Dataset, prepare
 from duotone.errors import DuotoneError
 from duotone.tables.ask import prepare_groups
-from duotone.tables.declared import GroupLists
 from duotone.tables.engines.open import open_source
 
 ROWS = pa.table(
@@ -68,11 +67,11 @@ def test_a_hidden_column_cannot_be_named(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_question_has_the_list_that_fits_it(tmp_path: Path) -> None:
-    lists = GroupLists({("town",): ["Ely", "Wells"], ("town", "who"): [("Ely", "a")]})
+    lists = {("town",): ["Ely", "Wells"], ("town", "who"): [("Ely", "a")]}
     with opened("parquet", tmp_path) as source:
         asked = {
             by: prepare(source, f"select {by}, count(*) > 1 from t group by {by}", PRIVACY, groups=lists).listed
             for by in ("town", "who", "town, who")
         }
         assert asked == {"town": (("Ely",), ("Wells",)), "who": None, "town, who": (("Ely", "a"),)}
-        assert prepare(source, "count(*) > 1", PRIVACY, groups=lists).listed is None
+        assert prepare(Dataset(source, groups=lists), "count(*) > 1", PRIVACY).listed is None

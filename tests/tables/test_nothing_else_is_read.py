@@ -42,7 +42,7 @@ def test_a_connection_of_duotones_reads_the_named_file_and_nothing_else(ending: 
         connection.execute("create table t as select * from range(1, 4) r(x)")
     before = sorted(tmp_path.iterdir())
     table: Any = python_frame if ending == "frame" else tmp_path / f"t.{ending}"
-    with open_source(table, name="t" if ending == "duckdb" else None) as source:
+    with open_source(table, table="t" if ending == "duckdb" else None) as source:
         read = source.only(["x"])
         assert len(read.run(read.table)) == 3
         raw = source.engine.connection.con
@@ -72,26 +72,26 @@ def test_a_view_never_passes_as_a_table(tmp_path: Path) -> None:
         raw.execute("create schema other; create table other.visits as select 1 as x; create view visits as select 2 as x")
         raw.execute('create table "a.b" as select 3 as x; create schema a; create table a.c as select 4 as x')
     file = tmp_path / "t.duckdb"
-    with pytest.raises(DuotoneError, match=r"view .*visits is no stored table"):
-        open_source(file, name="visits")
+    with pytest.raises(DuotoneError, match=r"view .*visits is not a stored table"):
+        open_source(file, table="visits")
     assert column(file, of="other.visits") == [1]
     assert column(file, of="a.b") == [3]
     assert column(file, of="A.C") == [4]
     with pytest.raises(DuotoneError, match="has no table c"):
-        open_source(file, name="c")
+        open_source(file, table="c")
     own = ibis.duckdb.connect()
     own.con.execute(f"attach '{file}' as elsewhere (read_only); create table visits as select 5 as x")
     assert column(own, of="visits") == column(own.table("visits")) == [5]
     assert column(own, of="elsewhere.other.visits") == [1]
-    with pytest.raises(DuotoneError, match=r"view .*visits is no stored table"):
-        open_source(own, name="elsewhere.main.visits")
+    with pytest.raises(DuotoneError, match=r"view .*visits is not a stored table"):
+        open_source(own, table="elsewhere.main.visits")
     own.con.execute("create temp view visits as select 6 as x")
     with pytest.raises(DuotoneError, match=r"visits may be .*: say which"):
-        open_source(own, name="visits")
+        open_source(own, table="visits")
     assert column(own, of="memory.main.visits") == [5]
     own.con.execute("set default_collation = 'nocase'")
     with pytest.raises(DuotoneError, match="default_collation"):
-        open_source(own, name="memory.main.visits")
+        open_source(own, table="memory.main.visits")
     left = own.con.execute("select count(*) from duckdb_views() where view_name like 'duotone%'").fetchone()
     assert left == (0,)  # a connection that was handed over is given back as it was
     own.disconnect()
@@ -184,11 +184,11 @@ def test_macros_of_a_database_stand_for_no_function(tmp_path: Path) -> None:
         file.unlink(missing_ok=True)
         with duckdb.connect(file) as made:
             made.execute(f"create table t as select unnest([{names}]) as name, 1.5 as x; {bob}")
-        with prepare(file, "count(x) filter (where lower(name) <> 'x') > 0", P, name="t") as asked:
+        with prepare(file, "count(x) filter (where lower(name) <> 'x') > 0", P, table="t") as asked:
             assert asked._levels()[2].tolist() == [names.count(",")]
         own = ibis.duckdb.connect(file, read_only=True)
         with pytest.raises(DuotoneError, match="a macro with the name of one of DuckDB's own functions"):
-            prepare(own, "count(x) > 0", P, name="t")
+            prepare(own, "count(x) > 0", P, table="t")
         own.disconnect()
 
 

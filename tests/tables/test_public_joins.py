@@ -114,7 +114,7 @@ def test_what_was_joined_is_given_back(tmp_path: Path) -> None:
     own = ibis.duckdb.connect()
     own.con.register("rows", TRIPS)
     own.con.execute("create table trips as select * from rows")
-    with open_source(own, name="trips") as source, open_source(ZONES) as zones:
+    with open_source(own, table="trips") as source, open_source(ZONES) as zones:
         with prepare(source, QUESTIONS[1][0].format(40), P, public={"zones": zones}) as asked:
             assert asked.release().facts.basis == "safe bound"
         with pytest.raises(DuotoneError, match="needs bounds"):
@@ -216,7 +216,7 @@ def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"zones": ZONES, "Zones": ZONES}, "same name but for upper and lower case"), ({"zones": "no.csv"}, "no file"),
     ):  # fmt: skip
         with pytest.raises(DuotoneError, match=why):
-            prepare(TRIPS, question, P, public=public)  # type: ignore[arg-type]
+            prepare(TRIPS, question, P, public=public)
     clash = ZONES.append_column("zones.rate", pa.array([1] * 4))
     with pytest.raises(DuotoneError, match="names collide"):
         prepare(TRIPS, question, P, public={"zones": clash})

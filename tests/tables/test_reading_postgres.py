@@ -48,7 +48,7 @@ def test_every_value_of_postgres_is_read_or_null(server: Any) -> None:
     assert read[2][2:] == (5e-324, pytest.approx(1e-45), infinite, decimal.Decimal(0), None, None, 1, 'a\nb"c,')
     for name in "pai":
         with pytest.raises(DuotoneError, match="cannot be asked about"):
-            prepare(url, f"count({name}) > 1", P, name="odd")
+            prepare(url, f"count({name}) > 1", P, table="odd")
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_a_huge_key_on_postgres_is_nobodys_and_long_lists_come_through(server: A
     url, connection = server
     connection.execute("create table keys as select case when i < 40 then 'a' else repeat('é', 3000000) end as k, i as x "
                        "from generate_series(0, 79) i")  # fmt: skip
-    assert list(select_groups(url, ["k"], ALL, name="keys").answers) == [("a",)]
+    assert list(select_groups(url, ["k"], ALL, table="keys").answers) == [("a",)]
     long = b"a" * 5_000_000  # longer than the blocks that a reader of CSV takes by itself
     assert _arrow(b'k,n\n"' + long + b'",1\n', ibis.schema({"k": "string", "n": "int64"}))["k"][0].as_py() == long.decode()
 
@@ -72,11 +72,11 @@ def test_names_on_postgres_mean_one_table(server: Any) -> None:
     assert column(url, of="q.t") == [2]
     unstored = {"t": "view", "public.t": "view", "child": "foreign table", "parent": "table"}
     for name, kind in unstored.items():
-        with pytest.raises(DuotoneError, match=f"^{kind} {name}.* is no stored table"):
-            open_source(url, name=name)
+        with pytest.raises(DuotoneError, match=f"^{kind} {name}.* is not a stored table"):
+            open_source(url, table=name)
     connection.execute("create schema q; create table q.t as select 4 as x")
     with pytest.raises(DuotoneError, match=r"may be .*: rename one"):
-        open_source(url, name="q.t")
+        open_source(url, table="q.t")
     connection.execute("create database latin encoding 'LATIN1' locale 'C' template template0")
     with pytest.raises(DuotoneError, match="does not keep text as UTF-8"):
-        open_source(url.replace("/postgres?", "/latin?"), name="t")
+        open_source(url.replace("/postgres?", "/latin?"), table="t")

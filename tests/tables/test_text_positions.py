@@ -72,7 +72,7 @@ def test_a_cut_at_any_byte_changes_nothing(ending: str, end: bytes, tmp_path: Pa
     assert len(expected) >= 5
     path = tmp_path / f"t{ending}"
     path.write_bytes(gzip.compress(data) if ending.endswith(".gz") else data)
-    with open_source(path, columns=None if of_csv else ["k", "x"]) as source:
+    with open_source(path, json_columns=None if of_csv else ["k", "x"]) as source:
         read = source.only(["k", "x"])
         for piece in range(1, len(data) + 2, 1 if end == b"\r\n" and ending == ".csv" else 5):
             monkeypatch.setattr(text_lines, "PIECE", piece)

@@ -48,7 +48,7 @@ def views(source: Source) -> int:
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "duckdb"])
 def test_no_view_stays_behind(tmp_path: Path, kind: str) -> None:
-    with open_source(of_kind(kind, tmp_path), name="t" if kind == "duckdb" else None) as source:
+    with open_source(of_kind(kind, tmp_path), table="t" if kind == "duckdb" else None) as source:
         before, answered = views(source), 0
         for i in range(1000 if kind == "parquet" else 100):
             question = QUESTIONS[i % 7]

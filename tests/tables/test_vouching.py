@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 def test_queries_of_duckdb(tmp_path: Path) -> None:
     with duckdb.connect() as own:
         own.execute(f"create table t as {ROWS}; create view v as select * from t")
-        only_vouched(own, "view v", name="v")
+        only_vouched(own, "view v", table="v")
         only_vouched(own.sql("select * from t"), "the DuckDB relation")
         with open_source(own.sql("select * from t"), vouched=True) as relation:
             kinds = {"x": "integer", "p": "integer", "s": "text", "z": "time", "h": "other"}
@@ -36,14 +36,14 @@ def test_queries_of_duckdb(tmp_path: Path) -> None:
         with pytest.raises(DuotoneError, match="same name but for upper and lower case"):
             open_source(own.sql('select 1 as x, 2 as "X"'), vouched=True)
         assert own.execute("select view_name from duckdb_views() where not internal").fetchall() == [("v",)]
-        assert prepare(own, "count(*) > 1", P, name="t", vouched=True).notes == ()  # nothing there to vouch for
-        answer = ask(own, "count(*) > 1", P, name="v", unit="p", max_rows=9, vouched=True)
+        assert prepare(own, "count(*) > 1", P, table="t", vouched=True).notes == ()  # nothing there to vouch for
+        answer = ask(own, "count(*) > 1", P, table="v", unit="p", max_rows=9, vouched=True)
         assert str(answer.facts.vouched) == SAID.format("view v")
-        assert ask(own, "count(*) > 1", P, name="t", vouched=True).facts.vouched is None
+        assert ask(own, "count(*) > 1", P, table="t", vouched=True).facts.vouched is None
     with duckdb.connect(str(tmp_path / "t.duckdb")) as file:
         file.execute(f"create table t as {ROWS}; create view v as select * from t")
-    only_vouched(tmp_path / "t.duckdb", "view v", name="v")
-    assert inspect_clipping(tmp_path / "t.duckdb", unit="p", name="v", vouched=True).rows.people == 7  # type: ignore[union-attr]
+    only_vouched(tmp_path / "t.duckdb", "view v", table="v")
+    assert inspect_clipping(tmp_path / "t.duckdb", unit="p", table="v", vouched=True).rows.people == 7  # type: ignore[union-attr]
 
 
 @pytest.mark.slow

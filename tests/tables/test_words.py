@@ -125,10 +125,10 @@ def test_advice_about_dates_can_be_pasted(column: str, tmp_path: Path) -> None:
         assert advice is not None
         formats = eval(f"dict({advice[1]})")["formats"]  # as it is written
         prepare(file, "count(*) > 1", BUDGET, formats=formats).close()
-        flag = re.search(r"\((--date-format .*['\"])\)", sentence(said, "command"))
+        flag = re.search(r"\((--formats .*['\"])\)", sentence(said, "command"))
         assert flag is not None
         shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
-        assert shell.stdout.splitlines() == ["--date-format", *(f"{key}={value}" for key, value in formats.items())]
+        assert shell.stdout.splitlines() == ["--formats", *(f"{key}={value}" for key, value in formats.items())]
 
 
 def test_words_that_sql_leaves_free_need_no_quotes() -> None:

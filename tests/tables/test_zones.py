@@ -96,7 +96,7 @@ def test_duckdb_in_nanoseconds() -> None:
         """insert into t values ('infinity'), ('-infinity'), ('2020-01-01 00:00:00.123456789+02'), ('1960-01-01 00:00:00+00'),
         (null)"""
     )
-    assert open_source(engine, name="t").columns == {"x": "time"}
+    assert open_source(engine, table="t").columns == {"x": "time"}
     assert column(engine, of="t") == [None, None, T(2019, 12, 31, 22, 0, 0, 123456), T(1960, 1, 1), None]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +14,7 @@ from duotone.errors import DuotoneError
 if TYPE_CHECKING:
     from duotone.ledger.ledger import Ledger
     from duotone.model.cost import Quote, Receipt
+    from duotone.model.dataset import Dataset as Declared
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
 
@@ -36,20 +37,21 @@ class Charging:
 
 
 def charging(
-    table: str,
-    place: str | None,
-    none: bool,
-    dataset: str | None,
-    again: bool,
-    asker: str | None,
-    *,
-    also: Collection[str] = (),
+    declared: Declared, place: str | None, none: bool, dataset: str | None, again: bool, asker: str | None
 ) -> Charging:
-    """What the options say about a ledger, or else what is the default for the table. Together with further tables (`also`),
-    it is another dataset than by itself."""
+    """What the options say about a ledger, or else the dataset's file, or else what is the default for the table. Together with
+    further tables (`also`), it is another dataset than by itself."""
     from duotone.tables.default_ledger import default_ledger
     from duotone.tables.engines.open import in_files
 
+    also, table = declared.also.values(), declared.source
+    for flag, given, key in (("--ledger", place, declared.ledger), ("--dataset", dataset, declared.dataset)):
+        if given is not None and key is not None and declared.ledger is not None:
+            raise DuotoneError(f"the dataset's file says that already: leave {flag} out, or change it there")
+    if dataset is None:
+        dataset = None if place is None and declared.ledger is None else declared.account
+    if place is None and not none and declared.ledger is not None:
+        return Charging(str(declared.ledger), dataset, again, asker)
     if none and place is not None:
         raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
     # further tables of a database are named, and in no files of their own
@@ -59,7 +61,7 @@ def charging(
         return Charging(default.place, own if dataset is None else dataset, again, asker, default.said_by)
     if place is None and (again or dataset is not None or asker is not None):
         raise DuotoneError(
-            "--again, --dataset and --as are for a ledger"
+            "--again, --dataset and --asker are for a ledger"
             + (", and --no-ledger says that there is none: leave it out, or them" if none else ": name it by --ledger")
         )
     return Charging(place, dataset, again, asker)
@@ -89,7 +91,7 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
     LOST.set(RECORDED)
     with open_ledger(how.place) as ledger:
         dataset = prepared.dataset_in(ledger, how.dataset)
-        reply = prepared.charge(ledger, dataset, again=how.again, by=how.asker)
+        reply = prepared.charge(ledger, dataset, again=how.again, asker=how.asker)
     if reply.receipt is not None:
         say_receipt(how, dataset, ledger, reply.receipt)
     return reply
@@ -118,7 +120,7 @@ def quotes_of(every: Sequence[Prepared], how: Charging) -> Sequence[Quote | None
 
     with open_ledger(how.place) as ledger:
         dataset = every[0].dataset_in(ledger, how.dataset)
-        quotes = quote_all(every, ledger, dataset, again=how.again, by=how.asker)
+        quotes = quote_all(every, ledger, dataset, again=how.again, asker=how.asker)
     _say_which(how, dataset, ledger)
     return quotes
 
@@ -131,7 +133,7 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
     from duotone.tables.prepared import require_all_fit
 
     with open_ledger(how.place) as ledger:
-        require_all_fit(every, ledger, every[0].dataset_in(ledger, how.dataset), again=how.again, by=how.asker)
+        require_all_fit(every, ledger, every[0].dataset_in(ledger, how.dataset), again=how.again, asker=how.asker)
 
 
 def quote_text(quote: Quote) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from duotone.ledger.account import Statement
     from duotone.ledger.close_calls import CloseCalls
     from duotone.line.three_way import ThreeWay
+    from duotone.model.dataset import Dataset as Declared
     from duotone.privacy.approx_dp import ApproxDP
 
 PARTS = 20, 50, 100
@@ -22,16 +23,17 @@ SIZES = 10_000, 100_000, 1_000_000
 """Of the tables for which it is said how much of them must be able to change."""
 
 
-def asked_with(how: Charging, table: str, name: str | None) -> ThreeWay | None:
+def asked_with(how: Charging, declared: Declared) -> ThreeWay | None:
     """How the dataset is asked that is charged, if its close calls are counted. Where it is not named, it is called as the
     table is; or all datasets of the ledger are asked alike."""
     if how.place is None:
         return None
     from duotone.ledger.ledger import open_ledger
 
+    place = Path(str(declared.source))
     with open_ledger(how.place) as ledger:
         every = ledger.datasets()
-        own = [dataset for dataset in every if dataset in {name, Path(table).name, Path(table).stem}]
+        own = [dataset for dataset in every if dataset in {declared.table, place.name, place.stem}]
         datasets = [how.dataset] if how.dataset is not None else own or every
         calls = [ledger.close_calls(dataset) for dataset in datasets]
     questions = {None if called is None else called.question for called in calls}

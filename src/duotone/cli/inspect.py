@@ -4,62 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from duotone.cli.table_options import (
-    BoundsOf,
-    Columns,
-    DateFormats,
-    Name,
-    PerUnit,
-    Separator,
-    Table,
-    Unit,
-    Vouched,
-    file_options,
-    parsed_bounds,
-    without_password,
-)
+from duotone.cli.table_options import OPENING, declaring
 from duotone.cli.terminal import AsJson, listed, print_table, printable
 
 if TYPE_CHECKING:
+    from duotone.model.dataset import Dataset as Declared
     from duotone.tables.inspection import ClippedValues, RowsPerPerson
 
 WARNING = "NOT PRIVATE: for the table's owner only; computed from the rows without noise, and charged to no ledger"
 
 
+@declaring(*OPENING, "bounds", "per_unit")
 def inspect(
-    table: Table,
-    unit: Unit = None,
-    bounds: BoundsOf = None,
-    per_unit: PerUnit = None,
+    declared: Declared,
     by: Annotated[
         str | None, typer.Option(metavar="COL[,COL]", help="The columns to group by: in how many groups people are.")
     ] = None,
-    name: Name = None,
-    vouched: Vouched = False,
-    separator: Separator = None,
-    columns: Columns = None,
-    date_formats: DateFormats = None,
     as_json: AsJson = False,
 ) -> None:
     """How much bounds, a grid and a limit on a person's rows would clip; of a text file alone, what its columns can be read as.
     NOT PRIVATE: for the table's owner only."""
-    from duotone.tables.engines.person_columns import Reduction
     from duotone.tables.inspection import TEXTS, as_document, inspect_clipping
 
-    seen = inspect_clipping(
-        without_password(table),
-        unit=unit,
-        bounds=parsed_bounds(bounds or []),
-        per_unit=cast(Reduction | None, per_unit),  # checked, as everything else is, in one place
-        by=None if by is None else listed(by),
-        name=name,
-        vouched=vouched,
-        **file_options(separator, columns, date_formats),
-    )
+    seen = inspect_clipping(declared, by=None if by is None else listed(by))
     if as_json:
         print(json.dumps({"warning": WARNING, **as_document(seen)}))
         return
@@ -70,7 +41,7 @@ def inspect(
         print(printable(seen.groups.sentence))
         _print_above("max_groups", "groups", seen.groups.above, seen.groups.people, None)
     for values in seen.values:
-        _print_values(values, unit, per_unit)
+        _print_values(values, declared.unit, declared.per_unit)
     for dates in seen.dates:
         print(printable(f"{dates.column} as {dates.format}"))
         counted = [("dates", str(dates.values)), ("texts that are no such dates: null", str(dates.unread))]

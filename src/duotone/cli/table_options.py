@@ -1,30 +1,29 @@
-"""What the commands about tables take: the options of a table and of a ledger, and what is written in one."""
+"""What the commands about tables take: the options of a table and of a ledger, and the dataset that they make."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from duotone.cli.terminal import listed
 from duotone.errors import DuotoneError
 
+if TYPE_CHECKING:
+    from duotone.model.dataset import Dataset as Declared
+
 Table = Annotated[
     str,
     typer.Argument(
-        metavar="TABLE", help="A CSV, JSON lines or Parquet file; with --table a DuckDB file, postgres://… or spark://…"
+        metavar="TABLE",
+        help="A CSV, JSON lines or Parquet file; with --table a DuckDB file, postgres://… or spark://…; "
+        "or a DATASET.toml, which says what else there is to say.",
     ),
-]
-Unit = Annotated[str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")]
-BoundsOf = Annotated[
-    list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
-]
-PerUnit = Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")]
-MaxGroups = Annotated[
-    int | None,
-    typer.Option(metavar="K", help="In how many groups a person counts at most; with --unit and groups it must be given."),
 ]
 LedgerPlace = Annotated[
     str | None,
@@ -37,22 +36,132 @@ LedgerPlace = Annotated[
 NoLedger = Annotated[bool, typer.Option("--no-ledger", help="Charge none, whatever is the default.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the file's, or the table's.")]
 Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
-By = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who asks, for the ledger.")]
-Name = Annotated[str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")]
-Separator = Annotated[
-    str | None, typer.Option(metavar="C", help="What stands between a CSV file's fields, if its first line does not tell.")
-]
-Columns = Annotated[str | None, typer.Option(metavar="COL[,COL]", help="The keys of JSON lines that are columns.")]
-DateFormats = Annotated[
-    list[str] | None,
-    typer.Option("--date-format", metavar="COL=FORMAT", help="How a text file writes dates, as %d/%m/%Y; may be repeated."),
-]
-Vouched = Annotated[
-    bool,
-    typer.Option(
-        "--vouched", help="Of a view: its owner vouches that each row belongs to one person and depends on no other's."
-    ),
-]
+Asker = Annotated[str | None, typer.Option("--asker", metavar="NAME", help="Who asks, for the ledger.")]
+DECLARED: Mapping[str, Any] = {
+    "unit": Annotated[
+        str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")
+    ],
+    "bounds": Annotated[
+        list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
+    ],
+    "neighbours": Annotated[
+        str | None, typer.Option(metavar="add-remove|replace", help="How neighbouring tables differ; else add-remove.")
+    ],
+    "max_rows": Annotated[int | None, typer.Option(metavar="M", help="As how many rows a person counts at most.")],
+    "per_unit": Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")],
+    "groups": Annotated[
+        Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
+    ],
+    "max_groups": Annotated[
+        int | None,
+        typer.Option(metavar="K", help="In how many groups a person counts at most; with --unit and groups it must be given."),
+    ],
+    "table": Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")],
+    "vouched": Annotated[
+        bool,
+        typer.Option(
+            "--vouched", help="Of a view: its owner vouches that each row belongs to one person and depends on no other's."
+        ),
+    ],
+    "types": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL=TYPE", help="What a column of a text file holds: number, date, time, yes/no, text; may be repeated."
+        ),
+    ],
+    "formats": Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=FORMAT", help="How a text file writes dates, as %d/%m/%Y; may be repeated."),
+    ],
+    "separator": Annotated[
+        str | None, typer.Option(metavar="C", help="What stands between a CSV file's fields, if its first line does not tell.")
+    ],
+    "json_columns": Annotated[str | None, typer.Option(metavar="COL[,COL]", help="The keys of JSON lines that are columns.")],
+    "columns": Annotated[
+        str | None, typer.Option(metavar="COL[,COL]", help="The columns that may be used, besides the unit; else all.")
+    ],
+    "longest_text": Annotated[
+        int | None, typer.Option(metavar="N", help="How many characters of a stored text are read; else 10,000.")
+    ],
+    "public": Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
+    ],
+    "also": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="A further private file, or table of the database, about the same persons; may be repeated.",
+        ),
+    ],
+}
+"""An option for each key of a `Dataset`, by its name."""
+OPENING = ("unit", "table", "vouched", "types", "formats", "separator", "json_columns", "columns", "longest_text")
+"""What says how a table is opened, and by whom its rows are."""
+RULES = {
+    "types": "types are COL=TYPE, as amount=number, once for each column",
+    "formats": "the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column",
+    "public": "public tables are NAME=FILE, each once",
+    "also": "further private tables are NAME=FILE, each once",
+}
+
+
+FIRST = ("epsilon", "ratio", "delta")
+"""What stands before the options of a table, where a command has it."""
+
+
+def declaring(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command a table, and the options of some keys: it is called with the `Dataset` that they make."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(source: str, **options: Any) -> None:
+            command(_dataset_of(source, {key: options.pop(key) for key in keys}), **options)
+
+        _, *written = inspect.signature(command).parameters.values()
+        own = [one.replace(annotation=eval(one.annotation, command.__globals__)) for one in written]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        declared = [inspect.Parameter(key, kind, default=_nothing(key), annotation=DECLARED[key]) for key in keys]
+        needed = [one for one in own if one.default is inspect.Parameter.empty]
+        first = [one for one in own if one.name in FIRST]
+        others = [one for one in own if one not in (*needed, *first)]
+        source = inspect.Parameter("source", kind, annotation=Table)
+        every = [one.replace(kind=kind) for one in (source, *needed, *first, *declared, *others)]
+        called.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in every}
+        del called.__wrapped__
+        return called
+
+    return with_options
+
+
+def _nothing(key: str) -> Any:
+    return False if key == "vouched" else None
+
+
+def _dataset_of(table: str, options: Mapping[str, Any]) -> Declared:
+    """The dataset of a table with these options, or of a file with those that it leaves open."""
+    from duotone.model.dataset import Dataset
+
+    own = {key: _read(key, value) for key, value in options.items() if value not in (None, False, [])}
+    if not table.lower().endswith(".toml"):
+        return Dataset(without_password(table), **own)
+    loaded = Dataset.load(table)
+    if twice := [f"--{key.replace('_', '-')}" for key in loaded.declared(own)]:
+        raise DuotoneError(f"{table} declares that already: leave {' and '.join(twice)} out, or change it there")
+    return loaded.further(**own)
+
+
+def _read(key: str, value: Any) -> Any:
+    """What is written as an option, as a dataset has it."""
+    match key:
+        case "bounds":
+            return parsed_bounds(value)
+        case "json_columns" | "columns":
+            return listed(value)
+        case _ if key in RULES:
+            return named_values(value, RULES[key])
+    return value
 
 
 def without_password(table: str) -> str:
@@ -63,18 +172,6 @@ def without_password(table: str) -> str:
             "the environment (PGPASSWORD) or a password file"
         )
     return table
-
-
-FORMATS = "the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column"
-
-
-def file_options(separator: str | None, columns: str | None, formats: list[str] | None) -> dict[str, Any]:
-    """How a file is read, as the options say; a tab, which is hard to type in a shell, also as \\t."""
-    return {
-        "separator": "\t" if separator == "\\t" else separator,
-        "columns": None if columns is None else listed(columns),
-        "formats": None if formats is None else named_values(formats, FORMATS),
-    }
 
 
 def named_values(texts: list[str], rule: str) -> Mapping[str, str]:

@@ -4,35 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from duotone.cli.charging import answered, charging, quote_text, quotes_of, require_fit
 from duotone.cli.close_calls import asked_with
 from duotone.cli.question_text import print_preview, print_question
-from duotone.cli.table_options import (
-    Again,
-    BoundsOf,
-    By,
-    Columns,
-    Dataset,
-    DateFormats,
-    LedgerPlace,
-    MaxGroups,
-    Name,
-    NoLedger,
-    PerUnit,
-    Separator,
-    Table,
-    Unit,
-    Vouched,
-    file_options,
-    named_values,
-    parsed_bounds,
-    parsed_costs,
-    without_password,
-)
+from duotone.cli.table_options import DECLARED, OPENING, Again, Asker, Dataset, LedgerPlace, NoLedger, declaring, parsed_costs
 from duotone.cli.terminal import (
     AsJson,
     CertificateFile,
@@ -51,12 +30,14 @@ from duotone.errors import DuotoneError
 from duotone.words.sentences import sentence
 
 if TYPE_CHECKING:
+    from duotone.model.dataset import Dataset as Declared
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
 
 
+@declaring(*DECLARED)
 def ask(
-    table: Table,
+    declared: Declared,
     question: Annotated[
         str,
         typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one; or FILE.sql with one or more."),
@@ -64,44 +45,14 @@ def ask(
     epsilon: Epsilon = None,
     ratio: Ratio = None,
     delta: Delta = "0",
-    unit: Unit = None,
-    bounds: BoundsOf = None,
-    neighbours: Annotated[
-        str, typer.Option(metavar="add-remove|replace", help="How neighbouring tables differ.")
-    ] = "add-remove",
-    max_rows: Annotated[int | None, typer.Option(metavar="M", help="As how many rows a person counts at most.")] = None,
-    per_unit: PerUnit = None,
-    groups: Annotated[
-        Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
-    ] = None,
-    max_groups: MaxGroups = None,
     costs: Annotated[
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
-    ] = None,
-    name: Name = None,
-    vouched: Vouched = False,
-    separator: Separator = None,
-    columns: Columns = None,
-    date_formats: DateFormats = None,
-    longest_text: Annotated[
-        int | None, typer.Option(metavar="N", help="How many characters of a stored text are read; else 10,000.")
-    ] = None,
-    public: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="A further private file, or table of the database, about the same persons; may be repeated.",
-        ),
     ] = None,
     ledger: LedgerPlace = None,
     no_ledger: NoLedger = False,
     dataset: Dataset = None,
     again: Again = False,
-    asker: By = None,
+    asker: Asker = None,
     each: Annotated[
         bool, typer.Option("--each", help="Each question of FILE.sql has the whole budget; else they share it.")
     ] = False,
@@ -117,9 +68,7 @@ def ask(
     certificate: CertificateFile = None,
 ) -> None:
     """A private answer to a yes/no question about a table."""
-    from duotone.questions import Neighbours
     from duotone.tables.ask import prepare_all
-    from duotone.tables.engines.person_columns import Reduction
 
     questions = _questions(question)
     if each and len(questions) == 1:
@@ -128,41 +77,24 @@ def ask(
         raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
     if people is not None and not preview:
         raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
-    further = named_values(also or [], "further private tables are NAME=FILE, each once")
-    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker, also=further.values())
-    options: dict[str, Any] = {
-        "unit": unit,
-        "bounds": parsed_bounds(bounds or []),
-        "neighbours": cast(Neighbours, neighbours),  # checked, as everything else is, in one place
-        "max_rows": max_rows,
-        "per_unit": cast(Reduction | None, per_unit),
-        "groups": groups,
-        "name": name,
-        **file_options(separator, columns, date_formats),
-        "longest_text": longest_text,
-        "vouched": vouched,
-        "public": named_values(public or [], "public tables are NAME=FILE, each once"),
-        "also": further,
-    }
-    three_way = asked_with(how, without_password(table), name) if (epsilon, ratio) == (None, None) else None
+    how = charging(declared, ledger, no_ledger, dataset, again, asker)
+    three_way = asked_with(how, declared) if (epsilon, ratio) == (None, None) else None
     if three_way is not None:
-        unused = {"--delta": delta != "0", "--max-groups": max_groups, "--costs": costs, "--each": each}
+        unused = {"--delta": delta != "0", "--max-groups": declared.max_groups, "--costs": costs, "--each": each}
         if named := [flag for flag, given in unused.items() if given]:
             raise DuotoneError(
                 f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
                 "answer"
             )
-    parted: dict[str, Any] = {} if three_way is not None else {"max_groups": max_groups, "each": each}
-    if costs is not None:
-        parted["costs"] = parsed_costs(costs)
-    asked = prepare_all(table, questions, three_way or budget(epsilon, ratio, delta), **options, **parted)
+    about: Any = {"each": each} | ({} if costs is None else {"costs": parsed_costs(costs)})
+    privacy = three_way or budget(epsilon, ratio, delta)
     documents: list[dict[str, Any]] = []
-    with asked as every:
+    with prepare_all(declared, questions, privacy, strict=declared.dataset is None, **about) as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
         if not preview and three_way is None:
             require_fit(every, how)
         try:
-            for text, prepared, quote in zip(questions, every, quotes, strict=True):
+            for text, prepared, quote in zip(questions, every, quotes, strict=declared.dataset is None):
                 if draw is not None:
                     _draw(prepared, text, draw)
                 reply = None if preview else answered(prepared, how)
@@ -187,24 +119,18 @@ def ask(
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
+@declaring(*OPENING, "max_groups")
 def groups(
-    table: Table,
+    declared: Declared,
     by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns whose values are the groups' keys.")],
     epsilon: Epsilon = None,
     ratio: Ratio = None,
     delta: Delta = "0",
-    unit: Unit = None,
-    max_groups: MaxGroups = None,
-    name: Name = None,
-    vouched: Vouched = False,
-    separator: Separator = None,
-    columns: Columns = None,
-    date_formats: DateFormats = None,
     ledger: LedgerPlace = None,
     no_ledger: NoLedger = False,
     dataset: Dataset = None,
     again: Again = False,
-    asker: By = None,
+    asker: Asker = None,
     as_json: AsJson = False,
     certificate: CertificateFile = None,
 ) -> None:
@@ -212,17 +138,15 @@ def groups(
     from duotone.tables.ask import prepare_groups
 
     privacy = budget(epsilon, ratio, delta)
-    file = file_options(separator, columns, date_formats)
-    how = charging(without_password(table), ledger, no_ledger, dataset, again, asker)
-    asked = prepare_groups(table, listed(by), privacy, unit=unit, max_groups=max_groups, name=name, vouched=vouched, **file)
-    with asked as prepared:
+    how = charging(declared, ledger, no_ledger, dataset, again, asker)
+    with prepare_groups(declared, listed(by), privacy) as prepared:
         reply = answered(prepared, how)
     if certificate is not None:
         write_json(certificate, reply.certificate())
     facts = prepared.facts
     if as_json:
         document = facts.document()
-        keys = [dict(zip(facts.by, key, strict=True)) for key in reply.answers]
+        keys = [dict(zip(facts.by, key, strict=declared.dataset is None)) for key in reply.answers]
         notes = {"notes": document["notes"]} if facts.notes else {}
         print(json.dumps({"privacy": document["privacy"], "person": facts.person, **notes, "groups": keys}))
         return

@@ -16,7 +16,7 @@ from duotone.desk.callers import Caller, Refused, Role
 from duotone.desk.terms import AssistantAllowance, Decision, Sent, Terms, Version
 
 Document = dict[str, Any]
-Office = Callable[..., Awaitable[Document]]
+OfficeCall = Callable[..., Awaitable[Document]]
 """An office as one person sees it: takes the name of an operation and what it takes, gives a document."""
 SQL = (
     "Answers are yes or no (or, where close calls are counted, too close to call), and randomised: each may be wrong with a"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-MOST_NAMED = 30
-"""Keys that a sentence lists, at most."""
 KINDS = {
     "bool": "must be true or false",
     "string": "must be a text, in quotes",
@@ -46,23 +43,6 @@ def sentence(error: Mapping[str, Any]) -> str:
     kind = str(error["type"])
     words = KINDS.get(kind) or KINDS.get(kind.partition("_")[0])
     return str(error["msg"]).replace("Input should be", "must be") if words is None else words.format(**error.get("ctx", {}))
-
-
-def unknown(key: str, known: Collection[str]) -> str:
-    """A key that nothing has: with the one that is probably meant, or with all.
-
-    >>> unknown("bugdet", ["budget", "rule"]), unknown("colour", ["budget", "rule"])
-    ('is not known: budget is', 'is not known; known are budget, rule')
-    """
-    near = close(key, known)
-    named = [*known][:MOST_NAMED]
-    return f"is not known: {near} is" if near else f"is not known; known are {', '.join(named)}"
-
-
-def close(key: str, known: Collection[str]) -> str | None:
-    """The key that is probably meant: one that is written almost so, or begins so."""
-    near = difflib.get_close_matches(key.lower(), known, 1, 0.7)
-    return next(iter([*near, *(name for name in known if len(key) > 2 and name.startswith(key.lower()))]), None)
 
 
 def model_at(model: type[BaseModel], place: tuple[str | int, ...]) -> type[BaseModel] | None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
-
-Neighbours = Literal["add-remove", "replace"]
-"""Neighbouring tables: one person joins or leaves, or one person's data changes."""
+from duotone.model.checks import Neighbours as Neighbours
 
 
 def check_neighbours(neighbours: str) -> None:

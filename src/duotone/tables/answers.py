@@ -189,7 +189,7 @@ or removal;
         if isinstance(terms, DefiniteTerms):
             return {**terms.table.certificate(), "basis": self.facts.basis}
         if self.close_calls is None:
-            raise DuotoneError("a ledger has what proves close calls: ask through it")
+            raise DuotoneError("the ledger that counts close calls has their certificate: ask through it")
         return {**self.close_calls.certificate(), "basis": self.facts.basis}
 
     def document(self, audience: Audience = "python") -> dict[str, Any]:

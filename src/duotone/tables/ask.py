@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
+from duotone.model.dataset import KEYS, Dataset
+from duotone.model.mistakes import unknown
 from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.questions.protocol import Neighbours
 from duotone.tables.answers import Answers
-from duotone.tables.compile_question import compile_question
+from duotone.tables.compile_question import compile_question, without_per_unit
 from duotone.tables.declared import (
-    Declared,
-    GroupLists,
     Key,
+    Note,
     Unused,
+    at_once,
     budget_of,
     column_bounds,
     groups_each,
-    groups_in,
+    listed_groups,
+    one_row_each,
     public_groups,
+    unit_in,
 )
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.engine import closed_on_error
@@ -36,86 +39,79 @@ from duotone.tables.engines.open import (
     Others,
     closing,
     in_files,
-    named_tables,
     open_beside,
     open_together,
     require_same_people,
 )
-from duotone.tables.engines.person_columns import Reduction
 from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.public_tables import opened_public
 from duotone.tables.engines.source import Source, explained
-from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.question_tables import PRESENT
 from duotone.tables.sql.read_question import read_question
-from duotone.tables.sql.scoring import Bounds
 from duotone.tables.sql.syntax import one_line
-from duotone.tables.taking import taking
 from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.tables.trial import Asked, require_trial
 
-Q = TypeVar("Q")
-
 
 def prepare(
-    table: Any,
+    source: Any,
     question: str,
     privacy: ApproxDP | ThreeWay | WantedError | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
-    unit: str | None = None,
-    bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
-    neighbours: Neighbours = "add-remove",
-    max_rows: int | None = None,
-    per_unit: Reduction | None = None,
-    groups: Sequence[Any] | Path | GroupLists | None = None,
-    max_groups: int | None = None,
     costs: tuple[Given, Given] | None = None,
-    public: Mapping[str, Any] | None = None,
-    also: Mapping[str, Any] | None = None,
-    name: str | None = None,
-    vouched: bool = False,
-    separator: str | None = None,
-    columns: Sequence[str] | None = None,
-    formats: Mapping[str, str] | None = None,
-    longest_text: int | None = None,
+    **declared: Any,
 ) -> Prepared:
     """Check a question without reading any row: everything that can be wrong with it is reported now.
+
+    `source` is a `Dataset`; or a file, a URL, a data frame or a connection, with what else a `Dataset` may declare by keyword:
+    `unit`, `bounds`, `max_rows`, `groups` … (`help(Dataset)` says what each is). Of what is declared for this question alone,
+    what it has no use for is refused.
 
     What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
     definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
     place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
     groups must be listed, and a person may be in any number of them. A `WantedError` is for the least ε that makes an answer
-    so accurate.
-
-    `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
-    one value, reduced by `per_unit`. Without it each row is a person. Values that are added up need `bounds`: {column: (low,
-    high)} or (low, high, grid). `groups` is a public list of keys, the path of a CSV file with one in each line, or
-    `GroupLists`, of which the one counts that fits the question; without a list groups are selected privately. With a unit,
-    `max_groups` says in how many of them a person counts at most. `costs` is how bad a false no and a false yes are, as (10,
-    1): the worst expected cost is then the least that is possible. `public` are tables by name, files or data frames, whose
-    rows all may know: the question may join them. `also` are further private tables by name, of the same people: the question
-    may join their people to those of the first, each reduced to one row per person.
-
-    `name` is the table of a database. `vouched` says, of a view or another query, that each of its rows belongs to one person
-    and depends on nobody else's. `separator` is what stands between the fields of a CSV file whose first line has several
-    candidates, `columns` are the keys of JSON lines that are columns, `formats` how dates are written in such files:
-    {column: "%d/%m/%Y"}. `longest_text` is how many characters of a stored text are read, if not 10,000.
+    so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least
+    that is possible.
     """
+    dataset = dataset_of(source, declared)
+    if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
+        raise Refusal("options of definite answers")
     budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
-    if isinstance(budget, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, max_groups)):
-        raise DuotoneError("a question that may be too close to call has no epsilon, delta, costs and max_groups of its own")
-    declared = Declared(unit, {}, max_rows, per_unit, neighbours)
-    layout = FileLayout(separator, columns, formats)
-    checked = _checked(table, question, declared, bounds, groups, public, also, name, vouched, layout, longest_text)
+    return _prepared(dataset, question, budget, costs, _pass_over if isinstance(source, Dataset) else at_once)
+
+
+def dataset_of(source: Any, declared: Mapping[str, Any]) -> Dataset:
+    """What is declared: a dataset with more keys, or a source with its keys."""
+    if isinstance(source, Dataset):
+        return source.further(**declared)
+    for key in declared.keys() - KEYS:
+        raise TypeError(f"{key} {unknown(key, KEYS)}")
+    return Dataset(source, **declared)
+
+
+def _pass_over(_: Unused) -> None:
+    """Of a dataset, other questions have a use for it."""
+
+
+def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
+    """Of several questions, another one may have a use for it."""
+    refusals[unused.key] = unused
+
+
+def _prepared(
+    dataset: Dataset, question: str, budget: ApproxDP | ThreeWay | WantedError, costs: tuple[Given, Given] | None, note: Note
+) -> Prepared:
+    checked = _checked(dataset, question, note)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
-        terms, most = _terms(budget, asked.by, declared, max_groups, listed, costs)
+        terms, most = _terms(budget, asked.by, declared, listed, costs)
         compiled = compile_question(asked, declared, terms.reach, source)
         prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))
@@ -125,8 +121,7 @@ def prepare(
 def _terms(
     budget: ApproxDP | ThreeWay | WantedError,
     by: tuple[str, ...],
-    declared: Declared,
-    max_groups: int | None,
+    declared: Dataset,
     listed: tuple[Key, ...] | None,
     costs: tuple[Given, Given] | None,
 ) -> tuple[Terms, int]:
@@ -141,7 +136,7 @@ def _terms(
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-    most = groups_each(by, declared, max_groups, listed)
+    most = groups_each(by, declared, listed)
     parts = 2 * most if selects else most
     budget = budget.least(parts) if isinstance(budget, WantedError) else budget
     boundary = "balanced" if costs is None else boundary_for_costs(budget.split(parts), *costs)
@@ -154,7 +149,7 @@ class _Checked:
 
     source: Source
     asked: ParsedQuestion
-    declared: Declared
+    declared: Dataset
     listed: tuple[Key, ...] | None
     read: ParsedQuestion
     """The question as it was read, before public rows were joined."""
@@ -166,42 +161,29 @@ class _Checked:
 
     def on_trial(self, most: int) -> Asked:
         """What the question's trial needs."""
-        declared = replace(self.declared, unit=self.unit, made_by=None)
+        own = self.declared
+        declared = Dataset(
+            "made-up rows",
+            unit=self.unit,
+            neighbours=own.neighbours,
+            bounds=own.bounds,
+            max_rows=own.max_rows,
+            per_unit=own.per_unit,
+        )
         return Asked(self.read, self.private, self.public, declared, most, self.listed)
 
 
-def _checked(
-    table: Any,
-    question: str,
-    declared: Declared,
-    bounds: Mapping[str, Sequence[Given] | Bounds] | None,
-    groups: Sequence[Any] | Path | GroupLists | None,
-    public: Mapping[str, Any] | None,
-    also: Mapping[str, Any] | None,
-    name: str | None,
-    vouched: bool,
-    layout: FileLayout,
-    longest_text: int | None,
-) -> _Checked:
+def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
     """The table, the question, what is declared and the list of groups, each as it fits the others."""
-    further = {} if also is None else named_tables(also, public)
-
-    def opened(table: Any) -> tuple[Source, Others]:
-        source, others = _opened(table, name, vouched, layout, further)
-        with closed_on_error(source.close):
-            return source.reading_up_to(longest_text), {
-                called: other.reading_up_to(longest_text) for called, other in others.items()
-            }
-
-    source, others = opened(table)
+    source, others = _opened(dataset)
     with closed_on_error(lambda: source.close()):  # also what is joined to it by then
-        declared = declared.of(source)
+        declared = unit_in(dataset, source)
         if others:
             require_same_people(source, others, declared.unit)
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
         unit, private = declared.unit, {source.name: source.columns, **{called: one.columns for called, one in others.items()}}
-        with _opened_public(public) as tables:
+        with _opened_public(declared.public) as tables:
             public_sources = {called: one.source for called, one in tables.items()}
             columns, own = ({called: one.columns for called, one in each.items()} for each in (public_sources, others))
             with explained([source, *public_sources.values(), *others.values()]):
@@ -210,46 +192,49 @@ def _checked(
             source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
 
         def opened_anew(table: Any) -> tuple[Source, ParsedQuestion]:
-            source, others = opened(table)
-            with closed_on_error(source.close), _opened_public(public) as tables:
+            source, others = _opened(dataset.opened(table) if isinstance(table, Source) else replace(dataset, source=table))
+            with closed_on_error(source.close), _opened_public(dataset.public) as tables:
                 _require_columns(list(private.values()), [source, *others.values()])
                 _require_columns(list(columns.values()), [one.source for one in tables.values()])
-                return shaped(source, others, tables, read, everybody=declared.replaced)
+                return shaped(source, others, tables, read, everybody=dataset.replaced)
 
         if asked.people is not None:
-            declared = declared.one_row_each()
+            declared = one_row_each(declared, note)
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
-        declared = replace(declared, bounds=column_bounds(bounds or {}, made, asked.about))
-        if isinstance(groups, Path):
-            groups, said = groups_in(groups, asked.by, asked.labels)
-            asked = replace(asked, notes=(*asked.notes, *said))
-        elif isinstance(groups, GroupLists):
-            groups = groups.of(asked.by)
-        listed = public_groups(source, asked.by, declared.unit, groups)
+        declared = replace(declared, bounds=column_bounds(declared.bounds, made, note, asked.about))
+        declared = without_per_unit(asked, declared, note)
+        listed, said = listed_groups(source, asked, declared)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        return _Checked(source, asked, declared, listed, read, private, columns, unit, opened_anew)
+        return _Checked(
+            source, replace(asked, notes=(*asked.notes, *said)), declared, listed, read, private, columns, unit, opened_anew
+        )
 
 
-def _opened(table: Any, name: str | None, vouched: bool, layout: FileLayout, also: Mapping[str, Any]) -> tuple[Source, Others]:
+def _opened(dataset: Dataset) -> tuple[Source, Others]:
     """The table, and further private ones beside it on one connection, which are closed when it is."""
     with _opening():
-        if also and in_files(table):
-            return open_together(table, name, also, layout)
-        source = open_conforming(table, name, prepare, vouched, layout)
-        if not also:
-            return source, {}
-        with closed_on_error(source.close):
-            others = open_beside(source, also)
-            return closing(source, others.values()), others
+        if dataset.also and in_files(dataset.source):
+            source, others = open_together(dataset)
+        else:
+            source, others = open_conforming(dataset, prepare), {}
+    with closed_on_error(source.close):
+        if dataset.also and not others:
+            with _opening():
+                others = open_beside(source, dataset.also)
+            source = closing(source, others.values())
+        if dataset.columns is not None:
+            source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
+        longest = dataset.longest_text
+        return source.reading_up_to(longest), {called: other.reading_up_to(longest) for called, other in others.items()}
 
 
 @contextmanager
-def _opened_public(public: Mapping[str, Any] | None) -> Iterator[Mapping[str, PublicTable]]:
+def _opened_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTable]]:
     """Public tables, open for the length of the block."""
     with ExitStack() as opened:
         with _opening():
-            tables = {} if public is None else opened.enter_context(opened_public(public))
+            tables = opened.enter_context(opened_public(public)) if public else {}
         yield tables
 
 
@@ -272,24 +257,24 @@ def _opening() -> Iterator[None]:
 
 
 def ask(
-    table: Any,
+    source: Any,
     question: str,
     privacy: ApproxDP | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
     again: bool = False,
-    by: str | None = None,
+    asker: str | None = None,
     **options: Any,
 ) -> Answers:
-    """A private answer to a yes/no question about a table: a file, a data frame, or an open `Source`.
+    """A private answer to a yes/no question about a table: a file, a data frame, an open `Source`, or a `Dataset`.
 
     The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The budget is
-    `epsilon` and `delta`, or a `privacy` definition. What else may be declared with it, `help(prepare)` says.
+    `epsilon` and `delta`, or a `privacy` definition. What else may be declared with it, `help(Dataset)` says.
 
-    With a `ledger`, its place or an open one, the answer is charged to a `dataset` there first: see `Prepared.charge`, also
-    for `again` and `by`. One that was registered with close calls is asked without a budget, and an answer may then be too
-    close to call.
+    With a `ledger`, its place or an open one, or a `Dataset` that names one, the answer is charged to a `dataset` there first:
+    see `Prepared.charge`, also for `again` and `asker`. One that was registered with close calls is asked without a budget, and
+    an answer may then be too close to call.
 
     Guarantee: the answers together satisfy the budget between tables that differ in one person, as `neighbours` says.
 
@@ -299,20 +284,22 @@ def ask(
     >>> print(ask(votes, question, epsilon=1, delta=1e-6))
     yes
     """
+    if isinstance(source, Dataset):
+        ledger, dataset = (source.ledger if ledger is None else ledger), (source.account if dataset is None else dataset)
     if ledger is None:
-        if again or not (dataset is None and by is None):
-            raise DuotoneError("dataset, again and by are for a ledger: name it (ledger)")
-        with prepare(table, question, privacy, **options) as prepared:
+        if again or asker is not None or (dataset is not None and not isinstance(source, Dataset)):
+            raise DuotoneError("dataset, again and asker are for a ledger: name it (ledger)")
+        with prepare(source, question, privacy, **options) as prepared:
             return prepared.release()
     with opened_ledger(ledger) as opened:
         priced = not (privacy is None and options.get("epsilon") is None)
         called = None if priced or dataset is None else opened.close_calls(dataset)
         budget = privacy if called is None else called.question
-        with prepare(table, question, budget, **options) as prepared:
-            return prepared.charge(opened, dataset, again=again, by=by)
+        with prepare(source, question, budget, **options) as prepared:
+            return prepared.charge(opened, dataset, again=again, asker=asker)
 
 
-def ask_all(table: Any, questions: Sequence[str], privacy: ApproxDP | None = None, **options: Any) -> list[Answers]:
+def ask_all(source: Any, questions: Sequence[str], privacy: ApproxDP | None = None, **options: Any) -> list[Answers]:
     """Private answers to several questions about a table, which share a budget evenly; `each` gives all of it to each.
 
     It takes what `prepare_all` takes.
@@ -325,29 +312,32 @@ def ask_all(table: Any, questions: Sequence[str], privacy: ApproxDP | None = Non
     >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], epsilon=1, delta=1e-6)]
     ['yes', 'no']
     """
-    with prepare_all(table, questions, privacy, **options) as prepared:
+    with prepare_all(source, questions, privacy, **options) as prepared:
         return [question.release() for question in prepared]
 
 
 @contextmanager
 def prepare_all(
-    table: Any,
+    source: Any,
     questions: Sequence[str],
     privacy: ApproxDP | ThreeWay | None = None,
     *,
     each: bool = False,
     epsilon: Given | None = None,
     delta: Given | None = None,
-    **options: Any,
+    costs: tuple[Given, Given] | None = None,
+    strict: bool = False,
+    **declared: Any,
 ) -> Iterator[list[Prepared]]:
     """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends. (A
     `ThreeWay` is not shared: close calls are counted.)
 
     Whatever else `prepare` takes is declared for all of them; what one has no use for, as bounds of another's columns, another
-    one must use.
+    one must use. (`strict` asks that of a `Dataset`, too.)
     """
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions are a list of at least one: ask a single one by itself")
+    dataset, strict = dataset_of(source, declared), strict or not isinstance(source, Dataset)
     share: ApproxDP | ThreeWay
     if isinstance(privacy, ThreeWay):
         share = privacy
@@ -356,16 +346,17 @@ def prepare_all(
         share = budget if each else budget.split(len(questions))
     with ExitStack() as opened:
         if len(questions) == 1:
-            yield [opened.enter_context(prepare(table, questions[0], share, **options))]
+            yield [opened.enter_context(_prepared(dataset, questions[0], share, costs, at_once if strict else _pass_over))]
             return
-        every, unused = [], []
+        every, unused = [], list[dict[str, Unused]]()
         for question in questions:
+            refusals: dict[str, Unused] = {}
             with _named(question):
-                prepared, refusals = with_used(partial(prepare, table, question, share), options)
-                every.append(opened.enter_context(prepared))
-                unused.append(refusals)
-        for what, error in unused[0].items():
-            if all(what in refusals for refusals in unused):
+                note = partial(_keep, refusals)
+                every.append(opened.enter_context(_prepared(dataset, question, share, costs, note)))
+            unused.append(refusals)
+        for key, error in unused[0].items():
+            if strict and all(key in refusals for refusals in unused):
                 raise error
         yield every
 
@@ -381,67 +372,46 @@ def _named(question: str) -> Iterator[None]:
         raise
 
 
-def with_used(prepare: Callable[..., Q], options: Mapping[str, Any]) -> tuple[Q, dict[str, Unused]]:
-    """A question with what it has a use for, of all that is declared; and the refusals of the rest."""
-    refusals: dict[str, Unused] = {}
-    while True:
-        try:
-            return prepare(**options), refusals
-        except Unused as error:
-            options = error.without(options)
-            refusals |= dict.fromkeys([*error.options, *([] if error.value is None else [f"bounds of {error.value}"])], error)
-
-
 def prepare_groups(
-    table: Any,
+    source: Any,
     by: Sequence[str] | str,
     privacy: ApproxDP | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
-    unit: str | None = None,
-    max_groups: int | None = None,
-    name: str | None = None,
-    vouched: bool = False,
-    separator: str | None = None,
-    columns: Sequence[str] | None = None,
-    formats: Mapping[str, str] | None = None,
-    longest_text: int | None = None,
+    **declared: Any,
 ) -> Prepared:
     """Prepare the question which groups there are."""
     budget = budget_of(privacy, epsilon, delta)
     keys = (by,) if isinstance(by, str) else tuple(by)
     if not (keys and all(isinstance(column, str) for column in keys) and len(set(keys)) == len(keys)):
         raise DuotoneError("name at least one column to group by, each once")
-    layout = FileLayout(separator, columns, formats)
-
-    def opened(table: Any) -> Source:
-        source = open_conforming(table, name, prepare, vouched, layout)
-        with closed_on_error(source.close):
-            return source.reading_up_to(longest_text)
+    dataset = dataset_of(source, declared)
+    if dataset.replaced:
+        raise DuotoneError("which groups may be shown is not asked where someone who changes may leave one for another")
+    dataset = replace(dataset, also={})
 
     def opened_anew(table: Any) -> tuple[Source, None]:
-        again = opened(table)
+        again, _ = _opened(dataset.opened(table) if isinstance(table, Source) else replace(dataset, source=table))
         with closed_on_error(again.close):
-            _require_columns([source.columns], [again])
+            _require_columns([opened.columns], [again])
         return again, None
 
-    source = opened(table)
-    with closed_on_error(source.close):
-        keys = tuple(map(source.named_column, keys))
+    opened, _ = _opened(dataset)
+    with closed_on_error(opened.close):
+        keys = tuple(map(opened.named_column, keys))
         if len(set(keys)) != len(keys):
             raise DuotoneError("name at least one column to group by, each once")
-        declared = Declared(unit).of(source)
-        public_groups(source, keys, declared.unit)
+        about = replace(unit_in(dataset, opened), bounds={}, max_rows=None, per_unit=None)
+        public_groups(opened, keys, about.unit)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        most = groups_each(keys, declared, max_groups)
+        most = groups_each(keys, about)
         terms = DefiniteTerms(budget, most, "selection", selects=True)
-        return Prepared(source, None, keys, declared, most, None, terms, None, opened_anew).checked()
+        return Prepared(opened, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 
-@taking(prepare_groups)
-def select_groups(*table: Any, **options: Any) -> Answers:
+def select_groups(source: Any, by: Sequence[str] | str, privacy: ApproxDP | None = None, **options: Any) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
     With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: of more, those with
@@ -455,5 +425,5 @@ def select_groups(*table: Any, **options: Any) -> Answers:
     >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person", max_groups=1).answers)
     [('Ely',)]
     """
-    with prepare_groups(*table, **options) as prepared:
+    with prepare_groups(source, by, privacy, **options) as prepared:
         return prepared.release()

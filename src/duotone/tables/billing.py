@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
-from duotone.tables.declared import Declared, Key
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 
 
@@ -20,7 +21,7 @@ class About(TypedDict):
     neighbours: str
 
 
-def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
+def normal_form(text: str, declared: Dataset, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
     """A question's text with everything declared that can change its answer."""
     bounds = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in declared.bounds.items()}
     everything = {
@@ -37,15 +38,14 @@ def normal_form(text: str, declared: Declared, most: int, listed: tuple[Key, ...
 
 @dataclass(frozen=True)
 class Bill:
-    """A question as a ledger knows it: the dataset, the question's text, earlier texts of the same, and whom it is about."""
+    """A question as a ledger knows it: the dataset, the question's text, and whom it is about."""
 
     dataset: str
     question: str
-    earlier: tuple[str, ...]
     about: About
 
 
-def bill(forms: tuple[str, ...], declared: Declared, source: Source, dataset: str | None, *, together: bool) -> Bill:
+def bill(normal: str, declared: Dataset, source: Source, dataset: str | None, *, together: bool) -> Bill:
     """What a ledger is given; `together` where the question joins private tables."""
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
@@ -57,5 +57,4 @@ def bill(forms: tuple[str, ...], declared: Declared, source: Source, dataset: st
     own = source.identity or (source.name if source.named else None)  # a data frame has none, so that no file is taken for it
     tables = [*([] if own is None else [own]), *source.beside]
     end = f" OF {' AND '.join(tables)}" if tables else ""
-    question, *earlier = (f"{form}{end}" for form in forms)
-    return Bill(source.name if dataset is None else dataset, question, tuple(earlier), about)
+    return Bill(source.name if dataset is None else dataset, f"{normal}{end}", about)

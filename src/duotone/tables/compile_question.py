@@ -9,10 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
+from duotone.questions.combined import combined_level, negated_level
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
-from duotone.tables.declared import Declared, Unused
+from duotone.tables.declared import Note, Unused
 from duotone.tables.engines import Source
 from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.results import Ends, Request, Result, Tally, nobody_ranked, require_reach
@@ -36,7 +38,7 @@ class Compiled:
     exact: bool
     rows_counted: bool
     """Whether a person's rows are counted, up to `max_rows`."""
-    declared: Declared
+    declared: Dataset
     """What was declared, but for bounds and `max_rows` that this question makes no use of."""
     notes: tuple[Notice, ...] = ()
     """What whoever asks should know about the question."""
@@ -53,16 +55,13 @@ class Compiled:
         )
 
 
-def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, source: Source) -> Compiled:
+def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, source: Source) -> Compiled:
     """Check a question against what is declared and what the engine can do, and compile its comparisons; `reach` is the
     mechanism's last level.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
     require_able(source, asked)
-    if declared.per_unit is not None and not any(map(one_value_each, _atoms(asked.tree))):
-        added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
-        raise Unused(Notice("per_unit unused in a sum" if added else "per_unit unused"), "per_unit")
     rows = asked.where if asked.by or not declared.replaced else None
     finer = finer_bounds([*_atoms(asked.tree)], declared)
     declared = replace(declared, bounds={**declared.bounds, **finer})
@@ -86,14 +85,23 @@ def compile_question(asked: ParsedQuestion, declared: Declared, reach: int, sour
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), notes)
 
 
-def _notes(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> tuple[Notice, ...]:
+def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:
+    """What is declared, without `per_unit` where no comparison has a use for it."""
+    if declared.per_unit is None or any(map(one_value_each, _atoms(asked.tree))):
+        return declared
+    added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
+    note(Unused("per_unit", Notice("per_unit unused in a sum" if added else "per_unit unused")))
+    return replace(declared, per_unit=None)
+
+
+def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> tuple[Notice, ...]:
     different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
     equalities = () if declared.replaced else asked.equalities
     rounded = [] if declared.per_unit != "avg" else _rounded(asked, declared, comparisons)
     return (*([Notice("rows are people")] if different else []), *asked.notes, *rounded, *equalities)
 
 
-def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[CompiledComparison]) -> Iterator[Notice]:
+def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> Iterator[Notice]:
     """A person's average of whole numbers is one, of computed values and where bounds are too wide for a finer grid."""
     integers = {value.column for value in values_of(_atoms(asked.tree)) if value.kind == "integer"}
     for column in dict.fromkeys(column for compared in comparisons for column in compared.grids):
@@ -106,7 +114,7 @@ def _rounded(asked: ParsedQuestion, declared: Declared, comparisons: Sequence[Co
                 yield Notice("average rounded, with a cure", column=column, declared=grid)
 
 
-def _used(asked: ParsedQuestion, declared: Declared, every: Sequence[CompiledComparison]) -> Declared:
+def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComparison]) -> Dataset:
     """What was declared, without what makes no difference. A comparison that bounds or `max_rows` settle uses them, too."""
     bounds = {column: declared.bounds[column] for compared in every for column in compared.grids}
     rows = declared.max_rows if any(adds_rows(atom, declared) for atom in _atoms(asked.tree)) else None
@@ -155,10 +163,9 @@ def _joined(tree: BoolOp, parts: Sequence[Made]) -> Made:
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:
     """And is the least level, or the greatest, not the other side."""
     if isinstance(tree, BoolOp):
-        parts = [combined(part, levels) for part in tree.parts]
-        return np.asarray((np.minimum if tree.rule == "and" else np.maximum).reduce(parts))
+        return np.asarray(combined_level(tree.rule, [combined(part, levels) for part in tree.parts]))
     if isinstance(tree, Negation):
-        return np.asarray(-1 - combined(tree.part, levels))
+        return np.asarray(negated_level(combined(tree.part, levels)))
     return np.asarray(next(levels))
 
 

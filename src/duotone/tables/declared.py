@@ -4,106 +4,59 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn
+from duotone.model.bounds import Bounds
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.questions.protocol import Neighbours, check_neighbours
 from duotone.tables.engines import Source
 from duotone.tables.engines.files import maybe_secret
-from duotone.tables.engines.person_columns import Reduction
+from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.names import unknown_in
 from duotone.tables.sql.read_question import value_name
-from duotone.tables.sql.scoring import Bounds
 
 Key = tuple[Any, ...]
-MOST = 2**31
-"""Rows or groups of one person, at most."""
 
 
 class Unused(DuotoneError):
-    """What is declared and is of no use to a question: `options` by name, or the bounds of `value`. Of several questions, for
-    which all is declared once, another one must have a use for it."""
+    """What is declared at a `key`, as max_rows or bounds.age, and is of no use to a question. Of what is declared for this
+    question alone it is a mistake; of a dataset, or of several questions, others have a use for it."""
 
-    def __init__(self, said: Notice | str, *options: str, value: str | None = None) -> None:
-        self.options, self.value = options, value
+    def __init__(self, key: str, said: Notice | str) -> None:
+        self.key = key
         super().__init__(said)
 
-    def without(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The others of what is declared."""
-        others = {name: option for name, option in options.items() if name not in self.options}
-        if self.value is not None:
-            others["bounds"] = {name: limits for name, limits in options["bounds"].items() if name != self.value}
-        return others
+
+Note = Callable[[Unused], None]
+"""What is done about it: it is raised, or noted."""
 
 
-@dataclass(frozen=True)
-class Declared:
-    """What is declared about people: which column names a person, how much one may count for, and who neighbours are.
-
-    It refuses what is wrong with itself; `of` holds it against a table.
-    """
-
-    unit: str | None = None
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    max_rows: int | None = None
-    per_unit: Reduction | None = None
-    neighbours: Neighbours = "add-remove"
-    made_by: str | None = None
-    """The unit, where an inner select has made one row of each person: then each row is a person, and `unit` is None."""
-
-    def __post_init__(self) -> None:
-        check_neighbours(self.neighbours)
-        if self.max_rows is not None and (type(self.max_rows) is not int or not 1 <= self.max_rows < MOST):
-            raise DuotoneError(
-                f"the rows of one person that count must be a whole number from 1 to {MOST - 1}, got {self.max_rows}"
-            )
-        if self.per_unit not in (None, "avg", "sum", "min", "max"):
-            raise DuotoneError(f"a person's rows are reduced by avg, sum, min or max, got {self.per_unit}")
-        if not isinstance(self.unit, str | None):
-            raise DuotoneError(f"the unit is the name of one column, got {type(self.unit).__name__}")
-        if self.unit is None and not (self.max_rows is None and self.per_unit is None):
-            raise DuotoneError("without a unit each row is a person: name the column that tells persons apart")
-
-    @property
-    def person(self) -> str | None:
-        """The column that names a person; None where each row is one."""
-        return self.unit or self.made_by
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbours differ by one person's data."""
-        return self.neighbours == "replace"
-
-    def one_row_each(self) -> Declared:
-        """The same, where an inner select has made one row of each person."""
-        if not (self.max_rows is None and self.per_unit is None):
-            raise Unused(Notice("max_rows and per_unit unused"), "max_rows", "per_unit")
-        return replace(self, unit=None, made_by=self.unit)
-
-    def of(self, source: Source) -> Declared:
-        """The same, with the unit as the table calls it; refuses one that cannot name a person."""
-        if self.unit is None:
-            return self
-        source.require_key(self.unit, "a person's name")
-        return replace(self, unit=source.named_column(self.unit))
+def at_once(unused: Unused) -> None:
+    """Refuse what is of no use."""
+    raise unused
 
 
-@dataclass(frozen=True)
-class GroupLists:
-    """Public lists of groups, by the columns that groups are by: a question has the one that fits it, if there is one."""
+def one_row_each(declared: Dataset, note: Note) -> Dataset:
+    """What is declared, where an inner select has made one row of each person."""
+    for key in ("max_rows", "per_unit"):
+        if getattr(declared, key) is not None:
+            note(Unused(key, Notice("max_rows and per_unit unused")))
+    return replace(declared, unit=None, made_by=declared.unit, max_rows=None, per_unit=None)
 
-    by: Mapping[tuple[str, ...], Sequence[Any]]
 
-    def of(self, columns: tuple[str, ...]) -> Sequence[Any] | None:
-        """The list for groups by these columns; None where there is none."""
-        return self.by.get(columns) if columns else None
+def unit_in(declared: Dataset, source: Source) -> Dataset:
+    """The same, with the unit as the table calls it; refuses one that cannot name a person."""
+    if declared.unit is None:
+        return declared
+    source.require_key(declared.unit, "a person's name")
+    return replace(declared, unit=source.named_column(declared.unit))
 
 
 def budget_of(privacy: object, epsilon: Given | None, delta: Given | None) -> ApproxDP:
@@ -124,36 +77,28 @@ def _as_written(given: Any) -> Any:
     return str(given) if isinstance(given, float) else given
 
 
-def column_bounds(bounds: object, columns: Mapping[str, Kind], about: str = "the table") -> Mapping[str, Bounds]:
-    """Bounds as they may be written, by column, or by what a question computes: {"price * amount": (0, 100)}; `about` is
-    what has the columns, for errors."""
-    if not (isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)):
-        raise DuotoneError("bounds are {column: (low, high)} or {column: (low, high, grid)}")
-    named = {_value_name(name, columns, about): limits for name, limits in bounds.items()}
-    if len(named) != len(bounds):
-        raise DuotoneError("two of the bounds are of the same values: give one pair for each")
-    return {name: limits if isinstance(limits, Bounds) else _bounds(name, limits) for name, limits in named.items()}
+def column_bounds(
+    bounds: Mapping[str, Bounds], columns: Mapping[str, Kind], note: Note = at_once, about: str = "the table"
+) -> Mapping[str, Bounds]:
+    """Bounds by column, or by what a question computes: {"price * amount": (0, 100)}; `about` is what has the columns, for
+    errors."""
+    named: dict[str, Bounds] = {}
+    for name, limits in bounds.items():
+        try:
+            with unknown_in(about):
+                known = value_name(name, columns)
+        except UnknownColumn as error:
+            note(Unused(f"bounds.{name}", why(error)))
+            continue
+        if known in named:
+            raise DuotoneError("two of the bounds are of the same values: give one pair for each")
+        named[known] = limits
+    return named
 
 
-def _value_name(name: str, columns: Mapping[str, Kind], about: str) -> str:
-    try:
-        with unknown_in(about):
-            return value_name(name, columns)
-    except UnknownColumn as error:
-        raise Unused(why(error), value=name) from None
-
-
-def _bounds(column: str, limits: Any) -> Bounds:
-    if not isinstance(limits, list | tuple) or len(limits) not in (2, 3):
-        raise DuotoneError(f"the bounds of {column} must be (low, high) or (low, high, grid)")
-    return Bounds.of(*limits)
-
-
-def groups_each(by: tuple[str, ...], declared: Declared, most: int | None, listed: tuple[Key, ...] | None = None) -> int:
+def groups_each(by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] | None = None) -> int:
     """In how many groups a person counts at most. It must be said, unless nobody can be in two that are asked about."""
-    unit = declared.unit
-    if most is not None and (type(most) is not int or not 1 <= most < MOST):
-        raise DuotoneError(f"the number of groups a person may be in must be a whole number from 1 to {MOST - 1}, got {most}")
+    unit, most = declared.unit, declared.max_groups
     if declared.made_by is not None and most not in (None, 1):
         raise Refusal("max_groups unused")
     if unit is None and most not in (None, 1):
@@ -163,6 +108,17 @@ def groups_each(by: tuple[str, ...], declared: Declared, most: int | None, liste
     if most is None:
         raise Refusal("max_groups missing", unit=unit)
     return most
+
+
+def listed_groups(
+    source: Source, asked: ParsedQuestion, declared: Dataset
+) -> tuple[tuple[Key, ...] | None, tuple[Notice, ...]]:
+    """The public list of a question's groups, if there is one, and what to know about it."""
+    groups: Any = declared.groups_by(asked.by)
+    said: tuple[Notice, ...] = ()
+    if isinstance(groups, Path):
+        groups, said = groups_in(groups, asked.by, asked.labels)
+    return public_groups(source, asked.by, declared.unit, groups), said
 
 
 def public_groups(
@@ -177,8 +133,6 @@ def public_groups(
         return None
     if not by:
         raise DuotoneError("a list of groups is for a question with group by")
-    if isinstance(groups, str | bytes | Mapping) or hasattr(groups, "columns"):  # iterating goes over letters or names
-        raise DuotoneError("groups are a list of values, as list(frame.column), or the Path of a file with one in each line")
     if len(by) == 1:  # where there is one column, its values by themselves are understood
         groups = [key if isinstance(key, list | tuple) else (key,) for key in groups]
     if not all(isinstance(key, list | tuple) for key in groups):

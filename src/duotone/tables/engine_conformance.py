@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import OPENING, Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
 from duotone.tables.engines import Source
@@ -16,7 +17,6 @@ from duotone.tables.engines.any_ibis import UNPROVEN, AnyIbis
 from duotone.tables.engines.duckdb import DuckDB, lent
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import opened
-from duotone.tables.engines.text_files import FileLayout
 
 if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared
@@ -77,15 +77,16 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(table: Any, name: str | None, prepare: Prepare, vouched: bool, layout: FileLayout) -> Source:
+def open_conforming(declared: Dataset, prepare: Prepare) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
+    table = declared.source
     if isinstance(table, Source):  # whoever opened it closes it
-        if name is not None or vouched or layout != FileLayout():
+        if any(getattr(declared, key) for key in OPENING if key not in ("columns", "longest_text")):
             raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
         table.checked()
         source = lent(table)
     else:
-        source = opened(table, name, vouched, layout)
+        source = opened(declared)
     with closed_on_error(source.close):
         require_trial(source, prepare)
     return source
@@ -112,10 +113,10 @@ def _compare(source: Source, own: Source, prepare: Prepare) -> None:
     for question, options in CASES:
         declared = {**options, "bounds": BOUNDS}
         try:
-            levels = _by_group(prepare(source, question, TRIAL, **declared))
+            levels = _by_group(prepare(Dataset(source, **declared), question, TRIAL))
         except Exception:
             levels = {}
-        if levels != _by_group(prepare(own, question, TRIAL, **declared)):
+        if levels != _by_group(prepare(Dataset(own, **declared), question, TRIAL)):
             stated = "".join(f", {name} {value}" for name, value in options.items())
             raise DuotoneError(
                 "this engine computes other results than DuckDB does, so no private rows are given to it; "

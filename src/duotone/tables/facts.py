@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.release.coin import Basis
 from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.compile_question import Compiled
-from duotone.tables.declared import Declared
 from duotone.tables.engines import Source
 from duotone.tables.engines.source import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
@@ -68,7 +68,7 @@ class Facts:
         much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
         if not self.clipped:
             return None
-        return f"clipped before anything is counted: {self.clipped}; what that changes is not in Pr[wrong]"
+        return f"clipped before anything is counted: {self.clipped}; Pr[wrong] does not include the effect of clipping"
 
     @property
     def divided(self) -> str | None:
@@ -119,7 +119,7 @@ def facts_of(
     source: Source,
     asked: ParsedQuestion | None,
     by: tuple[str, ...],
-    declared: Declared,
+    declared: Dataset,
     most: int,
     terms: Terms,
     compiled: Compiled | None,
@@ -129,7 +129,7 @@ def facts_of(
     limited = most if by and isinstance(terms, DefiniteTerms) else None
     labels = by if asked is None else asked.labels
     return Facts(
-        question=f"groups by {', '.join(by)}" if asked is None else asked.forms[0],
+        question=f"groups by {', '.join(by)}" if asked is None else asked.normal,
         text=f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”",
         table=source.name if source.named else "the table",
         by=by,
@@ -145,7 +145,7 @@ def facts_of(
     )
 
 
-def _person(source: Source, asked: ParsedQuestion | None, declared: Declared, groups: int | None) -> str:
+def _person(source: Source, asked: ParsedQuestion | None, declared: Dataset, groups: int | None) -> str:
     """Who counts as a person, in words."""
     if declared.person is None:
         return "each row is a person"
@@ -153,16 +153,16 @@ def _person(source: Source, asked: ParsedQuestion | None, declared: Declared, gr
     one = f"a person is {article} {declared.person} (rows without one do not count)"
     if declared.made_by is not None and asked is not None and asked.beside:
         tables = " and ".join(dict.fromkeys([source.name, *(other.table for other in asked.beside)]))
-        return f"{one} in {tables} together, of which the inner selects make one row"
+        return f"{one} in {tables} together, reduced to one row by the inner selects"
     if declared.made_by is not None:
-        return f"{one}, of which the inner select makes one row"
+        return f"{one}, reduced to one row by the inner select"
     many = declared.max_rows
     one += "" if many is None else f", counted as at most {many} row{'s' * (many > 1)}"
     one += "" if declared.per_unit is None else f", with the {declared.per_unit} of its rows"
     return one if groups is None else f"{one}, in at most {groups} group{'s' * (groups > 1)}"
 
 
-def _clipped(compiled: Compiled | None, declared: Declared, groups: int | None) -> str:
+def _clipped(compiled: Compiled | None, declared: Dataset, groups: int | None) -> str:
     """What is clipped to what."""
     cut = [
         f"{column} to [{show(grid.low * grid.step)}, {show(grid.high * grid.step)}] in steps of {show(grid.step)}"

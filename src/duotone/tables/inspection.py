@@ -18,21 +18,21 @@ import ibis
 from duotone.errors import DuotoneError
 from duotone.html import cell
 from duotone.html import table as page
-from duotone.privacy.numbers import Given, show
-from duotone.tables.ask import prepare
-from duotone.tables.declared import Declared, column_bounds, public_groups
+from duotone.model.bounds import Grid
+from duotone.model.dataset import Dataset
+from duotone.privacy.numbers import show
+from duotone.tables.ask import dataset_of, prepare
+from duotone.tables.declared import column_bounds, public_groups, unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
 from duotone.tables.engines.expressions import read, steps
-from duotone.tables.engines.person_columns import PersonColumns, Reduction
+from duotone.tables.engines.person_columns import PersonColumns
 from duotone.tables.engines.query import People
-from duotone.tables.engines.text_files import FileLayout
 from duotone.tables.person_averages import as_number, finer_bounds_of
 from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.functions import from_text
 from duotone.tables.sql.functions.numbers import wide
 from duotone.tables.sql.read_question import read_value
-from duotone.tables.sql.scoring import Bounds, Grid
 from duotone.tables.text_columns import TextColumn, comma_hint, text_columns, with_comma
 
 LIMITS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -142,8 +142,8 @@ class Inspection:
         rows = [] if self.rows is None else [self.rows.sentence]
         rows += [] if self.groups is None else [self.groups.sentence]
         values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
-        dates = [f"{one.column}: {one.unread} texts are no dates" for one in self.dates]
-        texts = [f"{one.column}: {one.other} of {one.values} texts are no number, date, true or false" for one in self.texts]
+        dates = [f"{one.column}: {one.unread} texts are not dates" for one in self.dates]
+        texts = [f"{one.column}: {one.other} of {one.values} texts are not numbers, dates, true or false" for one in self.texts]
         return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts, *self.hints])}>"
 
     @property
@@ -166,19 +166,7 @@ class Inspection:
         return page(head, [[*map(cell, row)] for row in rows], before=repr(self)[1:-1])
 
 
-def inspect_clipping(
-    table: Any,
-    *,
-    unit: str | None = None,
-    bounds: Mapping[str, Sequence[Given] | Bounds] | None = None,
-    per_unit: Reduction | None = None,
-    by: Sequence[str] | str | None = None,
-    name: str | None = None,
-    vouched: bool = False,
-    separator: str | None = None,
-    columns: Sequence[str] | None = None,
-    formats: Mapping[str, str] | None = None,
-) -> Inspection:
+def inspect_clipping(source: Any, *, by: Sequence[str] | str | None = None, **declared: Any) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
     Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null take no part. Of a file's
@@ -191,28 +179,34 @@ def inspect_clipping(
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    source = open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, formats))
-    with source:
-        declared = Declared(unit, column_bounds(bounds or {}, source.columns), None, per_unit).of(source)
-        unit = declared.unit
-        groups = None if by is None else _groups(source, unit, (by,) if isinstance(by, str) else tuple(by))
-        if unit is None and not declared.bounds and not formats:
-            if texts := tuple(text_columns(source)):
-                return Inspection(None, (), texts=texts)
-            raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
-        operands = [read_value(column, source.columns) for column in declared.bounds]
-        finer = finer_bounds_of(operands, declared)
-        declared = replace(declared, bounds={**declared.bounds, **finer})
-        operands = [as_number(value, finer.keys()) for value in operands]
-        grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
-        values = tuple(_values(source, unit, *one) for one in zip(operands, grids, strict=True))
-        dates = []
-        for column, written in (formats or {}).items():
-            others = {name: how for name, how in (formats or {}).items() if name != column}
-            with open_conforming(table, name, prepare, vouched, FileLayout(separator, columns, others)) as unread:
-                read_ones, every = (_there(one, column, unit) for one in (source, unread))
-            dates.append(DatesRead(column, written, read_ones, every - read_ones))
-        return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates), groups=groups)
+    dataset = dataset_of(source, declared)
+    with open_conforming(dataset, prepare) as opened:
+        about = unit_in(replace(dataset, bounds=column_bounds(dataset.bounds, opened.columns)), opened)
+        return _inspected(dataset, opened, about, by)
+
+
+def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence[str] | str | None) -> Inspection:
+    """`declared` is the same dataset, as its columns are called in the table."""
+    unit = declared.unit
+    groups = None if by is None else _groups(source, unit, (by,) if isinstance(by, str) else tuple(by))
+    if unit is None and not declared.bounds and not declared.formats:
+        if texts := tuple(text_columns(source)):
+            return Inspection(None, (), texts=texts)
+        raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
+    operands = [read_value(column, source.columns) for column in declared.bounds]
+    finer = finer_bounds_of(operands, declared)
+    declared = replace(declared, bounds={**declared.bounds, **finer})
+    operands = [as_number(value, finer.keys()) for value in operands]
+    grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
+    values = tuple(_values(source, unit, *one) for one in zip(operands, grids, strict=True))
+    dates = []
+    for column, written in declared.formats.items():
+        others = {name: how for name, how in declared.formats.items() if name != column}
+        types = {name: how for name, how in declared.types.items() if name != column}
+        with open_conforming(replace(dataset, formats=others, types=types), prepare) as unread:
+            read_ones, every = (_there(one, column, unit) for one in (source, unread))
+        dates.append(DatesRead(column, written, read_ones, every - read_ones))
+    return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates), groups=groups)
 
 
 def _there(source: Source, column: str, unit: str | None) -> int:

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from duotone.tables.declared import Declared
+from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
+from duotone.model.dataset import Dataset
 from duotone.tables.sql.comparison import Atom, LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Known, Not, Operand, parts_of
-from duotone.tables.sql.scoring import FLOAT_STEPS, SQUARED_STEPS, Bounds
 
 Part = TypeVar("Part")
 
 
-def finer_bounds(atoms: Sequence[Atom], declared: Declared) -> dict[str, Bounds]:
+def finer_bounds(atoms: Sequence[Atom], declared: Dataset) -> dict[str, Bounds]:
     """The bounds of columns of whole numbers whose averages a finer grid tells apart, on that grid: those for which none is
     declared. A ledger writes them down, since they are part of what is asked."""
     squared = frozenset(value.column for atom in atoms if isinstance(atom, VarianceThreshold) for value in values_of([atom]))
     return finer_bounds_of(values_of(atoms), declared, squared)
 
 
-def finer_bounds_of(values: Iterable[Operand], declared: Declared, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
+def finer_bounds_of(values: Iterable[Operand], declared: Dataset, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
     """The same of some values, if a person's are averaged; `squared` are the columns of which squares are added up."""
     if declared.per_unit != "avg":
         return {}

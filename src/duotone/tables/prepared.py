@@ -19,6 +19,7 @@ from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.table import Outcome
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal, why
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
@@ -29,7 +30,7 @@ from duotone.tables.billing import Bill, bill, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled
 from duotone.tables.dataset_name import dataset_of
-from duotone.tables.declared import Declared, Key
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.engine import UNREADABLE, Draws, quietly
 from duotone.tables.engines.query import kept
@@ -65,7 +66,7 @@ class Prepared:
     source: Source
     asked: ParsedQuestion | None
     by: tuple[str, ...]
-    declared: Declared
+    declared: Dataset
     most: int
     """In how many groups a person counts at most."""
     listed: tuple[Key, ...] | None
@@ -155,14 +156,9 @@ removal;
     @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
-        return self._forms[0]
-
-    @property
-    def _forms(self) -> tuple[str, ...]:
-        """The same, and as earlier versions wrote it, if that is something else."""
-        texts = (f"GROUPS BY {json.dumps(self.by)}",) if self.asked is None else self.asked.forms
+        text = f"GROUPS BY {json.dumps(self.by)}" if self.asked is None else self.asked.normal
         declared = self.declared if self.compiled is None else self.compiled.declared
-        return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
+        return normal_form(text, declared, self.most, self.listed, self.source.stated)
 
     @property
     def cost(self) -> Cost:
@@ -173,10 +169,10 @@ removal;
         """The dataset, the question and whom it is about, as a ledger knows them. Files whose columns have changed since the
         question was checked are refused here, before anything is charged."""
         if not isinstance(ledger, Ledger):
-            raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
+            raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
         self.source.checked()
         dataset = self.dataset_in(ledger, dataset)
-        return bill(self._forms, self.declared, self.source, dataset, together=self._together)
+        return bill(self.normal, self.declared, self.source, dataset, together=self._together)
 
     @property
     def _together(self) -> bool:
@@ -194,7 +190,7 @@ removal;
         dataset: str | None = None,
         *,
         again: bool = False,
-        by: str | None = None,
+        asker: str | None = None,
         hold: Callable[[], None] = at_once,
     ) -> Answers:
         """Charge a ledger, which may be named by its place, then release; the same question asked before is answered from its
@@ -215,7 +211,7 @@ removal;
 
         def call(calls: int) -> tuple[Any, int]:
             if not read:
-                read.append(self._read("what was reserved is wasted", hold))
+                read.append(self._read("the reserved close calls are wasted", hold))
             return self._called(read, calls)
 
         try:
@@ -225,26 +221,20 @@ removal;
                 if not isinstance(self.terms, DefiniteTerms):
                     draw = call
                     called = _close_calls(opened, owed.dataset)
-                    (quote,) = opened.quote(
-                        owed.dataset, [(owed.question, self.cost)], earlier=[owed.earlier], again=again, by=by, **owed.about
-                    )
+                    (quote,) = opened.quote(owed.dataset, [(owed.question, self.cost)], again=again, by=asker, **owed.about)
                     if quote.fits and not quote.free:
                         read.append(self._read("nothing was charged", hold))
-                receipt = opened.ask(
-                    owed.dataset, owed.question, self.cost, draw, again=again, by=by, earlier=owed.earlier, **owed.about
-                )
+                receipt = opened.ask(owed.dataset, owed.question, self.cost, draw, again=again, by=asker, **owed.about)
         finally:
             read.clear()  # no traceback may show it
         return self._told(receipt, owed.dataset, called)
 
-    def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, by: str | None = None) -> Answers | None:
+    def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, asker: str | None = None) -> Answers | None:
         """What `charge` would answer from the record, free; None where it would charge. What does not fit is refused as there.
         Nothing is charged, and no row is read."""
         owed = self.bill(ledger, dataset)
         called = None if isinstance(self.terms, DefiniteTerms) else _close_calls(ledger, owed.dataset)
-        receipt = ledger.recorded(
-            owed.dataset, owed.question, self.cost, again=again, by=by, earlier=owed.earlier, **owed.about
-        )
+        receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, by=asker, **owed.about)
         return None if receipt is None else self._told(receipt, owed.dataset, called)
 
     def _told(self, receipt: Receipt, dataset: str, called: CloseCalls | None) -> Answers:
@@ -258,7 +248,9 @@ removal;
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
         if not isinstance(self.terms, DefiniteTerms):
-            raise DuotoneError("what may be too close to call is asked through a ledger, which counts: use charge")
+            raise DuotoneError(
+                "questions that may be too close to call are asked through a ledger, which counts close calls: use charge"
+            )
         return self._released(None)
 
     def _released(self, cost: str | None) -> Answers:
@@ -376,7 +368,7 @@ def quote_all(
     dataset: str | None = None,
     *,
     again: bool = False,
-    by: str | None = None,
+    asker: str | None = None,
 ) -> list[Quote]:
     """What questions about one table would cost a ledger, which may be named by its place, asked in turn: nothing is charged,
     and no row is read."""
@@ -385,8 +377,7 @@ def quote_all(
     with opened_ledger(ledger) as opened:
         bills = [question.bill(opened, dataset) for question in questions]
         asked = [(owed.question, question.cost) for owed, question in zip(bills, questions, strict=True)]
-        earlier = [owed.earlier for owed in bills]
-        return opened.quote(bills[0].dataset, asked, again=again, by=by, earlier=earlier, **bills[0].about)
+        return opened.quote(bills[0].dataset, asked, again=again, by=asker, **bills[0].about)
 
 
 def require_all_fit(
@@ -395,15 +386,15 @@ def require_all_fit(
     dataset: str | None = None,
     *,
     again: bool = False,
-    by: str | None = None,
+    asker: str | None = None,
 ) -> None:
     """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Who else asks in
     the meantime may still leave too little for the last.)"""
-    for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, by=by), start=1):
+    for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, asker=asker), start=1):
         if not quote.fits:
             with opened_ledger(ledger) as opened:
                 known = questions[0].bill(opened, dataset).dataset
-            lefts, place = (quote.left, by, quote.allowance), (number, len(questions))
+            lefts, place = (quote.left, asker, quote.allowance), (number, len(questions))
             raise OverBudget(Shortfall(known, quote.cost, *lefts, beyond=quote.beyond, question=place))
 
 

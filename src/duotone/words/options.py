@@ -13,13 +13,12 @@ Audience = Literal["python", "command", "office", "analyst", "page"]
 in JSON, and one on its pages."""
 
 FLAGS = {
-    "name": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
-    "columns": "--columns", "separator": "--separator", "public": "--public", "unit": "--unit", "vouched": "--vouched",
-    "by": "--as", "dataset": "--dataset NAME", "formats": "--date-format", "groups": "--groups FILE", "also": "--also",
+    "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
+    "json_columns": "--json-columns", "separator": "--separator", "public": "--public", "unit": "--unit",
+    "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats", "groups": "--groups FILE",
+    "also": "--also",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
 }  # fmt: skip
-KEYS = {"name": "table", "columns": "json_columns"}
-"""What an office file calls otherwise than Python."""
 UNSAID = {
     "python": {"register"},
     "office": {"register"},
@@ -28,8 +27,8 @@ UNSAID = {
 }
 """Options whose name says nothing to an audience: a sentence leaves it out, with its brackets."""
 OWNERS = frozenset(
-    {"bounds", "max_rows", "per_unit", "unit", "groups", "formats", "clock_formats", "name", "columns", "separator",
-     "public", "vouched", "longest_text", "also"}
+    {"bounds", "max_rows", "per_unit", "unit", "groups", "formats", "clock_formats", "table", "json_columns", "types",
+     "separator", "public", "vouched", "longest_text", "also"}
 )  # fmt: skip
 """What the owner of a served table declares, and no analyst."""
 
@@ -70,7 +69,7 @@ def spelt(option: str, audience: Audience, column: str = "") -> str:
     >>> spelt("bounds", "python", "a / b"), spelt("bounds", "command", "a / b"), spelt("bounds", "office", "a / b")
     ('bounds={"a / b": (low, high)}', '--bounds "a / b=LOW:HIGH"', 'bounds = { "a / b" = [low, high] }')
     >>> spelt("formats", "command", "$day")
-    "--date-format '$day=%d/%m/%Y'"
+    "--formats '$day=%d/%m/%Y'"
     """
     if option in _OF_COLUMN and column:
         name, flag, python, office, shell = _OF_COLUMN[option]
@@ -80,7 +79,7 @@ def spelt(option: str, audience: Audience, column: str = "") -> str:
             case "office":
                 return f"{name} = {{ {json.dumps(column, ensure_ascii=False)} = {office} }}"
         return f"{name}={{{_in_python(column)}: {python}}}"
-    names: Mapping[str, str] = {"command": FLAGS, "office": KEYS}.get(audience, {})
+    names: Mapping[str, str] = FLAGS if audience == "command" else {}
     return names.get(option, option)
 
 

@@ -8,6 +8,7 @@ file here.
 
 from __future__ import annotations
 
+from duotone.model.dataset import Dataset
 from duotone.tables.comparisons.counts import counts_comparison
 from duotone.tables.comparisons.difference import mean_difference
 from duotone.tables.comparisons.mode_and_distinct import distinct_threshold, mode_is
@@ -16,7 +17,6 @@ from duotone.tables.comparisons.shared import CompiledComparison, Results
 from duotone.tables.comparisons.threshold import linear_threshold
 from duotone.tables.comparisons.threshold import one_value_each as _average
 from duotone.tables.comparisons.variance import variance_threshold
-from duotone.tables.declared import Declared
 from duotone.tables.sql.comparison import (
     Atom,
     CountsComparison,
@@ -31,7 +31,7 @@ from duotone.tables.sql.condition import ALWAYS, Condition
 __all__ = ["CompiledComparison", "Results", "adds_rows", "compile_comparison", "one_value_each"]
 
 
-def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:
+def compile_comparison(atom: Atom, declared: Dataset, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:
     """What a comparison asks of the engine, with `reach` as the mechanism's last level; all `rows` that are looked at
     satisfy a condition already."""
     match atom:
@@ -50,7 +50,7 @@ def compile_comparison(atom: Atom, declared: Declared, reach: int, rows: Conditi
     return mode_is(atom, declared, reach)
 
 
-def adds_rows(atom: Atom, declared: Declared) -> bool:
+def adds_rows(atom: Atom, declared: Dataset) -> bool:
     """Whether a comparison adds up a person's rows, and so makes use of `max_rows`."""
     reduced = declared.per_unit is not None and one_value_each(atom)
     return isinstance(atom, LinearThreshold) and not atom.people and not reduced

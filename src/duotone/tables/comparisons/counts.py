@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.questions.cells import Counts, cells_level, require_few
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import coded
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.arithmetic import Aggregate, Expression
@@ -31,7 +31,7 @@ ROUNDING = 2.0**-50
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def counts_comparison(atom: CountsComparison, declared: Declared, reach: int) -> CompiledComparison:
+def counts_comparison(atom: CountsComparison, declared: Dataset, reach: int) -> CompiledComparison:
     """Counts with any arithmetic against a number."""
     if declared.unit is not None and not atom.people:
         raise DuotoneError(

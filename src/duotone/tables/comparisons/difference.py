@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.bounds import LARGEST, Grid
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours
@@ -22,13 +24,12 @@ from duotone.tables.comparisons.shared import (
     possible,
     require_short,
 )
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import two_sided
 from duotone.tables.engines.results import Ends, Middle, Request, Result, Tally
 from duotone.tables.sql.comparison import Mean, MeanDifference, Measure, Quantile, Settled
 from duotone.tables.sql.condition import IsNull, Not, Operand
 from duotone.tables.sql.satisfiable import combinations
-from duotone.tables.sql.scoring import LARGEST, Grid, grid_of
+from duotone.tables.sql.scoring import grid_of
 
 MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
 """The levels of a difference of averages are searched for in time that grows with their square: some seconds for so many."""
@@ -39,7 +40,7 @@ FINEST = 2**20
 """The denominator of a quantile, at most: times a number of people below 2^42, no engine's whole numbers overflow."""
 
 
-def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> CompiledComparison:
+def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> CompiledComparison:
     """A weighted difference, or sum, of two averages, shares or quantiles against a limit."""
     sides = atom.first, atom.second
     _require_one_value_each(sides, declared, reach)
@@ -65,7 +66,7 @@ def mean_difference(atom: MeanDifference, declared: Declared, reach: int) -> Com
     return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units)
 
 
-def _units(compared: Compared, declared: Declared) -> Units:
+def _units(compared: Compared, declared: Dataset) -> Units:
     """The difference as it is compared, so that a yes is above the limit. Of quantiles there is none: one person may move a
     quantile from one bound to the other."""
     (low, high), (other_low, other_high) = compared.bounds
@@ -75,7 +76,7 @@ def _units(compared: Compared, declared: Declared) -> Units:
     return DifferenceUnits(spans, compared.limit, least, most, both=compared.shared or declared.replaced)
 
 
-def _grid(side: Measure, declared: Declared) -> Grid:
+def _grid(side: Measure, declared: Dataset) -> Grid:
     if isinstance(side, Quantile):
         return grid_of(side.value, declared.bounds, "compared quantile")
     return grid_of(side.value, declared.bounds, "sum or average") if isinstance(side.value, Operand) else WHETHER
@@ -99,7 +100,7 @@ def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[C
     return Compared((low, high), (abs(first), abs(second)), atom.limit, atom.strict, shared), mirrored
 
 
-def _exact(sides: Sequence[Measure], declared: Declared) -> bool:
+def _exact(sides: Sequence[Measure], declared: Dataset) -> bool:
     conditions = [side.where for side in sides] + [side.value for side in sides if not isinstance(side.value, Operand)]
     known = combinations(conditions)[1] and independent(declared, conditions, [side.value for side in sides])
     return known and _shares_are_independent(*sides)
@@ -109,7 +110,7 @@ def _is_value(side: Measure) -> bool:
     return isinstance(side.value, Operand)
 
 
-def _require_one_value_each(sides: Sequence[Measure], declared: Declared, reach: int) -> None:
+def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
     """With a unit a person has one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.mode_and_distinct import distinct_level, plurality_level
 from duotone.questions.units import DistinctUnits, LeadUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import labelled, voting
 from duotone.tables.engines.results import Rare, Votes
 from duotone.tables.sql.comparison import DistinctThreshold, ModeIs, Settled
@@ -17,7 +17,7 @@ from duotone.tables.sql.condition import ALWAYS, Compare, IsNull, Not
 from duotone.tables.sql.satisfiable import combinations
 
 
-def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
+def mode_is(atom: ModeIs, declared: Dataset, reach: int) -> CompiledComparison:
     """More people have this value than any other one."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise Refusal("per_unit missing of a mode")
@@ -37,7 +37,7 @@ def mode_is(atom: ModeIs, declared: Declared, reach: int) -> CompiledComparison:
     return CompiledComparison(columns, {"v": Votes(reach)}, levels_of, exact, {}, settled, units)
 
 
-def distinct_threshold(atom: DistinctThreshold, declared: Declared, reach: int) -> CompiledComparison:
+def distinct_threshold(atom: DistinctThreshold, declared: Dataset, reach: int) -> CompiledComparison:
     """At least so many different values: the rarest go first, and newcomers bring new ones."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise Refusal("per_unit missing of different values")

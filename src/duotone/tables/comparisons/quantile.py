@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
+from duotone.model.bounds import Grid
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.threshold import somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units
@@ -17,16 +19,15 @@ from duotone.tables.comparisons.shared import (
     score_bounds,
     score_levels,
 )
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import ranked
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import QuantileThreshold, Settled
 from duotone.tables.sql.condition import Compare, IsNull, Not, Operand, holds
 from duotone.tables.sql.satisfiable import combinations
-from duotone.tables.sql.scoring import Grid, grid_of
+from duotone.tables.sql.scoring import grid_of
 
 
-def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledComparison:
+def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledComparison:
     """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
@@ -45,7 +46,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Declared) -> CompiledC
     return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
 
 
-def _units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, declared: Declared) -> Units:
+def _units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, declared: Dataset) -> Units:
     """The share of people who meet the limit; of the smallest or largest value, how many people do, or do not."""
     if (extreme := extreme_of(atom)) is not None:
         return NobodyUnits() if extreme else TotalUnits(0, 1, 1, replaced=declared.replaced, low=Fraction(0))
@@ -76,7 +77,7 @@ def _settled(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
             raise DuotoneError(f"column {atom.value.column} holds numbers: compare it with one")
         best = (grid.high if atom.sign in (">", ">=") else grid.low) * grid.step
         if not holds(best, atom.sign, atom.written):
-            return Settled(False, "the limit lies outside what the values can be")
+            return Settled(False, "the limit lies outside the possible values")
     met = Not(IsNull(atom.value)) if grid is not None else Compare(atom.value, atom.sign, atom.limit)
     return None if possible(atom.where, met) else Settled(False, "no row can satisfy its condition and meet the limit")
 

@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.bounds import FLOAT_STEPS, Grid
+from duotone.model.checks import Reduction
+from duotone.model.dataset import Dataset
 from duotone.questions.threshold import People, Scores, levels, somebody, who_matters
 from duotone.questions.units import Units
-from duotone.tables.declared import Declared
-from duotone.tables.engines.person_columns import PersonColumns, Reduction
+from duotone.tables.engines.person_columns import PersonColumns
 from duotone.tables.engines.results import Ends, Ranked, Request, Result
 from duotone.tables.sql.comparison import Settled
 from duotone.tables.sql.condition import Condition, Operand, both, columns_of
 from duotone.tables.sql.satisfiable import any_value, combinations
-from duotone.tables.sql.scoring import FLOAT_STEPS, Grid
 
 Array = NDArray[Any]
 Results = Mapping[str, Result]
@@ -49,7 +50,7 @@ def possible(*conditions: Condition) -> bool:
     return (True,) in combinations([functools.reduce(both, conditions)])[0]
 
 
-def independent(declared: Declared, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
+def independent(declared: Dataset, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
     """Whether what is counted can have any value, and does not also stand in a condition, which might then rule out the far
     ends of its values. The unit cannot: no two people have the same."""
     looked_at = set().union(*(columns_of(condition) for condition in conditions))
@@ -64,12 +65,12 @@ def require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
         raise DuotoneError("the bounds are too far apart for a person's average: give a coarser grid")
 
 
-def score_bounds(low: int, high: int, declared: Declared, absent: bool) -> tuple[int, int]:
+def score_bounds(low: int, high: int, declared: Dataset, absent: bool) -> tuple[int, int]:
     """The scores that someone new can have; `absent` tells whether someone can be there with no score at all, which is 0."""
     return (min(low, 0), max(high, 0)) if declared.replaced and absent else (low, high)
 
 
-def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Declared, reach: int) -> Ends:
+def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Dataset, reach: int) -> Ends:
     """What levels need of the far ends. Final scores are linear in what is read."""
     down, up = who_matters(*bounds, declared.neighbours)
     shift = final(0)
@@ -85,7 +86,7 @@ def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: D
 
 
 def score_levels(
-    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Declared, *, absent: bool, peopled: bool
+    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Dataset, *, absent: bool, peopled: bool
 ) -> Levels:
     """Levels of a sum of scores, each from one of the `ends` to the other and linear in what is read, or tallied. `absent`
     tells whether someone can be there with no score at all, and `peopled`, that of nobody it is a no (see `somebody`)."""

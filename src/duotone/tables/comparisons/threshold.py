@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from duotone.model.bounds import INTEGER_STEPS, Grid
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.threshold import CROWD, somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units, ValuedUnits
@@ -18,12 +20,11 @@ from duotone.tables.comparisons.shared import (
     score_ends,
     score_levels,
 )
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, valued
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import LinearThreshold, Settled
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, both
-from duotone.tables.sql.scoring import INTEGER_STEPS, Grid, Score, grid_of, score
+from duotone.tables.sql.scoring import Score, grid_of, score
 
 MOST_VALUES = 64
 """Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
@@ -42,7 +43,7 @@ class Contribution:
     shift: int = 0
 
 
-def linear_threshold(atom: LinearThreshold, declared: Declared, reach: int, rows: Condition) -> CompiledComparison:
+def linear_threshold(atom: LinearThreshold, declared: Dataset, reach: int, rows: Condition) -> CompiledComparison:
     """Σ weight · value over people, at least or above a limit."""
     values = [term.value for term in atom.terms if term.value is not None]
     grids = {value.column: grid_of(value, declared.bounds, "sum or average") for value in values}
@@ -75,7 +76,7 @@ def _absent(atom: LinearThreshold, scoring: Score) -> bool:
 
 
 def _units(
-    atom: LinearThreshold, scoring: Score, one: Contribution, grids: Mapping[str, Grid], declared: Declared
+    atom: LinearThreshold, scoring: Score, one: Contribution, grids: Mapping[str, Grid], declared: Dataset
 ) -> Units | None:
     """The count, sum, share or average itself; of several counts and sums, by how much the comparison holds."""
     weights = [term.weight for term in atom.terms]
@@ -107,7 +108,7 @@ def is_average(atom: LinearThreshold) -> bool:
     return atom.averaged and all(term.where == atom.present for term in atom.terms[1:])
 
 
-def _least(scoring: Score, declared: Declared) -> tuple[int, int]:
+def _least(scoring: Score, declared: Dataset) -> tuple[int, int]:
     """The least scores above and below 0, where each person has one row."""
     if scoring.possible is None or declared.unit is not None:
         return 1, 1
@@ -121,7 +122,7 @@ def one_value_each(atom: LinearThreshold) -> bool:
 
 
 def _contribution(
-    atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], declared: Declared, rows: Condition
+    atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], declared: Dataset, rows: Condition
 ) -> Contribution:
     """By row where rows are people; else a person's rows counted once, reduced to one value, or added up and clipped."""
     low, high = scoring.lowest, scoring.highest
@@ -189,8 +190,8 @@ def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Sett
     if scoring.nobody:
         return Settled(False, "no row can satisfy its condition")
     if atom.present is not None:
-        return None if high >= scoring.at_least else Settled(False, "the limit lies outside what the values can be")
+        return None if high >= scoring.at_least else Settled(False, "the limit lies outside the possible values")
     if scoring.at_least > 0:
-        reason = "no row can satisfy its condition" if low == high == 0 else "what is added up can never reach the limit"
+        reason = "no row can satisfy its condition" if low == high == 0 else "the sum can never reach the limit"
         return None if high > 0 else Settled(False, reason)
-    return None if low < 0 else Settled(True, "what is added up can never fall below the limit")
+    return None if low < 0 else Settled(True, "the sum can never fall below the limit")

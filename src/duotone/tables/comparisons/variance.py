@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.model.bounds import LARGEST, SQUARED_STEPS, Grid
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.units import VarianceUnits
 from duotone.questions.variance import Moments, variance_level
@@ -18,18 +20,17 @@ from duotone.tables.comparisons.shared import (
     possible,
     require_short,
 )
-from duotone.tables.declared import Declared
 from duotone.tables.engines.person_columns import squared
 from duotone.tables.engines.results import Ends, Result
 from duotone.tables.sql.comparison import Settled, VarianceThreshold
 from duotone.tables.sql.condition import IsNull, Not
-from duotone.tables.sql.scoring import LARGEST, SQUARED_STEPS, Grid, grid_of
+from duotone.tables.sql.scoring import grid_of
 
 MOST_LEVELS = 1000
 """The levels of a variance are searched for in time that grows with their square: some seconds for so many."""
 
 
-def variance_threshold(atom: VarianceThreshold, declared: Declared, reach: int) -> CompiledComparison:
+def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -> CompiledComparison:
     """A variance above or below a limit: levels are safe bounds."""
     if reach > MOST_LEVELS:
         raise DuotoneError(

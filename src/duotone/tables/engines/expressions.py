@@ -11,11 +11,11 @@ from typing import Any
 
 import ibis
 
+from duotone.model.bounds import Grid
 from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.functions import computed
 from duotone.tables.sql.functions.casts import day_from, number_from, real
 from duotone.tables.sql.functions.numbers import quotient, wide
-from duotone.tables.sql.scoring import Grid
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 INT64 = 2**63 - 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.duckdb_tables import of_database, of_frame
@@ -20,7 +21,7 @@ from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.file_changes import same_file, same_files
 from duotone.tables.engines.parquet import of_parquet
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.text_files import FileLayout, of_json_lines, of_lines
+from duotone.tables.engines.text_files import of_json_lines, of_lines, refuse, refuse_all
 
 LINES = (".csv", ".tsv", ".txt")
 DATABASES = (".duckdb", ".db")
@@ -35,14 +36,15 @@ CURES = {
 }
 
 
-def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool = False, connect: Connect = connected) -> Source:
+def open_local(declared: Dataset, connect: Connect = connected) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
+    table, name = declared.source, declared.table
     if _is_list(table):
         _refuse_name(name)
-        return _several(files_of(table), "the table", layout, connect, named=False)
+        return _several(files_of(table), "the table", declared, connect, named=False)
     if not isinstance(table, str | Path):
         _refuse_name(name)
-        layout.refuse_all()
+        refuse_all(declared)
         return of_frame(*columns_of(table), connect=connect)
     path = Path(table)
     if path.is_dir():
@@ -52,16 +54,16 @@ def open_local(table: Any, name: str | None, layout: FileLayout, vouched: bool =
             raise DuotoneError(
                 f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
             )
-        return _listed(path, _several(files, path.resolve().name, layout, connect), files)
+        return _listed(path, _several(files, path.resolve().name, declared, connect), files)
     if not path.is_file() and any(mark in str(path) for mark in "*?["):
         _refuse_name(name)
         matches = files_of(path)
         if not matches:
             raise _no_file(path, " like")
-        return _listed(path, _several(matches, "the table", layout, connect, named=False), matches)
+        return _listed(path, _several(matches, "the table", declared, connect, named=False), matches)
     if not path.is_file():
         raise _no_file(path)
-    return _one(path, name, layout, vouched, connect)
+    return _one(path, declared, connect)
 
 
 def maybe_secret(path: Path) -> bool:
@@ -95,21 +97,21 @@ def _is_list(table: Any) -> bool:
     return isinstance(table, list | tuple) and bool(table) and all(isinstance(path, str | Path) for path in table)
 
 
-def _one(path: Path, name: str | None, layout: FileLayout, vouched: bool, connect: Connect) -> Source:
+def _one(path: Path, declared: Dataset, connect: Connect) -> Source:
     last = _ending(path)
     if last not in DATABASES:
-        _refuse_name(name)
+        _refuse_name(declared.table)
     ending = _ending(Path(path.stem)) if last == ".gz" else last
     if ending in LINES:
-        layout.refuse("columns")
-        return of_lines(path, layout, connect)
+        refuse(declared, "json_columns")
+        return of_lines(path, declared, connect)
     if ending in JSON_LINES:
-        layout.refuse("separator")
-        return of_json_lines(path, layout, connect)
-    layout.refuse_all()
+        refuse(declared, "separator")
+        return of_json_lines(path, declared, connect)
+    refuse_all(declared)
     match last:
         case _ if last in DATABASES:
-            return of_database(path, name, vouched)
+            return of_database(path, declared.table, declared.vouched)
         case ".parquet":
             return of_parquet([path], path.name, connect=connect)
         case ".arrow" | ".feather":
@@ -132,9 +134,9 @@ def _refuse_name(name: str | None) -> None:
         raise DuotoneError(f"only a database has tables to choose from: leave out the table's name ({name})")
 
 
-def _several(paths: Sequence[Path], name: str, layout: FileLayout, connect: Connect, *, named: bool = True) -> Source:
+def _several(paths: Sequence[Path], name: str, declared: Dataset, connect: Connect, *, named: bool = True) -> Source:
     """Parquet files as one table. One that is meant twice would count its people twice."""
-    layout.refuse_all()
+    refuse_all(declared)
     for path in paths:
         if not path.is_file():
             raise _no_file(path)

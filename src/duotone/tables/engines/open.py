@@ -6,54 +6,47 @@ Guarantee: what is opened or refused depends on names, columns and their types a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb_tables, postgres, spark
 from duotone.tables.engines.any_ibis import of_ibis
 from duotone.tables.engines.duckdb import DuckDB, connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.files import DATABASES, files_of, open_local
-from duotone.tables.engines.source import Source, all_checked
-from duotone.tables.engines.text_files import FileLayout
+from duotone.tables.engines.source import Source, all_checked, refuse_twins
+from duotone.tables.engines.text_files import refuse_all
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.question_tables import PRESENT
 
 
-def open_source(
-    table: Any,
-    *,
-    name: str | None = None,
-    vouched: bool = False,
-    separator: str | None = None,
-    columns: Sequence[str] | None = None,
-    formats: Mapping[str, str] | None = None,
-) -> Source:
+def open_source(source: Any, **declared: Any) -> Source:
     """A CSV, JSON lines, Parquet or Arrow file, several Parquet files (a list, a folder or a pattern), a table of a DuckDB
     file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
-    an Ibis connection or a table of one, or a Spark session or data frame.
+    an Ibis connection or a table of one, or a Spark session or data frame; or a `Dataset` of one of these.
 
-    A file of text is read line by line: see `engines.text_files`. What its rows alone could tell about it is
-    declared: see `engines.files`. A view, a DuckDB relation, an Ibis query and a Spark data frame that a query makes are
-    taken where they are `vouched` for: see `engines.source`.
+    A file of text is read line by line: see `engines.text_files`. What its rows alone could tell about it is declared, by keys
+    of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an Ibis query
+    and a Spark data frame that a query makes are taken where they are `vouched` for: see `engines.source`.
     """
-    return opened(table, name, vouched, FileLayout(separator, columns, formats))
+    return opened(source if isinstance(source, Dataset) else Dataset(source, **declared))
 
 
-def opened(table: Any, name: str | None, vouched: bool, layout: FileLayout) -> Source:
-    """The same, where what is declared of a file stands together."""
-    return without_twins(_opened(table, name, layout, vouched))
+def opened(declared: Dataset) -> Source:
+    """The table of a dataset."""
+    return without_twins(_opened(declared))
 
 
 def without_twins(source: Source) -> Source:
     """The same table; refuses one with columns whose names differ in upper and lower case alone."""
     with closed_on_error(source.close):
-        duckdb_tables.refuse_twins(source.columns)
+        refuse_twins(source.columns)
     return source
 
 
@@ -66,10 +59,11 @@ def _home(table: Any) -> str:
     return type(table).__module__.partition(".")[0]
 
 
-def _opened(table: Any, name: str | None, layout: FileLayout, vouched: bool) -> Source:
+def _opened(declared: Dataset) -> Source:
+    table, name, vouched = declared.source, declared.table, declared.vouched
     if is_local(table):
-        return open_local(table, name, layout, vouched)
-    layout.refuse_all()
+        return open_local(declared)
+    refuse_all(declared)
     match _home(table):
         case "pyspark":
             session = hasattr(table, "createDataFrame")
@@ -99,25 +93,15 @@ def _located(url: str, name: str | None, vouched: bool) -> Source:
 Others = Mapping[str, Source]
 
 
-def named_tables(tables: object, public: object) -> Mapping[str, Any]:
-    """Private tables by name, as they are declared beside the one that is asked about; no public one may have such a name."""
-    if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
-        raise DuotoneError('further private tables are given by name, as {"labs": "labs.csv"}')
-    taken = public if isinstance(public, Mapping) else ()
-    names = [str(name).lower() for name in (*tables, *taken)]
-    if len(set(names)) != len(names):
-        raise DuotoneError("two tables are declared by the same name but for upper and lower case: rename one")
-    return tables
-
-
 def in_files(table: Any) -> bool:
     """Whether a table is in files or is a data frame, and was not opened before."""
     database = isinstance(table, str | Path) and Path(table).suffix.lower() in DATABASES
     return is_local(table) and not isinstance(table, Source) and not database
 
 
-def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout: FileLayout) -> tuple[Source, Others]:
+def open_together(declared: Dataset) -> tuple[Source, Others]:
     """Files and data frames on one connection, which is locked to the files of all of them when it is opened."""
+    table, also = declared.source, declared.also
     for other, held in also.items():
         if not in_files(held):
             raise DuotoneError(f"{other} is in a database, or open already, and the table is not: give both as files or frames")
@@ -127,8 +111,8 @@ def open_together(table: Any, name: str | None, also: Mapping[str, Any], layout:
         return engine, lambda: None
 
     with closed_on_error(close):
-        source = without_twins(open_local(table, name, layout, connect=shared))
-        others = {other: without_twins(open_local(held, None, FileLayout(), connect=shared)) for other, held in also.items()}
+        source = without_twins(open_local(declared, connect=shared))
+        others = {other: without_twins(open_local(Dataset(held), connect=shared)) for other, held in also.items()}
         return replace(source, release=close, checked=all_checked([source, *others.values()])), others
 
 
@@ -160,7 +144,7 @@ def _beside(source: Source, name: str, table: Any) -> Source:
 
     if not in_files(table):
         raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or frames")
-    return open_local(table, None, FileLayout(), connect=shared)
+    return open_local(Dataset(table), connect=shared)
 
 
 def closing(source: Source, others: Iterable[Source]) -> Source:

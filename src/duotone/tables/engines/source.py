@@ -23,7 +23,6 @@ from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, s
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.names import no_column
 
-MOST_CHARACTERS = 1_000_000
 FORKED = "the table was opened by another process: open it in this one"
 
 
@@ -44,7 +43,7 @@ class Source:
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
-    """What its owner vouches for, where it is no stored table: see `require_vouched`."""
+    """What its owner vouches for, where it is not a stored table: see `require_vouched`."""
     sibling: Callable[[str], Source] | None = field(default=None, repr=False)
     """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
@@ -112,8 +111,6 @@ class Source:
         """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
         if longest is None:
             return self
-        if not (type(longest) is int and 1 <= longest <= MOST_CHARACTERS):
-            raise Refusal("longest_text out of range", most=MOST_CHARACTERS, value=longest)
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
 
     def limited_to(self, columns: Iterable[str]) -> Self:
@@ -194,6 +191,17 @@ def explained(tables: Iterable[Source]) -> Iterator[None]:
     except UnreadableColumn as error:
         known = (table.refused[error.column] for table in tables if error.column in table.refused)
         raise UnreadableColumn(error.column, next(known, error.how)) from None
+
+
+def refuse_twins(names: Iterable[str]) -> None:
+    """Refuse columns whose names differ in upper and lower case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        if (first := known.get(name.lower())) is not None:
+            raise DuotoneError(
+                f"two columns of the table have the same name but for upper and lower case, {first} and {name}: rename one"
+            )
+        known[name.lower()] = name
 
 
 def kinds_of(table: Any) -> Mapping[str, Kind]:

@@ -37,6 +37,8 @@ TYPES: Mapping[Kind, str] = {
 """Ibis's type for each kind of value."""
 LONGEST = 10_000
 """Characters of a stored text that are read where nothing is declared: `shortened` leaves out the others."""
+YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
+"""What a text is read as where yes or no is declared, in whatever case."""
 _NUMBERS = itertools.count()
 
 
@@ -110,16 +112,33 @@ def of_type(column: str, held: str) -> Reading:
             return time(f"try_cast({column} as timestamp)")
         case "TIMESTAMP WITH TIME ZONE":  # its microseconds are those of UTC; the infinite ones are the outermost numbers
             return replace(moment(f"epoch_us({column})", "us"), zone=True)
-        case "TIMESTAMP_NS":
-            return moment(f"epoch_ns({column})", "ns")
-        case "TIMESTAMPTZ_NS":  # from DuckDB 2 on
-            return replace(moment(f"epoch_ns({column})", "ns"), zone=True)
+        case "TIMESTAMP_NS" | "TIMESTAMPTZ_NS":  # the latter from DuckDB 2 on
+            return replace(moment(f"epoch_ns({column})", "ns"), zone=held != "TIMESTAMP_NS")
     if held == "UUID" or held.startswith("ENUM("):
         return Reading("text", "string", f"cast({column} as varchar)")
     return OTHER
 
 
 OTHER = Reading("other", "null", "null")
+
+
+def of_text(held: str, text: str, longest: int) -> Reading:
+    """A column of text whose type is declared. What does not fit is null, and so is what is longer than is read.
+
+    Guarantee: a value or null for every text, by that text alone.
+    """
+    bare = f"case when length({text}) <= {longest} then trim({text}, ' ') end"
+    match held:
+        case "number":
+            return number(f"try_cast({bare} as double)")
+        case "date":
+            return date(f"try_cast({bare} as date)")
+        case "time":
+            return time(f"try_cast({bare} as timestamp)")
+        case "yes/no":
+            words = " ".join(f"when '{word}' then {value}" for word, value in YES_NO.items())
+            return Reading("boolean", "boolean", f"case lower({bare}) {words} end")
+    return Reading("text", "string", text)
 
 
 def number(column: str) -> Reading:

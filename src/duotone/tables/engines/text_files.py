@@ -24,62 +24,56 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_header
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.stored_values import Columns, Reading, by_format, literal
+from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_format, literal, of_text
 from duotone.tables.engines.text_lines import DAMAGED, header_of, opened, registered
 from duotone.tables.sql.names import no_column
 
 NOT_FOR_THIS = {
     "separator": "only a CSV file has a separator: leave it out",
-    "columns": "only JSON lines need their columns named: leave them out",
+    "json_columns": "only JSON lines need their columns named (json_columns): leave them out",
     "formats": "only CSV files and JSON lines have formats of dates: leave them out",
+    "types": "only CSV files and JSON lines have types declared: leave them out",
 }
 
 
-@dataclass(frozen=True)
-class FileLayout:
-    """`separator` is what stands between the fields of a CSV file, `columns` are the keys of JSON lines, `formats` how
-    dates are written, by column."""
-
-    separator: str | None = None
-    columns: Sequence[str] | None = None
-    formats: Mapping[str, str] | None = None
-
-    def refuse(self, *options: str) -> None:
-        """Refuse what a file has no use for: left out silently, another question would be answered."""
-        for option in options:
-            if getattr(self, option) is not None:
-                raise DuotoneError(NOT_FOR_THIS[option])
-
-    def refuse_all(self) -> None:
-        """Refuse everything, where the table is no file of text."""
-        self.refuse(*NOT_FOR_THIS)
-
-    @property
-    def stated(self) -> Mapping[str, Any]:
-        """What changes how a column is read, and so the question: as a ledger records it."""
-        separator = {} if self.separator is None else {"separator": self.separator}
-        cased = sorted(
-            name for name in self.columns or () if name != name.lower()
-        )  # keys of JSON differ by case, columns do not
-        columns = {"columns": cased} if cased else {}
-        return {**separator, **columns, **({"formats": dict(self.formats)} if self.formats else {})}
+def refuse(declared: Dataset, *keys: str) -> None:
+    """Refuse what a file has no use for: left out silently, another question would be answered."""
+    for key in keys:
+        if getattr(declared, key):
+            raise DuotoneError(NOT_FOR_THIS[key])
 
 
-def of_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
+def refuse_all(declared: Dataset) -> None:
+    """Refuse everything, where the table is no file of text."""
+    refuse(declared, *NOT_FOR_THIS)
+
+
+def stated(declared: Dataset) -> Mapping[str, Any]:
+    """What changes how a column is read, and so the question: as a ledger records it."""
+    separator = {} if declared.separator is None else {"separator": declared.separator}
+    # keys of JSON differ by case, columns do not
+    cased = sorted(name for name in declared.json_columns or () if name != name.lower())
+    columns = {"columns": cased} if cased else {}
+    by_column = {key: dict(own) for key, own in (("formats", declared.formats), ("types", declared.types)) if own}
+    return {**separator, **columns, **by_column}
+
+
+def of_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
     """A CSV file, or one like it with another separator; it may be compressed by gzip."""
-    header = read_header(path, layout.separator)
-    return _of_text(path, header.names, partial(fields_of, header=header), header.line, layout, connect)
+    header = read_header(path, declared.separator)
+    return _of_text(path, header.names, partial(fields_of, header=header), header.line, declared, connect)
 
 
-def of_json_lines(path: Path, layout: FileLayout, connect: Connect = connected) -> Source:
+def of_json_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
     """A file with a JSON object in each line, whose columns are declared; it may be compressed by gzip."""
-    names = declared_columns(path, layout.columns)
-    return _of_text(path, names, objects_of, None, layout, connect)
+    names = declared_columns(path, declared.json_columns)
+    return _of_text(path, names, objects_of, None, declared, connect)
 
 
 def _of_text(
@@ -87,15 +81,18 @@ def _of_text(
     names: Sequence[str],
     texts: Callable[..., tuple[str, list[str]]],
     first: bytes | None,
-    layout: FileLayout,
+    declared: Dataset,
     connect: Connect,
 ) -> Source:
     """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
-    is untyped, or has dates where their format was declared. `first` is the first line, where it is a header."""
-    formats = _formats(layout.formats, names)
+    is untyped, unless its type or the format of its dates is declared. `first` is the first line, where it is a header."""
+    formats, types = (_of_columns(key, getattr(declared, key), names) for key in ("formats", "types"))
+    longest = declared.longest_text or LONGEST
 
     def reading(name: str, text: str) -> Reading:
-        return by_format(name, formats[name], text) if name in formats else Reading("untyped", "string", text)
+        if name in formats:
+            return by_format(name, formats[name], text)
+        return of_text(types[name], text, longest) if name in types else Reading("untyped", "string", text)
 
     kinds = {name: reading(name, "text").kind for name in names}
     engine, close = connect(path)
@@ -107,19 +104,15 @@ def _of_text(
         return engine.selected({name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
     reads = Columns(kinds, table)
-    checked, stated = same_header(path, first), layout.stated
-    return Source(None, engine, path.name, reading=reads, release=close, stated=stated, checked=checked)
+    checked, about = same_header(path, first), stated(declared)
+    return Source(None, engine, path.name, reading=reads, release=close, stated=about, checked=checked)
 
 
-def _formats(formats: object, names: Sequence[str]) -> Mapping[str, str]:
-    if formats is None:
-        return {}
-    if not isinstance(formats, Mapping):
-        raise DuotoneError('formats are {column: format}, as {"day": "%d/%m/%Y"}')
-    for name in formats:
+def _of_columns(key: str, declared: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:
+    for name in declared:
         if name not in names:
-            raise DuotoneError(f"there is a format for a column that is not there: {no_column(name, names, 'the file')}")
-    return formats
+            raise DuotoneError(f"{key} names a column that is not there: {no_column(name, names, 'the file')}")
+    return declared
 
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
@@ -196,7 +189,7 @@ def _separator(path: Path, first: str) -> str:
 
 def _one_character(separator: str) -> str:
     if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii():
-        raise DuotoneError(f"a separator is one ASCII character that is no double quote or line end, got {separator!r}")
+        raise DuotoneError(f"a separator is one ASCII character other than a double quote or a line end, got {separator!r}")
     return separator
 
 
@@ -211,14 +204,10 @@ def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
     return rows, [f"fields[{i}]" for i in range(1, len(columns) + 1)]
 
 
-def declared_columns(path: Path, columns: object) -> list[str]:
+def declared_columns(path: Path, columns: Sequence[str] | None) -> list[str]:
     """The columns as they were declared."""
     if columns is None:
         raise Refusal("columns missing", path=path)
-    if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
-        raise DuotoneError("the columns of a JSON file are a list of names")
-    if not columns or len(set(columns)) != len(columns) or not all(name and "\0" not in name for name in columns):
-        raise DuotoneError("name at least one column of the JSON file, each once, and none that is empty")
     if path.suffix.lower() == ".gz":
         _require_gzip(path)
     return list(columns)

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duotone.tables.declared import Declared, Key
+from duotone.model.dataset import Dataset
+from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.engines.public_rows import PublicTable
@@ -17,8 +18,7 @@ from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, Operand, parts_of
 from duotone.tables.sql.question_tables import PublicJoin
-from duotone.tables.trial.critical_values import Constants, values_of
-from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp
+from duotone.tables.trial.made_up_tables import PERSON, TABLE, Constants, Layout, MadeUp, values_of
 from duotone.tables.trial.plain_sql import Unknown
 
 
@@ -29,7 +29,7 @@ class Asked:
     question: ParsedQuestion
     private: Mapping[str, Mapping[str, Kind]]
     public: Mapping[str, Mapping[str, Kind]]
-    declared: Declared
+    declared: Dataset
     """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
     most: int
     listed: tuple[Key, ...] | None

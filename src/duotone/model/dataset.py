@@ -1,0 +1,233 @@
+"""Dataset: what an owner declares about a table, once: where it is, what its columns hold, who a person is, and its budget."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
+
+from duotone.errors import DatasetError, DuotoneError
+from duotone.model import checks
+from duotone.model.bounds import Bounds
+from duotone.model.checks import COHORT, Checked, Neighbours, Reduction, Type
+from duotone.model.mistakes import Mistakes, unknown
+from duotone.privacy.approx_dp import ApproxDP
+
+Groups = Mapping[Any, Any] | Sequence[Any] | Path
+LARGEST = 2**20
+"""Bytes of a declaration's file."""
+
+
+CHECKS: Mapping[str, Checked] = {
+    "table": checks.text, "types": checks.types, "formats": checks.formats, "separator": checks.separator,
+    "json_columns": checks.json_columns, "columns": checks.columns, "longest_text": checks.longest_text, "vouched": checks.flag,
+    "unit": checks.unit, "neighbours": checks.neighbours, "bounds": checks.bounds, "max_rows": checks.count,
+    "per_unit": checks.per_unit, "max_groups": checks.count, "groups": checks.groups, "public": checks.tables,
+    "also": checks.tables, "dataset": checks.name, "people": checks.name, "version": checks.name, "budget": checks.budget,
+    "ledger": checks.anything,
+}  # fmt: skip
+"""How the value at each key is checked."""
+KEYS = ("source", *CHECKS)
+"""What may be declared: the same names in Python, in a file, in an office and in the command."""
+OPENING = ("table", "types", "formats", "separator", "json_columns", "columns", "longest_text", "vouched")
+"""What says how the table is opened and read."""
+MAPPINGS = ("types", "formats", "bounds", "public", "also")
+EMPTY: dict[str, Any] = {key: {} if key in MAPPINGS else None for key in KEYS}
+DEFAULTS = EMPTY | {"neighbours": "add-remove", "vouched": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """A table with everything that its owner declares about it. It is checked whole when it is made: a `DatasetError` has
+    every mistake, each with its key.
+
+    `source` is a file, a URL, a data frame or a connection, and `table` the table of a database. Of a file of text, `types`
+    and `formats` say what its columns hold ({"amount": "number"}, {"day": "%d/%m/%Y"}), `separator` what stands between
+    the fields of a CSV file, and `json_columns` which keys of JSON lines are columns. `columns` are those that questions may
+    use, besides the unit; `longest_text` is how many characters of a stored text are read. `vouched` says, of a view or
+    another query, that each of its rows belongs to one person and depends on nobody else's.
+
+    `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
+    one value, reduced by `per_unit`, and in at most `max_groups` groups. Without it each row is a person. `neighbours` are
+    tables with one person more or less ("add-remove"), or with another one ("replace"). Values that are added up need
+    `bounds`: {column: (low, high)} or (low, high, grid).
+
+    `groups` are public lists of groups, {"ward": ["A", "B"]}; or one list, or the path of a CSV file with one group in each
+    line, for whatever a question groups by. `public` are tables by name, whose rows all may know; `also` are further private
+    tables of the same people. Questions may join both.
+
+    `budget` is what all answers together may cost, in `ledger`, where the dataset is called `dataset`, with `people` as the
+    label of who is in it, and `version` as that of the data.
+
+    >>> stays = Dataset("stays.csv", unit="patient", bounds={"days": (0, 60)})
+    >>> stays.bounds["days"].high, stays.person
+    (Fraction(60, 1), 'patient')
+    >>> Dataset("stays.csv", neighbours="swap", max_rows=0)
+    Traceback (most recent call last):
+    duotone.errors.DatasetError: neighbours must be add-remove or replace, got swap
+    max_rows must be a whole number from 1 to 2147483647, got 0
+    """
+
+    source: Any = field(kw_only=False, repr=False, compare=False)
+    table: str | None = None
+    types: Mapping[str, Type] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
+    separator: str | None = None
+    json_columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    longest_text: int | None = None
+    vouched: bool = False
+    unit: str | None = None
+    neighbours: Neighbours = "add-remove"
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    max_rows: int | None = None
+    per_unit: Reduction | None = None
+    max_groups: int | None = None
+    groups: Groups | None = None
+    public: Mapping[str, Any] = field(default_factory=dict)
+    also: Mapping[str, Any] = field(default_factory=dict)
+    dataset: str | None = None
+    people: str | None = None
+    version: str | None = None
+    budget: ApproxDP | None = None
+    ledger: Any = None
+    made_by: str | None = field(default=None, repr=False)
+    """The unit, where an inner select has made one row of each person: then each row is a person, and `unit` is None."""
+
+    def __post_init__(self) -> None:
+        mistakes = Mistakes()
+        if self.source is None or (isinstance(self.source, str) and not self.source):
+            mistakes.add(("source",), 'is missing: write source = "table.csv"')
+        for key, check in CHECKS.items():
+            value = getattr(self, key)
+            if value is None:
+                object.__setattr__(self, key, DEFAULTS[key])
+                continue
+            with mistakes.at(key):
+                object.__setattr__(self, key, check(value))
+        mistakes.refuse()
+        self._check(mistakes)
+        mistakes.refuse()
+
+    def _check(self, mistakes: Mistakes) -> None:
+        """What stands at one key against what stands at another."""
+        if self.person is None and not (self.max_rows is None and self.per_unit is None):
+            mistakes.add((), "without a unit each row is a person: name the column that tells persons apart (unit)")
+        if self.columns is not None and self.also:
+            mistakes.add(("columns",), "cannot be limited where there are further tables (also): make a view")
+        for column in self.types.keys() & self.formats.keys():
+            if self.types[column] not in ("date", "time"):
+                mistakes.add(("formats", column), f"is for dates, and types says that {column} holds {self.types[column]}")
+        names = [name.lower() for name in (*self.also, *(self.public if self.also else ()))]
+        if len(set(names)) != len(names):
+            mistakes.add(("also",), "has two tables of the same name but for upper and lower case: rename one")
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any], folder: Path | None = None, known: Sequence[str] = KEYS, **defaults: Any) -> Self:
+        """A dataset by what is written at its keys, which are among those known; places begin at a folder."""
+        mistakes = Mistakes()
+        for key in written.keys() - set(known):
+            mistakes.add((key,), unknown(key, known))
+        own = {key: _plain(value) for key, value in written.items() if key in known}
+        try:
+            made = cls(**{"source": None, **defaults, **(own if folder is None else _from_folder(own, folder))})
+        except DatasetError as error:
+            mistakes.include(error)
+        mistakes.refuse()
+        return made
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """A dataset by its file, in TOML; places in it begin at its folder. Without `dataset`, it is called as the file is."""
+        file = Path(path)
+        text = text_of(file)
+        try:
+            called = {"dataset": file.stem} if checks.NAME.fullmatch(file.stem) else {}
+            return cls.of(toml_of(file, text), file.absolute().parent, **called)
+        except DatasetError as error:
+            mistakes = Mistakes(file.name, text)
+            mistakes.include(error)
+            mistakes.refuse()
+            raise
+
+    def declared(self, keys: Iterable[str]) -> list[str]:
+        """Those of some keys at which something is declared."""
+        return [key for key in keys if getattr(self, key) != DEFAULTS[key]]
+
+    def further(self, **keys: Any) -> Self:
+        """The same with more keys; one that is declared already is refused."""
+        if twice := self.declared(keys):
+            raise DuotoneError(f"the dataset declares that already: leave {' and '.join(twice)} out, or change it there")
+        return replace(self, **keys) if keys else self
+
+    def opened(self, source: Any) -> Self:
+        """The same of its table, which is open: how it was opened is no question any more."""
+        return replace(self, source=source, **{key: DEFAULTS[key] for key in OPENING})
+
+    @property
+    def account(self) -> str | None:
+        """What a ledger calls it: with new people it is another account."""
+        return self.dataset if None in (self.dataset, self.people) else f"{self.dataset}{COHORT}{self.people}"
+
+    @property
+    def person(self) -> str | None:
+        """The column that names a person; None where each row is one."""
+        return self.unit or self.made_by
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbours differ by one person's data."""
+        return self.neighbours == "replace"
+
+    def groups_by(self, by: tuple[str, ...]) -> Sequence[Any] | Path | None:
+        """The public list for groups by these columns; None where there is none."""
+        return self.groups.get(by) if isinstance(self.groups, Mapping) else self.groups
+
+
+def text_of(file: Path) -> str:
+    """What stands in a file of declarations."""
+    try:
+        if file.stat().st_size > LARGEST:
+            raise DuotoneError(f"{file} is no file of declarations: it has more than {LARGEST} bytes")
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DuotoneError(f"{file} is not there: name a dataset's file, or write one (duotone declare)") from None
+    except (OSError, UnicodeDecodeError):
+        raise DuotoneError(f"{file} cannot be read: it must be a TOML file in UTF-8") from None
+
+
+def toml_of(file: Path, text: str) -> dict[str, Any]:
+    """What a file says, with its numbers as they are written."""
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise DuotoneError(f"{file.name}: this is no TOML: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """A value of a file, in which decimals are texts, so that they are what is written."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else str(value) if isinstance(value, Decimal) else value
+
+
+def _from_folder(written: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The same, with places from a folder on. In a database, further tables are names."""
+
+    def place(text: Any) -> Any:
+        return str(folder / text) if isinstance(text, str) and text and "://" not in text else text
+
+    every = dict(written)
+    for key in ("source", "ledger"):
+        if key in every:
+            every[key] = place(every[key])
+    if isinstance(every.get("groups"), str):
+        every["groups"] = folder / every["groups"]
+    for key in ("public", "also"):
+        in_files = key == "public" or not ("table" in every or "://" in str(every.get("source")))
+        if isinstance(every.get(key), Mapping) and in_files:
+            every[key] = {name: place(file) for name, file in every[key].items()}
+    return every
