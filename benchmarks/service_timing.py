@@ -23,11 +23,11 @@ import uvicorn
 from crowds import make_office, wait_for
 from timings import CONTENTS, NEIGHBOURS, NoClock, Times, declared, observed, power, shift_seen, tables
 
-from duotone.service.app import open_desk, service
-from duotone.service.clock import Clock
-from duotone.service.office import Office
-from duotone.service.office_file import read_office
-from duotone.service.tokens import Tokens
+from duotone.desk.clock import Clock
+from duotone.desk.office import Office
+from duotone.desk.office_file import read_office
+from duotone.http.app import open_desk, service
+from duotone.http.tokens import Tokens
 
 LEVEL, LATER = 0.01, 0.52
 TICK, SECONDS, PAUSE = 0.05, 2.0, 0.4

@@ -52,7 +52,7 @@ def test_the_wheel_works_without_extras(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"duotone/py.typed", "duotone/__init__.pyi"} <= set(names)
     pages = ("templates/ask.html", "static/duotone.css", "static/htmx.min.js", "static/htmx.LICENSE")
-    assert {f"duotone/service/pages/{file}" for file in pages} <= set(names)
+    assert {f"duotone/pages/{file}" for file in pages} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python, duotone = tmp_path / "venv" / "bin" / "python", str(tmp_path / "venv" / "bin" / "duotone")

@@ -2,8 +2,9 @@
 
 It shares no code with Duotone. Read it over coffee, then run it:  python tools/check_certificate.py CERTIFICATE.json
 
-Datasets are nodes; neighbours are joined; each has a true colour, blue for yes and red for no. A table gives the
-probability of telling the truth as an integer t out of ONE = 2^bits. The claim has three parts.
+Datasets are nodes; neighbours are joined; each has a true colour, blue for yes and red for no. A table has a row for each,
+with a whole number for each outcome, ONE = 2^bits in all; t is that of the truth. Or it has rows by level, which are a line of
+such datasets: yes is true from level 0 on, and beyond both ends nothing changes. The claim has three parts.
 
 PRIVATE   For neighbours with yes-probabilities p and q, and for either answer:  p <= e^epsilon * q + delta.
 OPTIMAL   With the boundary values fixed, no private mechanism tells the truth more often: every other entry is as large

@@ -103,7 +103,7 @@ def test_export_and_verify(capsys: pytest.CaptureFixture[str], path: Path) -> No
     assert (code, out) == (0, f"verified: 6 entries, head {entries[-1]['hash']}\n")
     code, out, _ = run(capsys, "ledger", "verify", path, "--head", "0" * 64, "--json")
     assert code == 1
-    assert json.loads(out)["problems"] == ["no entry has the head that was kept: the chain was cut or written anew"]
+    assert json.loads(out)["problems"] == ["no entry has the head that was kept: the chain was cut or rewritten"]
     code, out, _ = run(capsys, "ledger", "verify", path, "--head", "0")
     assert code == 1
     assert out.splitlines()[-1].startswith("NOT verified: 6 entries")

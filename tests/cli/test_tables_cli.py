@@ -26,13 +26,13 @@ def test_what_is_clipped_is_said(capsys: pytest.CaptureFixture[str], visits: Pat
     options = ("--unit", "person", "--max-rows", "3", "--bounds", "cost=0:50:1", *PRIVACY, "--preview")
     says = (
         "clipped before anything is counted: cost to [0, 50] in steps of 1, a person's rows to 3; "
-        "what that changes is not in Pr[wrong]"
+        "Pr[wrong] does not include the effect of clipping"
     )
     assert says in run(capsys, "ask", visits, "avg(cost) > 20", *options)[1].splitlines()
     assert json.loads(run(capsys, "ask", visits, "avg(cost) > 20", *options, "--json")[1])["clipping"] == says
     reduced = ("--unit", "person", "--per-unit", "sum", "--max-groups", "2", "--bounds", "cost=0:50:1", *PRIVACY, "--preview")
     grouped = run(capsys, "ask", visits, "select town, avg(cost) > 20 from visits group by town", *reduced)[1]
-    assert "in steps of 1, a person's values to their sum, a person's groups to 2; what" in grouped
+    assert "in steps of 1, a person's values to their sum, a person's groups to 2; Pr" in grouped
     assert "clipped" not in run(capsys, "ask", visits, "count(*) > 20", *PRIVACY, "--preview")[1]
 
 
@@ -209,7 +209,7 @@ def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixtur
         groups.write_text(first + "Rome,A\ntown,B\n")
         document = json.loads(run(capsys, *asked)[1])
         assert document["answers"] == listed
-        assert document["notes"] == ["the first line of groups.csv names the columns, and is no group" for _ in said]
+        assert document["notes"] == ["the first line of groups.csv names the columns, and is not a group" for _ in said]
     groups.write_text("place\nrome\n")
     renamed = ("ask", table, "select lower(town) as place, count(*) > 30 from t group by place", "--groups", groups, *PRIVACY)
     assert [answer["answer"] for answer in json.loads(run(capsys, *renamed, "--json")[1])["answers"]] == ["yes"]
@@ -287,7 +287,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     (tmp_path / "a.jsonl").write_text("{}\n")
     (tmp_path / "a.csv").write_text("a,b;c\n")
     (tmp_path / "a.duckdb").write_text("")
-    assert "counts at most (--max-rows), or how its rows become one value (--per-unit)" in refused(
+    assert "may count (--max-rows), or how its rows become one value (--per-unit)" in refused(
         visits, "avg(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
     )
     assert "say which there are (--json-columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")

@@ -19,7 +19,6 @@ from cuda_on_cpu import fake_cupy
 from duotone import ApproxDP, DuotoneError, TruthTable, balanced
 from duotone.errors import MissingExtra
 from duotone.graphs import cuda
-from duotone.graphs.votes import mean_error
 from duotone.line.mechanism import NEVER
 
 
@@ -158,7 +157,7 @@ def test_the_mean_error_of_a_mechanism(device: str) -> None:
     rule = balanced(ApproxDP(exp_epsilon=2, delta="1/10"))
     table = TruthTable.from_array(np.bitwise_count(np.arange(8)) > 1)
     exact = sum(rule.error(level) for level in [-2, -1, -1, 0, -1, 0, 0, 1]) / 8
-    assert table.levels(device="cuda").error(rule) == mean_error({-2: 1, -1: 3, 0: 3, 1: 1}, rule) == exact == Fraction(1, 4)
+    assert table.levels(device="cuda").error(rule) == rule.mean_error({-2: 1, -1: 3, 0: 3, 1: 1}) == exact == Fraction(1, 4)
     assert table.levels(device="cuda", last=2).error(rule) == exact
     assert table.levels(device="cuda", last=1).error(balanced(ApproxDP(1, 0))) > 0  # all levels are there
     with pytest.raises(DuotoneError, match=r"errs beyond level 0, .*: leave it out or give last=1$"):
@@ -166,7 +165,7 @@ def test_the_mean_error_of_a_mechanism(device: str) -> None:
     with pytest.raises(DuotoneError, match=r"leave it out$"):
         table.levels(device="cuda", last=0).error(balanced(ApproxDP(1, 0)))
     with pytest.raises(DuotoneError, match="the histogram has no dataset"):
-        mean_error({}, rule)
+        rule.mean_error({})
 
 
 @pytest.mark.parametrize("epsilon", [1, 2, 5])

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import sys
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import networkx as nx
@@ -14,6 +17,7 @@ from oracles import Problem, indistinguishable, linear_programs, most_for_free
 from strategies import coloured_graphs, exact_budgets, probabilities
 from thinned import thinned
 
+import duotone
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import families
 from duotone.graphs.optimum import improvable
@@ -252,3 +256,21 @@ def test_floats_are_floats_throughout() -> None:
 def test_bad_boundaries(boundary: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         design(families.figure_2(), ApproxDP(1), boundary)
+
+
+def test_a_design_touches_few_files() -> None:
+    """Of the package, in a real run of a small graph: what somebody reads who wants to know how it is made."""
+    graph, privacy = families.votes(3).graph(), ApproxDP(exp_epsilon=2, delta="1/10")
+    code: set[str] = set()
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        code.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        design(graph, privacy)
+    finally:
+        sys.setprofile(before)
+    files = {name for name in code if name.startswith(str(Path(duotone.__file__).parent))}
+    assert 3 < len(files) <= 12, files

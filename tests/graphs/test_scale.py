@@ -16,9 +16,9 @@ from strategies import coloured_graphs, exact_budgets, float_budgets, probabilit
 from thinned import exhaustive_only, thinned
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
-from duotone.graphs import _csr as edges
-from duotone.graphs import propagate as sweeps
-from duotone.graphs.distance import far
+from duotone.graphs import edges
+from duotone.graphs import values as sweeps
+from duotone.graphs.edges import far
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import NEVER
 

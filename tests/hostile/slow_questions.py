@@ -26,10 +26,10 @@ import pyarrow.parquet as pq
 
 from duotone import ApproxDP, DuotoneError
 from duotone.desk.callers import Refused
+from duotone.desk.office import Limits, Listed
+from duotone.desk.work import machine, require_little, seconds_of
 from duotone.model.dataset import Dataset
 from duotone.resources import EngineLimits, limited
-from duotone.service.office import Limits, Listed
-from duotone.service.work import machine, require_little, seconds_of
 from duotone.tables import ask
 from duotone.tables.engines.engine import sqlglot_of
 

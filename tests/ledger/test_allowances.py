@@ -15,7 +15,7 @@ import pytest
 from accountant import audit
 from ledgers import ABOUT, HALF, ask, askers, chained_anew, execute, register
 from memory_store import MemoryStore
-from recorded_entries import FIRST_VERSION, stored
+from recorded_entries import stored
 
 from duotone import ApproxDP, Charge, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
@@ -36,7 +36,7 @@ def test_an_asker_spends_the_allowance_and_no_more(ledger: Ledger) -> None:
     with pytest.raises(OverBudget, match="does not fit into the allowance of ann for census; left: epsilon 0, delta 0") as over:
         ask(ledger, "r", Charge(balanced(ApproxDP(TINY))), by="ann")
     assert over.value.asker == "ann"
-    with pytest.raises(LedgerError, match=r"census has allowances: say who asks \(by\)"):
+    with pytest.raises(LedgerError, match=r"census has allowances: say who asks"):
         ask(ledger, "r")
     assert ask(ledger, "r", by="bob").allowance is None  # nothing was said about bob
     with pytest.raises(OverBudget, match="the budget of census"):
@@ -79,15 +79,6 @@ def test_what_was_asked_before_the_first_allowance_counts(ledger: Ledger) -> Non
         ask(ledger, "x", TENTH, by="ann")
     assert str(ask(ledger, "x", TENTH, by="bob").allowance) == "epsilon 0, delta 0"
     assert ledger.verify().holds
-
-
-def test_a_ledger_of_the_first_version_can_have_allowances(tmp_path: Path) -> None:
-    with open_ledger(stored(tmp_path / "l", FIRST_VERSION)) as ledger:
-        ledger.allow("d", "ann", ApproxDP(1, "1e-6"))
-        assert str(ledger.statement("d").shares["ann"].left) == "epsilon 0, delta 1e-06"
-        with pytest.raises(OverBudget):
-            ledger.ask("d", "r", TENTH, lambda: 1, by="ann", **ABOUT)
-        assert ledger.verify().holds
 
 
 def test_a_quote_knows_the_allowance(ledger: Ledger) -> None:
@@ -135,25 +126,12 @@ def test_bad_allowances_are_refused(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="a name is a short printable text"):
         ledger.allow("census", "", ApproxDP(1))
     for nobody in (b"x", 123, "", "a\nb", "*"):  # also of an answer that would be free
-        with pytest.raises(DuotoneError, match=r"a name is a short printable text|say who asks \(by\)"):
+        with pytest.raises(DuotoneError, match=r"a name is a short printable text|say who asks"):
             ask(ledger, by=nobody)
     with pytest.raises(LedgerError, match="there is no dataset other in this ledger; it has census"):
         ledger.allow("other", "ann", ApproxDP(1))
     with pytest.raises(LedgerError, match="there is no dataset other"):
         ledger.close_dataset("other")
-
-
-def test_an_older_duotone_reads_none_of_these_entries(ledger: Ledger, place: str) -> None:
-    """Versions before this one know schema 3 and entries of version 2, and refuse what is above."""
-    ask(ledger, "q", TENTH, by="ann")
-    before = len(ledger.entries())
-    ledger.allow("census", "ann", ApproxDP(1))
-    ask(ledger, "r", TENTH, by="ann")
-    ledger.relabel("census", "2")
-    ledger.close_dataset("census")
-    assert {entry["v"] for entry in ledger.entries()[:before]} == {2}
-    assert {entry["v"] for entry in ledger.entries()[before:]} == {3}
-    assert execute(place, "SELECT value FROM duotone_ledger WHERE name = 'schema'") == [("7",)]
 
 
 @pytest.mark.slow
@@ -203,17 +181,15 @@ CHANGES: dict[str, tuple[str, Any]] = {
     "filed elsewhere": ("charge", lambda b: b.update(filed="0" * 64)),
     "no asker": ("charge", lambda b: b.pop("by")),
     "not counted": ("charge", lambda b: [b.pop(n) for n in ("filed", "asker_spent", "allowance")]),
-    "as before": ("charge", lambda b: [b.pop(n) for n in ("filed", "asker_spent", "allowance")] + [b.update(v=2)]),
     "no flags": ("charge", lambda b: [b["after"].pop(n) for n in ("allowances", "closed")]),
     "flags": ("charge", lambda b: b["after"].update(allowances=False)),
     "less before": ("asker", lambda b: b["asker_spent"].update(epsilon="0")),
     "of another": ("asker", lambda b: b.update(asker="bob")),
-    "earlier version": ("asker", lambda b: b.update(v=2)),
+    "later version": ("asker", lambda b: b.update(v=2)),
     "allowance for another": ("allowance", lambda b: b.update(asker="bob")),
     "less allowed": ("allowance", lambda b: b.update(budget="epsilon=0 delta=0")),
     "less in the allowance": ("allowance", lambda b: b["asker_spent"].update(epsilon="0")),
     "open": ("close", lambda b: b["after"].update(closed=False)),
-    "a kind of version 2": ("close", lambda b: b.update(v=2)),
 }
 
 
@@ -243,9 +219,8 @@ def test_a_charge_after_the_closing_does_not_verify(path: Path) -> None:
         ledger.close_dataset("census")
     texts = [body for (body,) in execute(path, "SELECT body FROM duotone_entries ORDER BY seq")]
     late = {**json.loads(texts[1]), "at": json.loads(texts[-1])["at"]}
-    for v in (2, 3):
-        with open_ledger(stored(path.with_name(f"later{v}"), [*texts, canonical({**late, "v": v})])) as ledger:
-            assert "entry 5 does not make sense where it stands" in ledger.verify().problems
+    with open_ledger(stored(path.with_name("later"), [*texts, canonical(late)])) as ledger:
+        assert "entry 5 does not make sense where it stands" in ledger.verify().problems
 
 
 NAMES = ("ann", "bob", "eve", None)

@@ -46,13 +46,6 @@ def test_a_charge_without_an_answer_does_not_hide_an_answered_one(ledger: Ledger
     assert before.entry == paid
 
 
-def test_the_latest_is_named_under_whichever_text_it_is_recorded(ledger: Ledger) -> None:
-    charges = [ask(ledger, "new", HALF).charge, ask(ledger, "old", OTHER).charge]
-    before = ask(ledger, "new", THIRD, earlier=["old"]).before
-    assert before is not None
-    assert before.note.endswith(f"(entry {charges[1]}): asked alone at epsilon 0.25, delta 0 it is free")
-
-
 def test_another_number_of_answers_is_called_so(ledger: Ledger) -> None:
     paid = ask(ledger, "q", HALF).charge
     before = ask(ledger, "q", Charge(HALF.mechanism, 2)).before

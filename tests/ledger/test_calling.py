@@ -66,7 +66,6 @@ def test_only_close_calls_are_charged_and_after_the_last_nothing_is_answered(pla
         assert state.calls is not None
         assert (state.calls.used, state.calls.reserved, state.unanswered) == (MOST, 0, 0)
         assert ledger.verify().holds
-        assert {entry["v"] for entry in ledger.entries()} == {4}
 
 
 def test_a_call_is_reserved_before_the_coin_and_a_crash_wastes_it(place: str) -> None:
@@ -138,7 +137,7 @@ def test_an_answer_with_more_calls_than_reserved_is_not_recorded(place: str) -> 
 def test_what_is_no_number_of_calls_is_refused_and_harms_nothing(place: str, calls: Any) -> None:
     with open_ledger(place) as ledger:
         registered(ledger)
-        with pytest.raises(DuotoneError, match="what was reserved is wasted"):
+        with pytest.raises(DuotoneError, match="the reserved close calls are wasted"):
             call(ledger, "q", lambda _: ("yes", calls))
         assert call(ledger, "r", clear).left.close_calls == MOST - 1
         assert ledger.verify().holds
@@ -153,11 +152,11 @@ def test_what_is_asked_is_of_its_kind(tmp_path: Any) -> None:
         CloseCallCharge("0.05")  # type: ignore[arg-type]
     with open_ledger(tmp_path / "l") as ledger:
         registered(ledger)
-        with pytest.raises(DuotoneError, match="is a Charge or a CloseCallCharge, got str"):
+        with pytest.raises(DuotoneError, match="must be a Charge or a CloseCallCharge, got str"):
             ledger.ask("s", "q", "0.05", clear, **ABOUT)  # type: ignore[arg-type]
         options: Any
         for options in ({"close_calls": "0.05"}, {"close_calls": QUESTION, "definite": "0.5"}):
-            with pytest.raises(DuotoneError, match=r"is a ThreeWay|is an ApproxDP"):
+            with pytest.raises(DuotoneError, match=r"is a ThreeWay|must be an ApproxDP"):
                 ledger.register("t", BUDGET, version="1", **ABOUT, **options)
         assert len(ledger.entries()) == 1
 

@@ -15,11 +15,11 @@ from attacks import HERE, STOCK, charges, stranger
 from ledgers import ask, askers, register
 from thinned import EXHAUSTIVE
 
-import duotone.ledger.stores.scan
+import duotone.ledger.stores.store
 from duotone import ApproxDP, Charge, OverBudget, balanced, open_ledger
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Row
-from duotone.ledger.stores.scan import Scan
+from duotone.ledger.stores.store import Scan
 
 
 @pytest.mark.slow
@@ -84,7 +84,6 @@ def test_creation_races(place: str) -> None:
 def test_charges_do_not_wait_for_those_who_read(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long ledger is verified, shown, exported and copied while another program charges it in the middle of that."""
     monkeypatch.setattr(duotone.ledger.stores.store, "CHUNK", 8)
-    monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
     with open_ledger(place) as ledger, open_ledger(place, wait=0.2) as other:
         register(ledger, ApproxDP(8))
         for i in range(12):

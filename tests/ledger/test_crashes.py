@@ -45,12 +45,12 @@ def test_100_full_disks(tmp_path: Path) -> None:
 
 
 def test_failed_creation_leaves_nothing(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Entries, version: int) -> None:
+    def broken(self: Entries) -> None:
         self.execute("CREATE TABLE duotone_ledger (name TEXT)", ())
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Entries, "migrate", broken)
+        patched.setattr(Entries, "make", broken)
         with pytest.raises(KeyboardInterrupt):
             register(open_ledger(place))
     with open_ledger(place) as ledger:

@@ -12,8 +12,8 @@ from attacks import STOCK, Asker, stranger
 
 from duotone import open_ledger
 from duotone.errors import LedgerBusy
-from duotone.ledger.stores.filelock import FileLock
 from duotone.ledger.stores.sqlite import SqliteStore
+from duotone.ledger.stores.sqlite_file import FileLock
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_other_programs_are_waited_for(path: Path) -> None:
 
 def test_without_locks_of_descriptors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system has none, `flock` keeps Duotone's own processes apart."""
-    import duotone.ledger.stores.filelock as filelock
+    import duotone.ledger.stores.sqlite_file as filelock
 
     monkeypatch.setattr(filelock, "OWN_DESCRIPTOR", None)
     first, second = SqliteStore(path, 0.1), SqliteStore(path, 0.1)

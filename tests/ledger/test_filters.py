@@ -13,7 +13,7 @@ from strategies import exact_budgets, float_budgets
 from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
 from duotone.ledger.planned_composition import PlannedComposition, choose, filter_of
 from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, short, write
-from duotone.ledger.sums import Spent, exactly, exp_above, log_above
+from duotone.ledger.sums import Spent, exp_above, log_above
 from duotone.privacy.text import read_definition
 
 ONE = ApproxDP(1, "1e-6")
@@ -192,21 +192,6 @@ def test_fully_adaptive_choices_stay_within_the_sum() -> None:
     assert best(3, Fraction(79, 10)) > 0
 
 
-def test_sums_of_entries_of_the_first_version() -> None:
-    """By hand: answers, Σε, Πe^ε, Σδ and Σε², of definitions given both ways, and of a product too long to write out."""
-    third, double = ApproxDP("1/3", "1e-9"), ApproxDP(exp_epsilon=2, delta="1e-7")
-    sums = exactly([(third, 3), (double, 5)])
-    assert (sums.answers, sums.epsilon, sums.exp_epsilon, sums.delta) == (8, Fraction(1), Fraction(32), Fraction(503, 10**9))
-    assert float(sums.squares) == pytest.approx(1 / 3 + 5 * math.log(2) ** 2, rel=1e-12)
-    assert sums.squares >= Fraction(1, 3) + 5 * Fraction("0.480453013918201424667")  # ln(2)^2, rounded down
-    long = ApproxDP(exp_epsilon=Fraction(3**1000, 3**1000 - 1))
-    kept, moved = exactly([(long, 600)]), exactly([(long, 700)])  # 1585 bits each: 2^20 bits end between the two
-    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), long.exp_epsilon**600)
-    assert moved.exp_epsilon == 1
-    assert 700 * (long.exp_epsilon - 1) / long.exp_epsilon <= moved.epsilon
-    assert moved.epsilon <= 700 * (long.exp_epsilon - 1) * (1 + Fraction(1, 2**500))  # 1 − 1/x ≤ ln x ≤ x − 1
-
-
 def test_products_are_compared_with_what_is_left_of_epsilon() -> None:
     """Every small product against budgets just below and just above its logarithm."""
     for ratio in (2, 3, 4, 7, Fraction(3, 2), Fraction(101, 100)):
@@ -292,11 +277,3 @@ def test_definitions_are_written_up_to_3000_characters_and_read_up_to_a_million(
     assert read_definition(f"epsilon={'0' * (2**20 - rest)}7 delta=0").epsilon_exact == 7
     with pytest.raises(DuotoneError, match="not a definition"):
         read_definition(f"epsilon={'0' * (2**20 - rest + 1)}7 delta=0")
-
-
-def test_a_power_is_multiplied_out_up_to_2_to_the_20_bits_in_the_first_version() -> None:
-    """1024 answers at a ratio whose numerator has 1024 bits, and 1025."""
-    ratio = Fraction(2**1023 + 1, 2**1023)
-    kept, moved = exactly([(ApproxDP(exp_epsilon=ratio), 1024)]), exactly([(ApproxDP(exp_epsilon=ratio), 1025)])
-    assert (kept.epsilon, kept.exp_epsilon) == (Fraction(0), ratio**1024)
-    assert (moved.epsilon > 0, moved.exp_epsilon) == (True, Fraction(1))

@@ -11,15 +11,14 @@ import sys
 import threading
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attacks import HERE, Asker
 from ledgers import ask, register
 
 from duotone import ApproxDP, OverBudget, open_ledger
+from duotone.cached import cached_property
 from duotone.errors import LedgerError
-from duotone.ledger.entries import State
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 
@@ -247,19 +246,24 @@ def test_a_fork_while_a_thread_computes_what_is_kept_does_not_stop_the_child() -
     """A thread stands in the middle of a kept property while the process forks: the child computes its own."""
     inside, go_on = threading.Event(), threading.Event()
 
-    class Slow(dict[str, int]):
-        def items(self) -> Any:
-            inside.set()
-            go_on.wait(60)
-            return super().items()
+    class Kept:
+        def __init__(self, slow: bool) -> None:
+            self.slow = slow
 
-    thread = threading.Thread(target=lambda: State(sums=Slow()).spent)
+        @cached_property
+        def value(self) -> int:
+            if self.slow:
+                inside.set()
+                go_on.wait(60)
+            return 1
+
+    thread = threading.Thread(target=lambda: Kept(True).value)
     thread.start()
     inside.wait(60)
     child = os.fork()
     if child == 0:
         signal.alarm(30)
-        os._exit(0 if State(sums={"epsilon=1/2 delta=0": 1}).spent else 1)
+        os._exit(0 if Kept(False).value else 1)
     try:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     finally:

@@ -17,14 +17,13 @@ from ledgers import ask, register
 from memory_store import MemoryStore
 from thinned import EXHAUSTIVE
 
-import duotone.ledger.stores.scan
+import duotone.ledger.stores.store
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import row_of
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Entries, open_store
-from duotone.ledger.stores.scan import Scan
-from duotone.ledger.stores.store import LATEST
+from duotone.ledger.stores.store import LATEST, Scan
 
 
 def test_a_long_ledger_is_read_in_pieces(tmp_path: Path) -> None:
@@ -48,7 +47,6 @@ def test_a_long_ledger_is_read_in_pieces(tmp_path: Path) -> None:
 
 def test_a_ledger_that_is_replaced_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duotone.ledger.stores.store, "CHUNK", 8)
-    monkeypatch.setattr(duotone.ledger.stores.scan, "CHUNK", 8)
     for name in ("a", "b"):
         with open_ledger(tmp_path / name) as ledger:
             register(ledger, ApproxDP(8))

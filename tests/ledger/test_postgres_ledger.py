@@ -16,8 +16,6 @@ from duotone import ApproxDP, DuotoneError, open_ledger
 from duotone.cli.app import main
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.stores.postgres import PostgresStore
-from duotone.ledger.stores.postgres_schema import FUNCTIONS
-from duotone.ledger.stores.store import MIGRATIONS, SCHEMA
 
 
 def test_a_busy_database_waits_then_says_so(url: str) -> None:
@@ -46,24 +44,6 @@ def test_a_cancelled_statement_is_not_a_server_that_stops(url: str) -> None:
             ask(ledger, flips=flips)
         assert "stopping" not in str(refused.value)
     assert flips == []
-
-
-def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
-    ledger = open_ledger(url)
-    register(ledger)
-    ask(ledger)
-    before = ledger.entries()
-    ledger.close()
-    for index in ("dataset", "kind", "question"):
-        execute(url, f"DROP INDEX duotone_by_{index}")
-    for function in FUNCTIONS:
-        execute(url, f"DROP FUNCTION {function}")
-    execute(url, "UPDATE duotone_ledger SET value = '1' WHERE name = 'schema'")
-    assert ask(ledger).free
-    assert ledger.entries() == before
-    assert execute(url, "SELECT value FROM duotone_ledger WHERE name = 'schema'") == [(str(SCHEMA),)]
-    assert len(MIGRATIONS) == SCHEMA
-    ledger.close()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ ABOUT: Any = {"unit": "row", "neighbours": "add-remove"}
 HALF = ApproxDP("1/2", "1e-6")
 
 
-def asked(ledger: Ledger, question: str, charge: Charge, again: bool, earlier: Sequence[str] = ()) -> tuple[bool, bool, str]:
+def asked(ledger: Ledger, question: str, charge: Charge, again: bool) -> tuple[bool, bool, str]:
     """Whether it was free, whether it fitted, and what is left."""
     try:
-        receipt = ledger.ask("d", question, charge, lambda: True, again=again, earlier=earlier, **ABOUT)
+        receipt = ledger.ask("d", question, charge, lambda: True, again=again, **ABOUT)
     except OverBudget as over:
         return False, False, str(over.left)
     return receipt.free, True, str(receipt.left)
@@ -51,23 +50,6 @@ def test_questions_in_turn_cost_what_was_quoted(rule: RuleName, again: bool, tmp
             kinds |= {(q.free, q.fits) for q in quotes}
         assert kinds >= {(False, True), (False, False)}
         assert ((True, True) in kinds) != again
-
-
-def test_other_texts_of_a_question_are_its_own(tmp_path: Path) -> None:
-    """Each question is free by what it is recorded under itself, not by the earlier texts of another with the same text now."""
-    draw = random.Random(4)
-    for turn in range(12):
-        with open_ledger(tmp_path / f"{turn}.ledger") as ledger:
-            ledger.register("d", ApproxDP(2, "1e-5"), version="1", **ABOUT)
-            for text in draw.sample("abcde", 2):
-                asked(ledger, text, Charge(balanced(HALF)), False)
-            questions = [(draw.choice("ABabc"), Charge(balanced(HALF))) for _ in range(5)]
-            earlier = [draw.sample("abcdeA", draw.randrange(3)) for _ in questions]
-            quotes = ledger.quote("d", questions, earlier=earlier, **ABOUT)
-            taken = [asked(ledger, *q, False, earlier=texts) for q, texts in zip(questions, earlier, strict=True)]
-            assert [(q.free, q.fits, str(q.left)) for q in quotes] == taken
-    with open_ledger(tmp_path / "0.ledger") as ledger, pytest.raises(DuotoneError, match="a list, got one text"):
-        ledger.quote("d", [("q", Charge(balanced(HALF)))], earlier=["abc"], **ABOUT)
 
 
 def test_a_quote_is_refused_as_the_question_would_be(tmp_path: Path) -> None:

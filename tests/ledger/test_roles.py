@@ -93,13 +93,13 @@ ALL_SPENT = {"answers": 2, "epsilon": "1", "exp_epsilon": "1", "delta": "0", "sq
 KEY = sha256(b'{"same":["census","1","q","epsilon=1/2 delta=0","balanced",1,"person","replace"]}').hexdigest()
 CHARGE: dict[str, Any] = {
     "kind": "charge", "dataset": "census", "version": "1", "question": "q", "notion": "epsilon=1/2 delta=0",
-    "boundary": "balanced", "answers": 1, "key": KEY, "again": False, "v": 2, "at": "2026-11-15T00:00:00+00:00",
-    "after": {"version": "1", "charges": 2, "answers": 1, "spent": ALL_SPENT},
+    "boundary": "balanced", "answers": 1, "key": KEY, "again": False, "v": 1, "at": "2026-11-15T00:00:00+00:00",
+    "after": {"version": "1", "charges": 2, "answers": 1, "allowances": False, "closed": False, "spent": ALL_SPENT},
 }  # fmt: skip
 
 
 ANSWER: dict[str, Any] = {
-    "kind": "answer", "dataset": "census", "key": "k", "charge": 2, "answer": None, "after": {}, "v": 2,
+    "kind": "answer", "dataset": "census", "key": "k", "charge": 2, "answer": None, "after": {}, "v": 1,
     "at": "2026-11-15T00:00:00+00:00",
 }  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_an_asker_dates_nothing_out_of_turn(shared: str) -> None:
     call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
     with open_ledger(asker) as ledger:
         *_, charge, last = ledger.entries()
-        spent = {**charge["after"], "charges": 2, "answers": 1, "spent": ALL_SPENT}
+        spent = {**charge["after"], "charges": 2, "answers": 1, "allowances": False, "closed": False, "spent": ALL_SPENT}
         for at in (
             "2999-01-01T00:00:00+00:00",
             "infinity",
@@ -150,7 +150,7 @@ def test_an_entry_has_every_field_of_its_kind(shared: str) -> None:
         odds: list[Any] = [[], None, "", 0, -1, "x", 1.5]
         wrong = [{k: v for k, v in body.items() if k != name} for name in body]
         wrong += [{**body, name: odd} for name in body if name != "answer" for odd in odds]
-        wrong += [{**body, "dataset": "another"}, {**body, "v": "2"}]
+        wrong += [{**body, "dataset": "another"}, {**body, "v": "1"}, {**body, "v": 2}]
         allowed = [{**CHARGE, name: odd} for name in ("version", "question", "notion", "boundary", "key") for odd in ("", "x")]
         allowed += [{**ANSWER, "key": odd} for odd in ("", "x")]
         for entry in wrong:
@@ -264,34 +264,6 @@ def test_functions_are_pinned_and_the_owners(shared: str) -> None:
     assert rows == [(name, "ledger_owner", name in definers, pinned) for name in names]
 
 
-def test_an_older_ledger_is_brought_up_to_date_by_its_owner_only(shared: str) -> None:
-    for function in FUNCTIONS:
-        execute(shared, f"DROP FUNCTION {function}")
-    execute(shared, "UPDATE duotone_ledger SET value = '2' WHERE name = 'schema'")
-    with open_ledger(by(shared, "asker")) as asker:
-        assert asker.verify().holds  # reading changes nothing and needs nothing
-        with pytest.raises(LedgerError, match="its owner has to bring it up to date"):
-            ask(asker, "r")
-        with open_ledger(shared) as administrator:
-            register(administrator, dataset="another")
-        execute(by(shared, "ledger_owner"), SQL[1])
-        assert not ask(asker, "r").free
-    owners = execute(shared, "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc WHERE proname LIKE 'duotone%'")
-    assert owners == [("ledger_owner",)]
-
-
-def test_functions_of_the_last_version_are_replaced_and_rights_stay(shared: str) -> None:
-    arguments = "entry_seq integer, entry_dataset text, entry_kind text, entry_question text, entry_body text, entry_hash text"
-    older = f"duotone_append({arguments}) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $$old$$; END'"
-    execute(by(shared, "ledger_owner"), f"CREATE OR REPLACE FUNCTION {older}")
-    execute(shared, "UPDATE duotone_ledger SET value = '4' WHERE name = 'schema'")
-    with open_ledger(by(shared, "asker")) as asker, open_ledger(by(shared, "ledger_owner")) as owner:
-        with pytest.raises(LedgerError, match="its owner has to bring it up to date"):
-            ask(asker, "r")
-        owner.relabel("census", "2")
-        assert not ask(asker, "r").free
-
-
 def test_allowances_and_closings_are_the_owners(shared: str) -> None:
     asker = by(shared, "asker")
     call = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
@@ -304,15 +276,15 @@ def test_allowances_and_closings_are_the_owners(shared: str) -> None:
         assert not ask(ledger, "r", TENTH, by="ann").free
         last = ledger.entries()[-1]
         of_asker = {"by": "ann", "filed": "f", "asker_spent": {}, "allowance": 0}
-        odd = [{**CHARGE, **of_asker, "v": 3, name: 1.5} for name in of_asker]
-        for body in (CHARGE, {**CHARGE, "v": 3}, {**CHARGE, **of_asker}, *odd, ANSWER, {**ANSWER, "v": 3, "filed": "f"}):
+        odd = [{**CHARGE, **of_asker, name: 1.5} for name in of_asker]
+        for body in (CHARGE, {**CHARGE, **of_asker}, *odd, ANSWER, {**ANSWER, "filed": "f"}):
             row = row_of(last["hash"], last["seq"] + 1, body)
             with pytest.raises(psycopg.Error) as refused:
                 execute(asker, call, row.seq, row.dataset, row.kind, str(row.question), row.body, row.hash)
             assert refused.value.sqlstate == "DU001"
         owner.close_dataset("census")
         last = ledger.entries()[-1]
-        row = row_of(last["hash"], last["seq"] + 1, {**CHARGE, **of_asker, "v": 3})
+        row = row_of(last["hash"], last["seq"] + 1, {**CHARGE, **of_asker})
         with pytest.raises(psycopg.Error) as refused:
             execute(asker, call, row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
         assert refused.value.sqlstate == "DU001"

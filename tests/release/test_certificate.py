@@ -14,6 +14,7 @@ import pytest
 from checkers import CHECKERS, random_lines, tool
 from hypothesis import example, given
 from hypothesis import strategies as st
+from spoilt_certificates import good
 from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 from thinned import examples, thinned
 
@@ -143,3 +144,16 @@ def test_rows_of_any_outcomes_are_private_if_every_set_of_them_is(cuts: Any, rat
         for chosen in sets
     )
     assert Step(ratio, delta, 6).private(row, other) is private
+
+
+def test_every_certificate_has_the_one_format() -> None:
+    """Levels, datasets and close calls: the same head, and rows that add up, whatever is claimed of them."""
+    head = ["certificate", "version", "privacy", "outcomes", "bits", "claims"]
+    for certificate in good():
+        assert [*certificate][: len(head)] == head
+        assert (certificate["certificate"], certificate["version"]) == ("duotone", 1)
+        by_level = isinstance(certificate["rows"], list)
+        assert ("lowest" in certificate, "edges" in certificate) == (by_level, not by_level)
+        for row in certificate["rows"] if by_level else certificate["rows"].values():
+            assert len(row["numbers"]) == len(certificate["outcomes"])
+            assert sum(map(int, row["numbers"])) == 2 ** certificate["bits"]

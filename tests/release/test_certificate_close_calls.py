@@ -54,7 +54,7 @@ def test_both_checkers_say_what_they_proved(tmp_path: Path, capsys: pytest.Captu
     assert run(capsys, "check", str(file)) == (0, sentence + "\n", "")
     file.write_text(json.dumps(proof | {"close_calls": 11}))
     code, out, _ = run(capsys, "check", str(file))
-    assert (code, out) == (1, "NOT proved: so many close calls are not shown to fit into the budget\n")
+    assert (code, out) == (1, "NOT proved: the certificate does not show that this many close calls fit into the budget\n")
 
 
 def test_a_ratio_in_place_of_epsilon_and_a_single_close_call() -> None:

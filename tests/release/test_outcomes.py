@@ -137,7 +137,7 @@ def test_a_row_has_a_number_for_each_outcome_and_they_add_up() -> None:
             assert sum(table.row(at)) == 2**table.bits
             assert sum(table.chances(at)) == 1
         assert table.find("no such dataset") is None
-        with pytest.raises(DuotoneError, match="no level or dataset nowhere"):
+        with pytest.raises(DuotoneError, match="neither a whole number"):
             table.row("nowhere")
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from duotone.desk.callers import Caller, Refused
-from duotone.service.app import open_desk
-from duotone.service.clock import Clock
-from duotone.service.desk import Desk
-from duotone.service.office import Office
+from duotone.desk.clock import Clock
+from duotone.desk.desk import Desk
+from duotone.desk.office import Office
+from duotone.http.app import open_desk
 
 Told = tuple[int, Any]
 

@@ -27,9 +27,9 @@ from patience import PATIENCE, wait_until
 
 import duotone
 from duotone import open_ledger
-from duotone.service.office import Office
-from duotone.service.office_file import read_office
-from duotone.service.tokens import Tokens
+from duotone.desk.office import Office
+from duotone.desk.office_file import read_office
+from duotone.http.tokens import Tokens
 
 OFFICE = """
 ledger = "{ledger}"

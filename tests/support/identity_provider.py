@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx
+import httpx2
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -77,7 +77,7 @@ def running() -> Iterator[IdentityProvider]:
 
 def signed_in(url: str, person: str) -> dict[str, str]:
     """What the browser brings back to the office when a person signs in at this address, by the provider's own forms."""
-    with httpx.Client(timeout=PATIENCE, trust_env=False) as browser:
+    with httpx2.Client(timeout=PATIENCE, trust_env=False) as browser:
         page = browser.get(url)
         while not (page.is_redirect and page.headers["location"].startswith(REDIRECT)):
             if page.is_redirect:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from attacks import STOCK, charges, stranger
 from ledgers import ask, execute, register
 from postgres_server import Server, programs, running
 
@@ -65,24 +63,6 @@ def ledger(place: str) -> Iterator[Ledger]:
     with open_ledger(place, wait=5) as ledger:
         register(ledger)
         yield ledger
-
-
-@pytest.fixture
-def old(path: Path) -> Path:
-    """A ledger as Duotone 0.1 left it when it was killed: one charge is in the log beside the file."""
-    with open_ledger(path) as ledger:
-        ask(ledger)
-    copy = path.with_name("old.ledger")
-    shutil.copy(path, copy)
-    answers = "DELETE FROM duotone_entries WHERE seq = 3; UPDATE duotone_ledger SET value = (SELECT seq || ' ' || hash FROM "
-    answers += "duotone_entries WHERE seq = 2) WHERE name = 'head'; UPDATE duotone_ledger SET value = '2' WHERE name = 'schema'"
-    beginning = f"ATTACH '{path}' AS n; PRAGMA journal_mode = WAL; DELETE FROM duotone_entries WHERE seq > 1; "
-    beginning += "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO duotone_entries SELECT * FROM n.duotone_entries WHERE seq > 1;"
-    with stranger(STOCK, copy, beginning + answers, 5):
-        pass
-    assert charges(copy) == 0
-    assert copy.with_name(copy.name + "-wal").stat().st_size > 0
-    return copy
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ class MemoryStore(Store):
         super().__init__(wait=1)
         self.statements, self.rows = 0, 0
         self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        Entries(self.execute).migrate(0)
+        Entries(self.execute).make()
 
     def execute(self, sql: str, values: Sequence[Any]) -> list[Any]:
         rows = self.connection.execute(sql, values).fetchall()

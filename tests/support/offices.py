@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from patience import PATIENCE
 
-from duotone.service import auth
-from duotone.service.app import is_secure, open_desk, service
-from duotone.service.desk import Desk
-from duotone.service.office import Office
-from duotone.service.office_file import read_office
-from duotone.service.serve import in_thread
-from duotone.service.tokens import Tokens
+from duotone.desk.desk import Desk
+from duotone.desk.office import Office
+from duotone.desk.office_file import read_office
+from duotone.http import auth
+from duotone.http.app import is_secure, open_desk, service
+from duotone.http.serve import in_thread
+from duotone.http.tokens import Tokens
 
 PEOPLE = """
 [people.olga]
@@ -95,9 +95,9 @@ def make_office(folder: Path, *parts: str, head: str = HEAD, people: str = PEOPL
     return read_office(folder / "office.toml")
 
 
-def plain_client(url: str, **options: Any) -> httpx.Client:
+def plain_client(url: str, **options: Any) -> httpx2.Client:
     """A client for plain HTTP on this machine, which may be busy."""
-    return httpx.Client(**{"base_url": url, "timeout": PATIENCE, **PLAIN, **options})
+    return httpx2.Client(**{"base_url": url, "timeout": PATIENCE, **PLAIN, **options})
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Served:
             self.made[key] = self.tokens.add(person, assistant=assistant)
         return self.made[key]
 
-    def client(self, person: str | None, *, assistant: bool = False) -> httpx.Client:
+    def client(self, person: str | None, *, assistant: bool = False) -> httpx2.Client:
         """A client of a person; of a stranger for None."""
         headers = {} if person is None else {"authorization": f"Bearer {self.token(person, assistant=assistant)}"}
         return plain_client(self.url, headers=headers)

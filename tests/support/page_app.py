@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duotone.desk.callers import Caller, Person, Refused
 from duotone.errors import DuotoneError
-from duotone.service.pages.routes import routes
+from duotone.pages.routes import routes
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from patience import PATIENCE, wait_until
 
-from duotone.service.clock import Clock
+from duotone.desk.clock import Clock
 
 T = TypeVar("T")
 MOMENT = 0.005

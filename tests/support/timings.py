@@ -21,7 +21,7 @@ import pyarrow as pa
 from crowds import crowd
 from scipy import stats
 
-from duotone.service.clock import Clock, Departure
+from duotone.desk.clock import Clock, Departure
 
 QUESTION = "count(*) filter (where v like '%abca%hgfe%') > 100"
 """Whose time depends on what is in the rows."""

@@ -16,7 +16,7 @@ DATA = pa.table({"x": range(60), "p": [i % 7 for i in range(60)]})
 
 def only_vouched(source: Any, what: str, **options: Any) -> None:
     """Refused by a sentence that names the option; with it answered, and said so."""
-    with pytest.raises(DuotoneError, match=rf"^{what} is no stored table.*\(vouched\)"):
+    with pytest.raises(DuotoneError, match=rf"^{what} is not a stored table.*\(vouched\)"):
         prepare(source, "count(*) > 40", P, **options)
     with pytest.raises(DuotoneError, match="vouched must be true or false"):
         prepare(source, "count(*) > 40", P, vouched="no", **options)

@@ -65,7 +65,7 @@ def test_an_answer_says_how_sure_it_is() -> None:
     assert answer.notes == ()
     assert answer.facts.clipping == (
         "clipped before anything is counted: days to [0, 30] in steps of 1/100000, a person's values to their avg, "
-        "rounded down; what that changes is not in Pr[wrong]"
+        "rounded down; Pr[wrong] does not include the effect of clipping"
     )
     equal = ask(STAYS, "count(*) = 60", P)
     assert equal.notes

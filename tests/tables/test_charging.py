@@ -406,7 +406,7 @@ def test_a_quote_takes_the_place_of_a_ledger_too(ledger: Ledger) -> None:
         assert quote.fits
         with pytest.raises(OverBudget, match="question 2 of 2"):
             require_all_fit([asked, large], Path(ledger.place), "t")
-        with pytest.raises(DuotoneError, match="a ledger is what open_ledger returns"):
+        with pytest.raises(DuotoneError, match="open a ledger first"):
             quote_all([asked], 5, "t")  # type: ignore[arg-type]
 
 

@@ -186,7 +186,7 @@ def test_what_is_read_too_late_is_said_to_be_wasted(ledger: Ledger, monkeypatch:
         assert prepared.charge(ledger, "s").answer is Outcome.YES
     with prepare(table(), "count(*) > 6", QUESTION) as prepared:
         monkeypatch.setattr("duotone.tables.prepared.Prepared._levels", None)
-        with pytest.raises(DuotoneError, match="no answer was released, and what was reserved is wasted"):
+        with pytest.raises(DuotoneError, match="no answer was released, and the reserved close calls are wasted"):
             prepared.charge(ledger, "s")
     assert str(ledger.statement("s").left) == "8 close calls"
 

@@ -165,7 +165,7 @@ def test_spark_refuses_what_is_not_one_table(spark: dict[str, Source]) -> None:
     with pytest.raises(DuotoneError, match="say which"):
         open_source(session)
     query = session.sql("select cast(id as int) as x from range(3) where assert_true(id < 2) is null")
-    with pytest.raises(DuotoneError, match="a query makes, is no stored table"):
+    with pytest.raises(DuotoneError, match="a query makes, is not a stored table"):
         open_source(query)
     failing = open_source(query, vouched=True)
     with pytest.raises(DuotoneError, match="might quote rows"):
@@ -257,7 +257,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         connection.execute("insert into wide values ('NaN', '{}'), (1e400, '{}'), (-1e400, null), (1e-400, '{}'), (2.5, '{}')")
     with pytest.raises(DuotoneError, match="different texts are equal"):
         open_source(postgres, table="folded")
-    with pytest.raises(DuotoneError, match="view seen is no stored table"):
+    with pytest.raises(DuotoneError, match="view seen is not a stored table"):
         open_source(postgres, table="seen")
     with pytest.raises(DuotoneError, match="say which"):
         open_source(postgres)
@@ -307,7 +307,7 @@ def test_queries_of_spark_are_asked_about_where_they_are_vouched_for(spark: dict
     queries = {"the Spark data frame, which a query makes,": files.filter("x >= 0"),
                "the Ibis query": ibis.pyspark.connect(session).table("v").filter(ibis._.x >= 0)}  # fmt: skip
     for what, query in queries.items():
-        with pytest.raises(DuotoneError, match=f"{what} is no stored table"):
+        with pytest.raises(DuotoneError, match=f"{what} is not a stored table"):
             open_source(query)
         with open_source(query, vouched=True) as source:
             assert (source.vouched, source.columns) == (what, {"x": "integer", "p": "integer"})
@@ -339,7 +339,7 @@ def test_other_engines_are_tried_first() -> None:
     engine.con.execute("create table t (x integer)")
     with pytest.raises(DuotoneError, match=r"computes other results.*it fails at: "):
         ask(engine, "count(*) > 1", P, table="t", vouched=True)
-    with pytest.raises(DuotoneError, match="a view cannot be distinguished from a table, is no stored table"):
+    with pytest.raises(DuotoneError, match="a view cannot be distinguished from a table, is not a stored table"):
         ask(engine, "count(*) > 1", P, table="t")
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
@@ -348,7 +348,7 @@ def test_other_engines_are_tried_first() -> None:
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20
-    with pytest.raises(DuotoneError, match="the Ibis query is no stored table"):
+    with pytest.raises(DuotoneError, match="the Ibis query is not a stored table"):
         open_source(own.table("t").filter(ibis._.x > 3))
     with pytest.raises(DuotoneError, match="say which"):
         open_source(engine)

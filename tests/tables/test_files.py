@@ -277,10 +277,10 @@ def test_a_table_of_a_duckdb_connection() -> None:
         assert own.execute("select count(*) from duckdb_views() where not internal").fetchall() == [(1,)]
         with pytest.raises(DuotoneError, match=r"say which \(name\)"):
             open_source(own)
-        with pytest.raises(DuotoneError, match="view v is no stored table"):
+        with pytest.raises(DuotoneError, match="view v is not a stored table"):
             open_source(own, table="v")
         for query in ("from main.t", "select random() as x", "select * from main.t a join main.t b using (s)"):
-            with pytest.raises(DuotoneError, match=r"DuckDB relation is no stored table.*\(vouched\)"):
+            with pytest.raises(DuotoneError, match=r"DuckDB relation is not a stored table.*\(vouched\)"):
                 open_source(own.sql(query))
     with pytest.raises(DuotoneError, match="connection is closed"):
         open_source(own, table="t")

@@ -153,7 +153,7 @@ def test_a_list_of_groups_is_no_frame_whose_names_would_be_groups(listed: Any) -
         ({"max_groups": True}, "must be a whole number from 1"),
         ({"max_groups": 2**40}, "must be a whole number from 1"),
         ({"unit": None, "max_groups": 2}, "name the unit"),
-        ({}, "with a unit, say in how many groups one person counts at most (max_groups): the budget is divided by it"),
+        ({}, "with a unit, say in how many groups one person may count (max_groups): the budget is divided by it"),
         ({"privacy": ApproxDP(1)}, "with delta 0 no group may ever be shown"),
     ],
 )
@@ -202,7 +202,7 @@ def test_bad_sources(tmp_path: Path) -> None:
         open_source(tmp_path / "good.duckdb", table="visits")
     with pytest.raises(DuotoneError, match="has a collation"):
         open_source(tmp_path / "good.duckdb", table="c")
-    with pytest.raises(DuotoneError, match=r"view w is no stored table.*\(vouched\)"):
+    with pytest.raises(DuotoneError, match=r"view w is not a stored table.*\(vouched\)"):
         open_source(tmp_path / "good.duckdb", table="w")
     source = open_source(table([(1, "a")]))
     with pytest.raises(DuotoneError, match="might quote rows") as hidden:
@@ -217,7 +217,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit) as ended:
         main(["groups", str(file), "--by", "town", "--unit", "person", *budget])
     assert ended.value.code == 2
-    assert "say in how many groups one person counts at most (--max-groups)" in capsys.readouterr().err
+    assert "say in how many groups one person may count (--max-groups)" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["groups", str(file), "--by", "town", "--unit", "person", "--max-groups", "1", *budget, "--json"])
     assert not ended.value.code
@@ -258,7 +258,9 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
             shown = [question.terms.selection.yes(n - 1) for n in range(1, 200)]
         always = next(n for n, p in enumerate(shown, start=1) if p == 1)
         often = next(n for n, p in enumerate(shown, start=1) if p >= 0.05)
-        seldom = f"one of fewer than {often} people seldom is" if often > 1 else "even a person by itself may be"
+        seldom = (
+            f"a group of fewer than {often} people is seldom shown" if often > 1 else "even a group of one person may be shown"
+        )
         assert f": {seldom}" in note
         assert f", one of {always} or more always" in note
     with prepare(table, "select g, count(*) > 1 from t group by g", budget, groups=["a"]) as listed:

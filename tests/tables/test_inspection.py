@@ -160,7 +160,7 @@ def test_what_texts_can_be_read_as_is_counted_where_nothing_else_is_asked(tmp_pa
     seen = inspect_clipping(file)
     counts = {t.column: (t.values, t.numbers, t.dates, t.flags, t.other) for t in seen.texts}
     assert counts == {"n": (6, 4, 0, 0, 2), "iso": (4, 0, 2, 0, 2), "day": (4, 0, 1, 0, 3), "flag": (5, 2, 0, 4, 1)}
-    assert "day: 3 of 4 texts are no number, date, true or false" in repr(seen)
+    assert "day: 3 of 4 texts are not numbers, dates, true or false" in repr(seen)
     assert "none of these</th>" in seen._repr_html_()
     shown = {"column": "iso", "values": 4, "numbers": 0, "dates": 2, "flags": 0, "other": 2}
     assert shown in as_document(seen)["texts"]

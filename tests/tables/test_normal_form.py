@@ -12,7 +12,7 @@ from thinned import thinned
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
-from duotone.tables.sql.normal_form import normal_forms
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_question import read_question
 
 COLUMNS = {"x": "integer", "y": "integer", "f": "boolean", "town": "text", "u": "integer"}
@@ -21,7 +21,7 @@ MIRROR = dict(zip(SIGNS, (">", ">=", "<", "<=", "=", "<>"), strict=True))
 
 
 def form(text: str) -> str:
-    return normal_forms(sqlglot.parse_one(f"select {text}", dialect="duckdb"))[0]  # type: ignore[arg-type]
+    return normal_text(sqlglot.parse_one(f"select {text}", dialect="duckdb"))  # type: ignore[arg-type]
 
 
 def parts(tree: Tree) -> object:
@@ -70,13 +70,13 @@ def test_questions_that_are_read_have_it_in_every_part() -> None:
     ]
     for one, other in pairs:
         first, second = (read_question(text, COLUMNS, "u" if "group by u" in text else None, "t") for text in (one, other))  # type: ignore[arg-type]
-        assert first.forms[0] == second.forms[0]
+        assert first.normal == second.normal
         assert (first.tree, first.where) == (second.tree, second.where)
 
 
 def test_an_ordered_quantile_is_read_as_it_is_written() -> None:
     first = read_question("percentile_disc(0.25) within group (order by x) > 2", COLUMNS)  # type: ignore[arg-type]
-    assert read_question(first.forms[0], COLUMNS) == first  # type: ignore[arg-type]
+    assert read_question(first.normal, COLUMNS) == first  # type: ignore[arg-type]
     for text in ("quantile_disc(x, 0.25 order by y) > 2", "quantile_disc(x, 0.25 order by x desc) > 2"):
         with pytest.raises(DuotoneError):
             read_question(text, COLUMNS)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def test_what_is_mirrored_is_read_the_same_of_every_kind_of_column() -> None:
             for text in texts:
                 with suppress(DuotoneError):
                     questions.append(read_question(text, {"c": kind}))  # type: ignore[dict-item]
-            if len(questions) == 2 and questions[0].forms[0] == questions[1].forms[0]:
+            if len(questions) == 2 and questions[0].normal == questions[1].normal:
                 assert questions[0].where == questions[1].where, texts
                 assert parts(questions[0].tree) == parts(questions[1].tree), texts
                 read += 1

@@ -72,7 +72,7 @@ def test_a_view_never_passes_as_a_table(tmp_path: Path) -> None:
         raw.execute("create schema other; create table other.visits as select 1 as x; create view visits as select 2 as x")
         raw.execute('create table "a.b" as select 3 as x; create schema a; create table a.c as select 4 as x')
     file = tmp_path / "t.duckdb"
-    with pytest.raises(DuotoneError, match=r"view .*visits is no stored table"):
+    with pytest.raises(DuotoneError, match=r"view .*visits is not a stored table"):
         open_source(file, table="visits")
     assert column(file, of="other.visits") == [1]
     assert column(file, of="a.b") == [3]
@@ -83,7 +83,7 @@ def test_a_view_never_passes_as_a_table(tmp_path: Path) -> None:
     own.con.execute(f"attach '{file}' as elsewhere (read_only); create table visits as select 5 as x")
     assert column(own, of="visits") == column(own.table("visits")) == [5]
     assert column(own, of="elsewhere.other.visits") == [1]
-    with pytest.raises(DuotoneError, match=r"view .*visits is no stored table"):
+    with pytest.raises(DuotoneError, match=r"view .*visits is not a stored table"):
         open_source(own, table="elsewhere.main.visits")
     own.con.execute("create temp view visits as select 6 as x")
     with pytest.raises(DuotoneError, match=r"visits may be .*: say which"):

@@ -6,18 +6,15 @@ import random
 from collections import defaultdict
 from contextlib import suppress
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
-import sqlglot
 from thinned import thinned
 
-from duotone import ApproxDP, DuotoneError, open_ledger, prepare
+from duotone import ApproxDP, DuotoneError, prepare
 from duotone.tables.ask import prepare_all
-from duotone.tables.prepared import quote_all
 from duotone.tables.sql.read_question import read_question
 
 P = ApproxDP(1, "1e-6")
@@ -71,16 +68,13 @@ KINDS: Any = {"x": "float", "y": "integer", "u": "integer", "t": "text"}
 @pytest.mark.parametrize("written", SAME)
 def test_numbers_that_are_limits_or_weights_are_one_however_they_are_written(written: tuple[str, ...]) -> None:
     questions = [read_question(text, KINDS, "u" if "group by u" in text else None, "t") for text in written]
-    assert len({question.forms[0] for question in questions}) == 1
+    assert len({question.normal for question in questions}) == 1
     assert all((q.tree, q.where, q.people) == (questions[0].tree, questions[0].where, questions[0].people) for q in questions)
-    if "from" not in written[0] and " or y" not in written[0]:  # what is plain is known by its first form for ever
-        plain = sqlglot.parse_one(f"select {written[0].removeprefix('select ')}", dialect="duckdb")
-        assert questions[0].forms[1] == plain.sql(dialect="duckdb", normalize=True)
 
 
 @pytest.mark.parametrize("written", APART)
 def test_others_stay_apart(written: tuple[str, str]) -> None:
-    first, second = (read_question(text, KINDS, "u" if "group by u" in text else None, "t").forms[0] for text in written)
+    first, second = (read_question(text, KINDS, "u" if "group by u" in text else None, "t").normal for text in written)
     assert first != second
 
 
@@ -225,7 +219,7 @@ def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
             conditions = [rule.join(f"({part})" for part in order) for order in permutations(parts)]
             texts = [with_condition(aggregate, c) for c in conditions] + [f"select {aggregate} where {c}" for c in conditions]
             read = [read_question(text, {"x": "integer", "y": "integer", "u": "integer"}, people.get("unit")) for text in texts]
-            assert len({question.forms[0] for question in read}) == 1
+            assert len({question.normal for question in read}) == 1
             assert all(question.tree == read[0].tree for question in read)
             for (number, table), text in product(enumerate(tables), (texts[0], texts[-1])):
                 answer: tuple[int, str]
@@ -234,7 +228,7 @@ def test_conditions_in_any_order_and_in_either_place_are_one_question() -> None:
                         answer = int(asked._levels()[2][0]), asked.facts.basis
                 except DuotoneError as error:  # then of every way to write it, for one reason
                     answer = 0, str(error)
-                levels_of_key[number, read[0].forms[0], str(people)].add(answer)
+                levels_of_key[number, read[0].normal, str(people)].add(answer)
     assert all(len(levels) == 1 for levels in levels_of_key.values())
     assert {"exact distance", "safe bound"} < {basis for levels in levels_of_key.values() for _, basis in levels}
     assert len({level for levels in levels_of_key.values() for level, _ in levels}) > 4
@@ -270,25 +264,3 @@ def test_a_quotient_is_read_the_same_whichever_of_its_conditions_stands_first() 
     first, second = (prepare(table, text, P, bounds={"x": (0, 9)}) for text in texts)
     assert first.normal == second.normal
     assert first.facts.basis == second.facts.basis == "exact distance"
-
-
-def test_what_earlier_versions_recorded_stays_free(tmp_path: Path) -> None:
-    table = pa.table({"x": [1] * 60, "y": [2] * 60})
-    recorded = {"answers": [[[], False]], "private": True}
-    with open_ledger(tmp_path / "l") as ledger:
-        ledger.register("t", ApproxDP(3, "1e-4"), unit="row", neighbours="add-remove", version="1")
-        with prepare(table, "select count(*) > 4 where y > 1 and x > 0", P) as asked:
-            about: Any = {"unit": "row", "neighbours": "add-remove"}
-            before = ledger.ask("t", "SELECT COUNT(*) > 4 WHERE y > 1 AND x > 0", asked.cost, lambda: recorded, **about)
-            assert quote_all([asked], ledger, "t")[0].free
-            answers = asked.charge(ledger, "t")
-        assert answers.receipt is not None
-        assert (bool(answers), answers.receipt.free, answers.receipt.charge) == (False, True, before.charge)
-        with prepare(table, "count(*) filter (where x > 0 and y > 1) > 4", P) as same:  # of which that version knew nothing
-            assert bool(same.charge(ledger, "t"))
-        with prepare(table, "select count(*) > 4 where x > 0 and y > 1", P) as same:
-            answers = same.charge(ledger, "t")
-        assert answers.receipt is not None
-        assert (bool(answers), answers.receipt.free) == (True, True)
-        assert len(ledger.statement("t").charges) == 2
-        assert ledger.verify().holds

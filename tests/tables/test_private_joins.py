@@ -158,7 +158,7 @@ def test_one_question_has_one_level_wherever_both_tables_are(tmp_path: Path) -> 
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as held:
         assert level(held, QUESTION, **database) == expected
         held.execute("create view few as select * from labs where nr < 0")
-        with pytest.raises(DuotoneError, match="view few is no stored table"):
+        with pytest.raises(DuotoneError, match="view few is not a stored table"):
             level(held, QUESTION, **{**database, "also": {"labs": "few"}})
         with prepare(held, QUESTION, P, unit="nr", vouched=True, **{**database, "also": {"labs": "few"}}) as asked:
             assert asked.notes[0].startswith("vouched for, not checked: each row of view few belongs to one person, a nr")
@@ -182,8 +182,8 @@ def test_no_row_is_read_before_the_release(tmp_path: Path) -> None:
         assert asked._levels()[2].tolist() == [4]
         assert (
             asked.facts.person
-            == "a person is a nr (rows without one do not count) in visits.csv and labs together, of which the inner selects "
-            "make one row"
+            == "a person is a nr (rows without one do not count) in visits.csv and labs together, reduced to one row by "
+            "the inner selects"
         )
         assert asked.notes == ("labs is private, too: neighbours differ in all rows of one person, in all tables",)
     with pytest.raises(DuotoneError, match="might quote rows"):
@@ -227,7 +227,7 @@ REFUSED: list[tuple[str, str, dict[str, Any]]] = [
     (f"from {X} join (select nr, count(*) as c from visits group by nr) l using (nr)", "which are labs, drugs", {}),
     (f"from {X} join (select nr, count(*) as c from s.labs group by nr) l using (nr)", "about s.labs", {}),
     (f"from {X} join (select nr, count(*) as c group by nr) l using (nr)", "is about nothing", {}),
-    (f"from {X} join {Y} using (nr)", "of which none is declared", {"also": None}),
+    (f"from {X} join {Y} using (nr)", "and none is declared", {"also": None}),
     (f"from {X} join {Y} using (nr)", "name the unit", {"also": None, "unit": None}),
     (f"from {X} join (select nr, c from ({C}) group by nr) l using (nr)", "is about", {}),
     (f"from {X} join (select max(x) as c from labs group by nr) l using (nr)", "the unit among its columns: select nr", {}),

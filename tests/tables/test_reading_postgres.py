@@ -72,7 +72,7 @@ def test_names_on_postgres_mean_one_table(server: Any) -> None:
     assert column(url, of="q.t") == [2]
     unstored = {"t": "view", "public.t": "view", "child": "foreign table", "parent": "table"}
     for name, kind in unstored.items():
-        with pytest.raises(DuotoneError, match=f"^{kind} {name}.* is no stored table"):
+        with pytest.raises(DuotoneError, match=f"^{kind} {name}.* is not a stored table"):
             open_source(url, table=name)
     connection.execute("create schema q; create table q.t as select 4 as x")
     with pytest.raises(DuotoneError, match=r"may be .*: rename one"):

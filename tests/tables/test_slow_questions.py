@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from duotone import prepare
-from duotone.service import work
+from duotone.desk import work
 from duotone.tables import ask
 from duotone.tables.work import _Interpreter
 from hostile import slow_questions

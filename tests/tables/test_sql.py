@@ -47,7 +47,7 @@ def test_two_ways_to_write_a_question_have_one_normal_form() -> None:
     first = read_question("COUNT(*)   filter (where vote='Y') > 3 -- a remark", COLUMNS)
     second = read_question("select count(*) FILTER (WHERE vote = 'Y') > 3", COLUMNS)
     assert first == second
-    assert first.forms[0] == "SELECT COUNT(*) FILTER(WHERE vote = 'Y') > 3"
+    assert first.normal == "SELECT COUNT(*) FILTER(WHERE vote = 'Y') > 3"
     assert read_question("count(Mixed) > 1", COLUMNS).tree == read_question("count(MIXED) > 1", COLUMNS).tree
 
 
@@ -218,7 +218,7 @@ def test_what_is_no_budget_ledger_margin_or_list_of_columns_is_refused() -> None
         for margin in (0, -1, 2.5, "3", None, True):
             with pytest.raises(DuotoneError, match="a margin is a whole number of people, at least 1"):
                 asked.error(margin)  # type: ignore[arg-type]
-        with pytest.raises(DuotoneError, match=r'what open_ledger returns, as open_ledger\("budget\.ledger"\)'):
+        with pytest.raises(DuotoneError, match=r'open a ledger first, as open_ledger\("budget\.ledger"\)'):
             asked.charge(1, "t")  # type: ignore[arg-type]
 
 

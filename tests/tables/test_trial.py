@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import sqlglot
 
 from duotone import ApproxDP, open_ledger, prepare
 from duotone.errors import DuotoneError, FailedTrial
@@ -25,8 +26,7 @@ from duotone.tables.engines import person_columns, query
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import LinearThreshold
 from duotone.tables.trial import plain_sql, trial
-from duotone.tables.trial.critical_values import Values
-from duotone.tables.trial.made_up_tables import Layout, made_up_tables
+from duotone.tables.trial.made_up_tables import Layout, Values, made_up_tables
 
 BUDGET = ApproxDP(1, "1e-6")
 NEIGHBOURS: tuple[Neighbours, Neighbours] = ("add-remove", "replace")
@@ -475,3 +475,11 @@ def test_what_has_no_value_is_null_in_plain_sql_too(value: str) -> None:
     for limit in range(2, 12):
         with prepare(rows, f"count(*) filter (where ({value}) is null and n > 1) > {limit}", epsilon=1, delta=1e-6):
             pass
+
+
+def test_plain_sql_says_nothing_of_a_number_that_doubles_leave_out() -> None:
+    """With equal averages 0 >= 1e-200 is a no, and in doubles a yes."""
+    asked = sqlglot.parse_one("avg(x) filter (where a) >= avg(x) filter (where b) + 1e-200", dialect="duckdb")
+    with pytest.raises(plain_sql.Unknown):
+        plain_sql._decided(asked, [])
+    assert plain_sql._decided(sqlglot.parse_one("avg(x) >= avg(y) + 0.5", dialect="duckdb"), [])

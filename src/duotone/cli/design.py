@@ -55,7 +55,7 @@ def design(
 ) -> None:
     """The optimal mechanism on a coloured dataset graph."""
     from duotone.graphs import optimum as optimal
-    from duotone.graphs._csr import small
+    from duotone.graphs.edges import small
     from duotone.graphs.files import EDGE_LISTS, read_graph
     from duotone.graphs.table import graph_table
 

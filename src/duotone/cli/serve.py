@@ -6,13 +6,17 @@ import signal
 import sys
 import tempfile
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from duotone.cli.terminal import print_table, printable, say
 from duotone.errors import DuotoneError
+
+if TYPE_CHECKING:
+    from duotone.desk.office import Office
 
 OfficeFile = Annotated[Path, typer.Option("--office", metavar="OFFICE.toml", help="The office that the token is for.")]
 TERMINATED = 143
@@ -31,9 +35,8 @@ def serve(
     ] = False,
 ) -> None:
     """Answer questions over HTTP about tables that stay on this machine."""
-    from duotone.service.check_office import check_office
-    from duotone.service.office_file import read_office
-    from duotone.service.serve import serve as serve_office
+    from duotone.http.check_office import check_office
+    from duotone.http.serve import serve as serve_office
 
     if (office is None) != demo:
         raise DuotoneError("name an office file, or give --demo for an example: one of the two")
@@ -42,7 +45,7 @@ def serve(
             raise DuotoneError("the demonstration is served by one process, and needs no check: give --demo without the other")
         _serve_demo(port)
         return
-    opened = read_office(office)
+    opened = _office(office)
     if check:
         for note in check_office(opened):
             say(note, line="duotone: note: ")
@@ -52,13 +55,21 @@ def serve(
     serve_office(opened, processes=processes, unencrypted=behind_proxy, port=port, announce=partial(_announce, office.name))
 
 
+def _office(file: Path) -> Office:
+    """An office by its file, where the libraries of a service are there."""
+    import_module("duotone.http")  # which says what is missing
+    from duotone.desk.office_file import read_office
+
+    return read_office(file)
+
+
 def _announce(name: str, address: str) -> None:
     say(f"serving {name} at {address}; stop with Ctrl-C", line="duotone: ")
 
 
 def _serve_demo(port: int | None) -> None:
-    from duotone.service.demo import make_demo
-    from duotone.service.serve import serve as serve_office
+    from duotone.http.demo import make_demo
+    from duotone.http.serve import serve as serve_office
 
     def announce(address: str) -> None:
         print_table(("who", "role", "token, to log in with"), [(w, office.people[w].role, token) for w, token in made.items()])
@@ -80,10 +91,9 @@ def add(
     days: Annotated[int, typer.Option(metavar="N", help="After how many days it ends.")] = 90,
 ) -> None:
     """Print a new token, once; only its hash is kept."""
-    from duotone.service.office_file import read_office
-    from duotone.service.tokens import Tokens
+    from duotone.http.tokens import Tokens
 
-    opened = read_office(office)
+    opened = _office(office)
     if name not in opened.people:
         raise DuotoneError(f"{name} is nobody of this office; it has {', '.join(opened.people)}")
     print(Tokens(opened.tokens_place).add(name, assistant=assistant, days=days))
@@ -93,10 +103,9 @@ def add(
 @tokens.command("list")
 def list_tokens(office: OfficeFile = Path("office.toml")) -> None:
     """Show whose tokens there are, without the tokens."""
-    from duotone.service.office_file import read_office
-    from duotone.service.tokens import Tokens
+    from duotone.http.tokens import Tokens
 
-    every = Tokens(read_office(office).tokens_place).every()
+    every = Tokens(_office(office).tokens_place).every()
     held = {True: "their assistant", False: "the person"}
     rows = [(t.id, t.person, held[t.assistant], t.made[:10], t.expires[:10]) for t in every]
     print_table(("id", "person", "held by", "made", "ends"), rows)
@@ -109,10 +118,9 @@ def revoke(
     ident: Annotated[str | None, typer.Option("--id", metavar="ID", help="Only this one.")] = None,
 ) -> None:
     """Take tokens away: from the next request on they are not known."""
-    from duotone.service.office_file import read_office
-    from duotone.service.tokens import Tokens
+    from duotone.http.tokens import Tokens
 
-    many = Tokens(read_office(office).tokens_place).revoke(name, ident)
+    many = Tokens(_office(office).tokens_place).revoke(name, ident)
     if not many:
         raise DuotoneError(f"{name} has no such token")
     print(f"{many} token{'s' * (many > 1)} of {printable(name)} revoked")

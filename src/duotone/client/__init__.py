@@ -1,12 +1,12 @@
 """The client of a service: questions about tables that stay with their owner.
 
-Imports nothing of the tables, since there are none here. Start with `connect` (`duotone.connect`), which asks by `terms` over
-a `transport` and gives `answers` and `preview`s.
+Imports nothing of the tables, since there are none here. Start with `connect` (`duotone.connect`), which asks over a
+`transport`, and gives `answers` and `preview`s.
 """
 
 from importlib.util import find_spec
 
 from duotone.errors import MissingExtra
 
-if find_spec("httpx") is None or find_spec("pydantic") is None:
+if find_spec("httpx2") is None or find_spec("pydantic") is None:
     raise MissingExtra("a connection to a service", "client")

@@ -10,8 +10,7 @@ from typing import Any, Literal, Self
 
 from duotone.client.answers import RemoteAnswers, Waiting, read_reply
 from duotone.client.preview import RemotePreview
-from duotone.client.terms import budget_terms, question_terms
-from duotone.client.transport import Transport, as_body, open_transport
+from duotone.client.transport import Transport, as_body, budget_terms, open_transport, question_terms
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.privacy.approx_dp import ApproxDP

@@ -1,19 +1,25 @@
-"""Transport: requests to a service under a token, which nothing shows, and its refusals as errors."""
+"""Transport: what a service is sent, under a token that nothing shows, and its refusals as errors."""
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from ssl import SSLContext
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
+import httpx2
 
+from duotone.desk.callers import is_loopback
 from duotone.desk.operations import Document, Operation
+from duotone.desk.terms import OWNERS
 from duotone.errors import DuotoneError, OverBudgetThere, ServiceError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given, show
 
 CONNECTING = 10.0
 """Seconds in which a service must take a connection."""
@@ -26,7 +32,7 @@ class Transport:
     """A connection to a service by its URL. The token is in what `client` sends alone."""
 
     url: str
-    client: httpx.Client = field(repr=False)
+    client: httpx2.Client = field(repr=False)
 
     def call(self, operation: Operation, *given: Any) -> Any:
         """What the service says to an operation: what its path names is given first, then what it takes."""
@@ -44,7 +50,7 @@ class Transport:
         """Let go of what is open."""
         self.client.close()
 
-    def _response(self, operation: Operation, named: tuple[object, ...], body: Document | None) -> httpx.Response:
+    def _response(self, operation: Operation, named: tuple[object, ...], body: Document | None) -> httpx2.Response:
         if any(str(part) in ("", ".", "..") for part in named):  # it would lead elsewhere
             raise DuotoneError("a dataset has a name, which is not . or ..")
         parts = dict(zip(operation.places, (quote(str(part), safe="") for part in named), strict=True))
@@ -52,11 +58,11 @@ class Transport:
         response = failure = None
         try:
             response = self.client.request(operation.method, place, json=body)
-        except httpx.ConnectError:
+        except httpx2.ConnectError:
             failure = f"nobody answers at {self.url}: is the service running, and is the address right?"
-        except httpx.TimeoutException:
+        except httpx2.TimeoutException:
             failure = f"{self.url} did not answer in time{lost}"
-        except httpx.HTTPError:
+        except httpx2.HTTPError:
             failure = f"the connection to {self.url} broke{lost}"
         if response is None:  # out here, so that no request with its token is remembered as the context
             raise ServiceError(failure or "", kind="unreachable")
@@ -64,7 +70,7 @@ class Transport:
             return response
         raise self._refusal(response)
 
-    def _refusal(self, response: httpx.Response) -> ServiceError:
+    def _refusal(self, response: httpx2.Response) -> ServiceError:
         """What a service refuses, in its own words."""
         try:
             said = response.json()
@@ -75,7 +81,7 @@ class Transport:
         raised = OverBudgetThere if kind == "over budget" else ServiceError
         return raised(sentence, response.status_code, kind, int(wait) if re.fullmatch("[0-9]{1,6}", wait) else None)
 
-    def _no_service(self, response: httpx.Response) -> ServiceError:
+    def _no_service(self, response: httpx2.Response) -> ServiceError:
         return ServiceError(
             f"what {self.url} says (status {response.status_code}) is not what a service would: is the address right?",
             response.status_code,
@@ -88,9 +94,9 @@ def open_transport(url: str, token: str, wait: float, insecure: bool, verify: SS
     if not re.fullmatch(r"[!-~]+", token):
         raise DuotoneError("a token is letters, digits and signs without blanks (what was given is not shown)")
     trusted: Any = {} if verify is None else {"verify": verify}
-    client = httpx.Client(
+    client = httpx2.Client(
         headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
-        timeout=httpx.Timeout(wait, connect=CONNECTING),
+        timeout=httpx2.Timeout(wait, connect=CONNECTING),
         trust_env=not near,  # no proxy stands between a machine and itself
         **trusted,
     )
@@ -108,20 +114,13 @@ def _checked(url: str, insecure: bool) -> tuple[bool, str]:
         raise DuotoneError("leave the name and the password out of the address (it is not shown here): a token says who asks")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
         raise DuotoneError(f"the address of a service is a URL, as https://duotone.example.org, got {url}")
-    near = _is_loopback(host)
+    near = is_loopback(host)
     if parts.scheme == "http" and not (near or insecure):
         raise DuotoneError(
             f"{url} is not encrypted, and whoever is on the way would read the token: use https://, or, where something else"
             " encrypts the way, insecure=True"
         )
     return near, url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def as_body(given: Document) -> Document:
@@ -132,3 +131,55 @@ def as_body(given: Document) -> Document:
     except (TypeError, ValueError):
         raise DuotoneError("a question's terms are text, numbers and lists of these") from None
     return body
+
+
+def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, delta: Given | None = None) -> Document:
+    """A budget in a service's words: a definition, or ε and δ as they are written; none for close calls."""
+    if privacy is None:
+        return {"epsilon": _written(epsilon), "delta": _written(delta)}
+    if not isinstance(privacy, ApproxDP):
+        raise DuotoneError(f'a budget is epsilon=1, delta=1e-6, or an ApproxDP, as ApproxDP(1, "1e-6"): got {privacy}')
+    if not (epsilon is None and delta is None):
+        raise DuotoneError("there are two budgets: give a definition, or epsilon and delta")
+    exact, below = privacy.epsilon_exact, show(privacy.exp_epsilon)
+    return {**({"ratio": below} if exact is None else {"epsilon": show(exact)}), "delta": show(Fraction(privacy.delta))}
+
+
+def question_terms(
+    declared: Mapping[str, Any],
+    budget: Document,
+    *,
+    question: str | None = None,
+    by: str | Sequence[str] | None = None,
+    error: Mapping[str, Any] | None = None,
+    groups: str | None = None,
+    costs: tuple[Given, Given] | None = None,
+    **others: Any,
+) -> Document:
+    """All terms of a question, those that are not given left out; refuses what is `declared`."""
+    for name in declared:
+        if name in OWNERS:
+            raise DuotoneError(f"{name} is declared by the owner of a dataset, and not with a question: leave it out")
+        raise TypeError(f"unexpected keyword argument {name!r}")
+    if groups not in (None, "listed", "private"):
+        raise DuotoneError('the list of groups is the owner\'s: "listed" is to use it, "private" to select groups privately')
+    if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
+        raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+    return as_body(
+        {
+            "question": question,
+            "by": [by] if isinstance(by, str) else None if by is None else list(by),
+            **budget,
+            "error": None if error is None else {name: _written(value) for name, value in error.items()},
+            "groups": groups,
+            "costs": None if costs is None else [_written(cost) for cost in costs],
+            **others,
+        }
+    )
+
+
+def _written(value: Any) -> Any:
+    """A number as it is written: exact ones as text, since JSON's may lose digits."""
+    if isinstance(value, Fraction | Decimal):
+        return str(value)
+    return str(value) if isinstance(value, float) else value

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from duotone.desk.callers import Refused
 from duotone.desk.plain_words import model_at, sentence
 from duotone.errors import DuotoneError
+from duotone.model.dataset import KEYS
 from duotone.model.mistakes import unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
@@ -20,13 +21,6 @@ Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=Tru
 Small = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 
 
-OWNERS = frozenset(
-    {
-        "unit", "bounds", "neighbours", "max_rows", "per_unit", "public", "also", "columns",
-        "name", "vouched", "separator", "formats", "longest_text",
-    }
-)  # fmt: skip
-"""What the owner of a dataset declares, and `duotone.ask` takes of whoever has a table of their own."""
 NUMBERS = dict.fromkeys(("epsilon", "ratio", "delta", "wrong"), "must be a number, or a text with one, as 1/10")
 NUMBERS["costs"] = "must be two numbers"
 
@@ -137,6 +131,10 @@ class Terms(Sent):
     def costs_exact(self) -> tuple[Fraction, Fraction] | None:
         """How bad a false no and a false yes are."""
         return None if self.costs is None else (_exact(self.costs[0], "costs"), _exact(self.costs[1], "costs"))
+
+
+OWNERS = frozenset(KEYS) - Terms.model_fields.keys() - {"dataset"}
+"""What the owner of a dataset declares, and `duotone.ask` takes of whoever has a table of their own."""
 
 
 def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Refused:

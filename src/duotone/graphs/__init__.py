@@ -2,7 +2,7 @@
 
 Imports `line`. Start with `graph`, then `optimum` (`design`) and `mechanism` (and its check). `files` reads graphs, `document`
 writes and reads mechanisms as JSON, `table` has a mechanism's probabilities as integers, `families` the usual graphs,
-`morphism` maps between them; `truth_table` (`cuda` on a GPU; `votes` is what they share) and `histograms` are graphs too large
-to list. The parts of `optimum`: `distance` to the boundary, `values` by dataset, and `propagate`, which carries boundary
-values through a graph; `_csr`, `_search`, `_transform` are compiled.
+`morphism` maps between them; `truth_table` (`cuda` on a GPU) and `histograms` are graphs too large to list. The parts of
+`optimum`: `edges`, with the distance to the boundary, and `values` by dataset, which are carried through a graph; `_search` and
+`_transform` are compiled.
 """

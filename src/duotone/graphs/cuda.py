@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.graphs.votes import datasets_of, mean_error, whole_weights
+from duotone.graphs.families import datasets_of, whole_weights
 from duotone.line.mechanism import NEVER, LineMechanism
 from duotone.privacy.definition import Array, whole_number
 from duotone.privacy.numbers import Given, Number
@@ -159,7 +159,7 @@ class CudaLevels:
             raise DuotoneError(
                 f"the mechanism errs beyond level {self.last}, the last one that was asked for: leave it out{advice}"
             )
-        return mean_error(self.histogram(), mechanism)
+        return mechanism.mean_error(self.histogram())
 
     def of(self, datasets: Any) -> Array:
         """The levels of some datasets; `line.NEVER` stands for infinity, and for what is beyond `last`."""

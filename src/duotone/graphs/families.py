@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
+
 from duotone.errors import DuotoneError
 from duotone.graphs.graph import ColouredGraph
-from duotone.privacy.numbers import Given, exact
+from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Given, exact, number
 
 LARGEST = 2**21
 """The number of datasets up to which a family becomes an explicit graph."""
@@ -246,6 +249,27 @@ def product(first: Family, second: Family, rule: Literal["and", "or"]) -> Family
         yes=lambda d: (all if rule == "and" else any)((first.yes(d[0]), second.yes(d[1]))),
         closed_form=level if first.closed_form and second.closed_form else None,
     )
+
+
+def datasets_of(datasets: Any, voters: int) -> Array:
+    """Datasets as numbers, checked."""
+    x = np.asarray(datasets)
+    if x.size and not (np.issubdtype(x.dtype, np.integer) and 0 <= x.min() <= x.max() < 2**voters):
+        raise DuotoneError(f"a dataset of {voters} voters is a whole number from 0 to {2**voters - 1}")
+    return x.astype(np.int64)
+
+
+def whole_weights(weights: Sequence[Given], threshold: Given) -> tuple[list[int], int]:
+    """Weights and their threshold as whole numbers, exactly: the same rule."""
+    numbers = [number(w, "weight") for w in (*weights, threshold)]
+    if not all(math.isfinite(w) for w in numbers):
+        raise DuotoneError("weights and the threshold must be finite numbers")
+    exact = [Fraction(w) for w in numbers]
+    scale = math.lcm(*(w.denominator for w in exact))
+    *scaled, least = (int(w * scale) for w in exact)
+    if not sum(map(abs, (*scaled, least))) < 2**62:
+        raise DuotoneError("the weights span too many digits: their sum, as whole numbers, must stay below 2^62")
+    return scaled, least
 
 
 def _positive(n: int, what: str) -> int:

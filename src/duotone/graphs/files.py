@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.graphs._csr import compressed
+from duotone.graphs.edges import compressed
 from duotone.graphs.graph import ColouredGraph
 from duotone.privacy.definition import Array
 from duotone.resources import literal_path

@@ -10,8 +10,7 @@ import numpy as np
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
-from duotone.graphs._csr import checked, compressed
-from duotone.graphs.distance import far, to_boundary
+from duotone.graphs.edges import checked, compressed, far, to_boundary
 from duotone.html import cell, table
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array

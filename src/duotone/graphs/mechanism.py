@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.graphs._csr import small
+from duotone.graphs.edges import small
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.morphism import Morphism
 from duotone.graphs.values import ValuesByDataset

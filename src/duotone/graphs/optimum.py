@@ -11,12 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError, Infeasible
-from duotone.graphs._csr import small
-from duotone.graphs.distance import deepest, looked_up
+from duotone.graphs.edges import deepest, looked_up, small
 from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
-from duotone.graphs.propagate import Clash, carried, swept
-from duotone.graphs.values import ValuesByDataset
+from duotone.graphs.values import Clash, ValuesByDataset, carried, swept
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterate, represent

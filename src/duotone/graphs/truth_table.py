@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.graphs.votes import datasets_of, whole_weights
+from duotone.graphs.families import datasets_of, whole_weights
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given

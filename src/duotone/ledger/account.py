@@ -11,11 +11,11 @@ from typing import Any
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
-from duotone.ledger.entries import BY_CALLS, VERSION, Body, State, at, dated, intact, is_label, label
+from duotone.ledger.entries import Body, State, at, dated, intact, is_label, label
 from duotone.ledger.planned_composition import choose, filter_of
 from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, short, write
 from duotone.ledger.stores import Entries, Store
-from duotone.ledger.stores.scan import Scan
+from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import reach
@@ -46,11 +46,6 @@ class Registered:
         about = {"dataset": self.dataset, "unit": self.unit, "neighbours": self.neighbours}
         called = {} if self.close_calls is None else {"close_calls": self.close_calls.written()}
         return {**about, "budget": write(self.budget), **self.privacy_filter.written(), **called}
-
-    @property
-    def entry_version(self) -> int:
-        """Of its registration."""
-        return VERSION if self.close_calls is None else BY_CALLS
 
     def fits(self, state: State) -> bool:
         """Whether no more is spent, and no more close calls are taken, than there were."""

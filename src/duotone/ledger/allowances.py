@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from duotone.errors import LedgerError
-from duotone.ledger.entries import BY_ASKER, Body, State, canonical, damaged, decoded, intact
+from duotone.ledger.entries import Body, State, canonical, damaged, decoded, intact
 from duotone.ledger.privacy_filters import BasicComposition
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
@@ -129,7 +129,7 @@ class Askers:
     def problem(self, row: Row, body: Body) -> str | None:
         """What is wrong with an entry that has just been added, of a dataset that has allowances."""
         kind = body["kind"]
-        if body["v"] != BY_ASKER or kind not in ("charge", "asker", "allowance"):
+        if "filed" not in body:
             return None
         asker = body["by"] if kind == "charge" else body["asker"]
         if kind == "allowance" and asker == EVERYBODY:
@@ -155,7 +155,7 @@ def added_up(rows: Iterable[Row], askers: Askers) -> Iterator[tuple[Row, Body, S
 def must_add_up(dataset: str, state: State, carried: State) -> None:
     """Refuse a dataset whose last entry carries another state than its charges make."""
     if state != carried:
-        raise LedgerError(f"the charges of {dataset} do not add up to what its last entry carries: run verify")
+        raise LedgerError(f"the charges of {dataset} do not add up to the total in its last entry: run verify")
 
 
 def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from duotone.ledger.entries import Body, State, canonical, loaded
@@ -18,20 +17,16 @@ LONGEST_BUDGET = 200
 """The characters of a budget that a sentence names."""
 
 
-def answered_before(
-    entries: Entries, state: State, dataset: str, terms: Body, earlier: Sequence[str] = ()
-) -> AnsweredBefore | None:
-    """The latest answer to the question of these `terms` at another budget or choice of costs, among the last charges;
-    `earlier` are other texts under which it may be recorded."""
-    texts = (str(terms["question"]), *earlier)
-    rows = {row.seq: row for text in texts for row in entries.charged_with(dataset, canonical({"question": text})[1:-1])}
-    for entry in sorted(rows, reverse=True):
-        body = loaded(rows[entry])
-        same = body.get("question") in texts and body.get("version") == state.version and "calls" not in body
+def answered_before(entries: Entries, state: State, dataset: str, terms: Body) -> AnsweredBefore | None:
+    """The latest answer to the question of these `terms` at another budget or choice of costs, among the last charges."""
+    text = str(terms["question"])
+    for row in entries.charged_with(dataset, canonical({"question": text})[1:-1]):
+        body = loaded(row)
+        same = body.get("question") == text and body.get("version") == state.version and "calls" not in body
         if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
             fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
             free = fixed and body["answers"] == terms["answers"]
-            return AnsweredBefore(entry, differs, _budget(body["notion"], body["answers"]) if free else None)
+            return AnsweredBefore(row.seq, differs, _budget(body["notion"], body["answers"]) if free else None)
     return None
 
 

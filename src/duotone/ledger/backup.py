@@ -11,7 +11,7 @@ from pathlib import Path
 from duotone.errors import LedgerError
 from duotone.ledger.entries import damage_as_error
 from duotone.ledger.stores import Entries, Store, open_store
-from duotone.ledger.stores.scan import Scan
+from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
 
 

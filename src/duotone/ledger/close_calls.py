@@ -174,7 +174,7 @@ def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
     if part is None:
         return budget
     if not isinstance(part, ApproxDP):
-        raise DuotoneError("what is set aside for definite answers is an ApproxDP")
+        raise DuotoneError(f"definite must be an ApproxDP, got {type(part).__name__}")
     delta = Fraction(budget.delta) - Fraction(part.delta)
     if budget.epsilon_exact is not None and part.epsilon_exact is not None:
         rest = budget.epsilon_exact - part.epsilon_exact
@@ -182,7 +182,7 @@ def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
             return ApproxDP(rest, delta)
     elif budget.exp_epsilon > part.above().exp_epsilon and delta > 0:
         return ApproxDP.from_exp_epsilon(budget.exp_epsilon / part.above().exp_epsilon, delta)
-    raise DuotoneError("what is set aside for definite answers must leave some epsilon and some delta for close calls")
+    raise DuotoneError("the budget for definite answers must leave some epsilon and some delta for close calls")
 
 
 def attacked(budget: ApproxDP, question: ThreeWay) -> int:

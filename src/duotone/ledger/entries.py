@@ -1,10 +1,9 @@
 """A ledger's entries: what each says, and how each is chained to the one before.
 
-The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are.
-Version 1 carried how many answers were charged at each definition; version 2 carries their sums (see `spent`). Version 3 is
-for a dataset that has allowances or is closed, from the first entry that says so: its charges carry the asker's sums, too.
-Version 4 is for a dataset that is asked with close calls, from its registration on: a charge may reserve some (`calls`), and
-its answer says how many of them there were.
+The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are. Every
+entry of a dataset carries how it stands after it (`after`). Once a dataset has allowances, its charges carry the asker's sums,
+too. A charge of a dataset that is asked with close calls may reserve some (`calls`), and its answer says how many of them
+there were.
 """
 
 from __future__ import annotations
@@ -18,15 +17,13 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from duotone.cached import cached_property
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent, exactly
+from duotone.ledger.sums import Spent
 from duotone.privacy.text import read_definition
 
-VERSION, BY_ASKER, BY_CALLS = 2, 3, 4
-"""What is written: the version of most entries, of those of a dataset that has allowances or is closed, and of those of one
-that is asked with close calls."""
+VERSION = 1
+"""Of every entry."""
 LONGEST_LABEL, LONGEST_ANSWER = 200, 2**26
 """The characters of a name, and of an answer written as JSON."""
 DEEPEST = 64
@@ -57,13 +54,15 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
     "head": {"place": str, "by": str},
 }  # fmt: skip
 _OF_ASKER: Mapping[str, type] = {"by": str, "filed": str, "asker_spent": dict, "allowance": int}
-"""What a charge of version 3 has besides."""
+"""What a charge has besides where there are allowances."""
 _BY_CALLS: Mapping[str, Mapping[str, type]] = {
     "register": {"close_calls": dict},
     "charge": {"calls": int},
     "answer": {"calls": int, "reserved": int},
 }
-"""What entries of version 4 have besides: a charge and its answer, where close calls were reserved."""
+"""What a registration has besides where close calls are counted, and a charge and its answer where some were reserved."""
+_AFTER, _AFTER_CALLS = {"version", "charges", "answers", "allowances", "closed", "spent"}, {"calls", "reserved"}
+"""What an entry carries, and what besides where close calls are counted."""
 _LABELS = ("version", "unit", "neighbours", "by", "asker")
 
 
@@ -95,8 +94,8 @@ class State:
     """A dataset after an entry: its version, and what was charged. Every entry carries it, so that none need be re-read."""
 
     version: str = ""
-    sums: Spent | Mapping[str, int] = field(default_factory=dict)
-    """What was charged; after entries of version 1, the number of answers by the exact text of their definition."""
+    spent: Spent = field(default_factory=Spent)
+    """What was charged."""
     charges: int = 0
     answers: int = 0
     allowances: bool = False
@@ -106,88 +105,57 @@ class State:
     calls: Calls | None = None
     """The close calls of a dataset that is asked with them."""
 
-    @cached_property
-    def spent(self) -> Spent:
-        """What was charged."""
-        return (
-            self.sums if isinstance(self.sums, Spent) else exactly((read_definition(text), n) for text, n in self.sums.items())
-        )
-
     @property
     def unanswered(self) -> int:
         """Charges without an answer: wasted by a crash, or under way."""
         return self.charges - self.answers
 
-    @property
-    def entry_version(self) -> int:
-        """Of the entries that follow: an older Duotone, which does not know of allowances or closings, reads none of them."""
-        if self.calls is not None:
-            return BY_CALLS
-        return BY_ASKER if self.allowances or self.closed else VERSION
-
     def after(self, body: Body) -> State:
         """The state after one more entry, from what the entry charges and not from what it carries."""
-        sums = self._sums(body)
-        if self.closed and body["kind"] != "answer":
+        kind, spent = body["kind"], self.spent.bounded()
+        if self.closed and kind != "answer":
             raise DuotoneError("a closed dataset has no more entries but answers to its charges")
+        if self.calls is not None and kind in ("asker", "allowance"):
+            raise DuotoneError("close calls are counted for all askers together")
         calls = self.calls.after(body) if self.calls is not None else None
-        match body["kind"]:
+        match kind:
             case "charge":
-                return replace(self, sums=sums, charges=self.charges + 1, calls=calls)
+                if ("filed" in body) != self.allowances:
+                    raise DuotoneError("a charge carries its asker's sums where there are allowances, and only there")
+                if "calls" not in body:
+                    spent = self.spent.plus(read_definition(body["notion"]), body["answers"])
+                return replace(self, spent=spent, charges=self.charges + 1, calls=calls)
             case "answer":
-                return replace(self, sums=sums, answers=self.answers + 1, calls=calls)
+                return replace(self, spent=spent, answers=self.answers + 1, calls=calls)
             case "register":
-                return replace(self, sums=sums, version=body["version"], calls=Calls() if body["v"] == BY_CALLS else None)
+                return replace(self, version=body["version"], calls=Calls() if "close_calls" in body else None)
             case "version":
-                return replace(self, sums=sums, version=body["version"])
+                return replace(self, spent=spent, version=body["version"])
             case "asker" | "allowance":
-                return replace(self, sums=sums, allowances=True)
+                return replace(self, spent=spent, allowances=True)
             case "close":
-                return replace(self, sums=sums, closed=True)
-        raise DuotoneError(f"an entry of kind {body['kind']} changes no dataset")
-
-    def _sums(self, body: Body) -> Spent | Mapping[str, int]:
-        charged = body["kind"] == "charge" and "calls" not in body
-        if body["v"] < VERSION and not isinstance(self.sums, Spent):
-            more = {body["notion"]: self.sums.get(body["notion"], 0) + body["answers"]} if charged else {}
-            return {**self.sums, **more}
-        if body["v"] < self.entry_version:
-            raise DuotoneError(f"an entry of version {body['v']} does not follow one of version {self.entry_version}")
-        return self.spent.plus(read_definition(body["notion"]), body["answers"]) if charged else self.spent.bounded()
+                return replace(self, spent=spent, closed=True)
+        raise DuotoneError(f"an entry of kind {kind} changes no dataset")
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
-        rest = {"version": self.version, "charges": self.charges, "answers": self.answers}
-        return {**rest, **self._flags(self.entry_version), "spent": self.spent.bounded().written()}
-
-    def _flags(self, version: int) -> dict[str, Any]:
-        """What entries of a version carry besides."""
-        if version == BY_CALLS and self.calls is not None:
-            return {"closed": self.closed, "calls": self.calls.used, "reserved": self.calls.reserved}
-        return {"allowances": self.allowances, "closed": self.closed} if version == BY_ASKER else {}
+        counts = {"charges": self.charges, "answers": self.answers}
+        counts |= {} if self.calls is None else {"calls": self.calls.used, "reserved": self.calls.reserved}
+        flags = {"allowances": self.allowances, "closed": self.closed}
+        return {"version": self.version, **counts, **flags, "spent": self.spent.bounded().written()}
 
     @classmethod
     def of(cls, body: Body) -> State:
         """What an entry carries."""
-        after, v = body["after"], body["v"]
-        numbers = [after["charges"], after["answers"]]
-        state = cls(after["version"], charges=after["charges"], answers=after["answers"])
-        if v >= VERSION:
-            state = replace(state, sums=Spent.read(after["spent"]))
-        else:
-            state = replace(state, sums=dict(after["tally"]))
-            numbers += after["tally"].values()
-        if v == BY_ASKER:
-            state = replace(state, allowances=after["allowances"], closed=after["closed"])
-        if v == BY_CALLS:
-            state = replace(state, closed=after["closed"], calls=Calls(after["calls"], after["reserved"]))
-            numbers += [after["calls"], after["reserved"]]
-        names = {"version", "charges", "answers", "spent" if v >= VERSION else "tally", *state._flags(v)}
-        whole_numbers = all(type(n) is int and n >= 0 for n in numbers)
-        flags = type(state.allowances) is type(state.closed) is bool and (v != BY_ASKER or state.allowances or state.closed)
-        if not (whole_numbers and flags and is_label(after["version"]) and after.keys() == names):
+        after = body["after"]
+        flags, counts = (after["allowances"], after["closed"]), [after["charges"], after["answers"]]
+        called = "calls" in after
+        counts += [after["calls"], after["reserved"]] if called else []
+        whole = all(type(n) is int and n >= 0 for n in counts) and all(type(flag) is bool for flag in flags)
+        if not (whole and is_label(after["version"]) and after.keys() == (_AFTER | _AFTER_CALLS if called else _AFTER)):
             raise DuotoneError("this is not what an entry carries")
-        return state
+        calls = Calls(*counts[2:]) if called else None
+        return cls(after["version"], Spent.read(after["spent"]), after["charges"], after["answers"], *flags, calls)
 
 
 def is_label(text: object) -> bool:
@@ -212,9 +180,7 @@ def answer_text(answer: Any) -> str:
     try:
         text = json.dumps(answer, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise DuotoneError(
-            "an answer to be recorded must be what JSON can write; the charge stands, nothing was released"
-        ) from None
+        raise DuotoneError("an answer must be a value that JSON can hold; the charge stands, nothing was released") from None
     if not _depth(answer) <= DEEPEST:
         raise DuotoneError(
             f"an answer to be recorded has at most {DEEPEST} lists within lists; the charge stands, nothing was released"
@@ -301,16 +267,12 @@ def _decoded(text: str) -> Body | None:
 def _checked(body: dict[str, Any] | None) -> Body | None:
     """The body, if it is that of an entry; None otherwise."""
     kind, v = (body.get("kind"), body.get("v")) if body is not None else (None, None)
-    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and 1 <= v <= BY_CALLS):
+    if body is None or not (isinstance(kind, str) and kind in _FIELDS and type(v) is int and v == VERSION):
         return None
-    fields = {**_FIELDS[kind], **(_OF_ASKER if kind == "charge" and v == BY_ASKER else {})}
-    called = v == BY_CALLS and (kind == "register" or "calls" in body)
-    fields |= _BY_CALLS.get(kind, {}) if called else {}
-    if not called and any(name in body for name in ("calls", "reserved", "close_calls")):
-        return None
-    if (kind in ("asker", "allowance") and v != BY_ASKER) or (kind == "close" and v < BY_ASKER):
-        return None
-    if ("filed" in body) != ("filed" in fields):
+    fields, by_calls = dict(_FIELDS[kind]), {"calls", "reserved", "close_calls"} & body.keys()
+    fields |= _OF_ASKER if kind == "charge" and "filed" in body else {}
+    fields |= _BY_CALLS.get(kind, {}) if by_calls else {}
+    if not by_calls <= fields.keys() or ("filed" in body) != ("filed" in fields) or (by_calls and "filed" in body):
         return None
     typed = all(name in body and (form is object or type(body[name]) is form) for name, form in fields.items())
     labels = all(is_label(body[name]) for name in _LABELS if name in body)

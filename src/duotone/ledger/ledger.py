@@ -31,7 +31,6 @@ from duotone.ledger.allowances import Share, allowance_of, askers_so_far, filed_
 from duotone.ledger.backup import backup
 from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.entries import (
-    BY_ASKER,
     LEDGER,
     VERSION,
     Body,
@@ -50,7 +49,7 @@ from duotone.ledger.privacy_filters import RuleName, beyond, write
 from duotone.ledger.question_lock import Turns
 from duotone.ledger.request import Request, Standing, standing
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
-from duotone.ledger.stores.scan import Scan
+from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.mechanism import Boundary
 from duotone.line.three_way import ThreeWay
@@ -112,7 +111,6 @@ class Ledger:
         neighbours: str,
         again: bool = False,
         by: str | None = None,
-        earlier: Sequence[str] = (),
     ) -> Receipt:
         """The recorded answer to a question, free; else charge for it durably, then `draw`, record and return it.
 
@@ -120,11 +118,11 @@ class Ledger:
         question. `draw` takes nothing and returns what will be public, as JSON can write it. Where close calls are counted,
         it is given how many are reserved, draws no further than the last of them, and also returns how many it used: the rest
         is given back when the answer is on the disk. If it fails, the charge stands. With `again`, a recorded answer is not
-        used. `earlier` are other texts under which the same question may be recorded, by versions that had another normal form.
+        used.
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        request = Request.of(dataset, question, cost, unit, neighbours, again, by, earlier)
+        request = Request.of(dataset, question, cost, unit, neighbours, again, by)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
             process, charged = os.getpid(), self._charge(request)
@@ -133,8 +131,8 @@ class Ledger:
             answer, calls = draw(charged.calls) if isinstance(cost, CloseCallCharge) else (draw(), None)
             if isinstance(cost, CloseCallCharge) and not (type(calls) is int and 0 <= calls <= charged.calls):
                 raise DuotoneError(
-                    f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; what was "
-                    "reserved is wasted, and nothing was released"
+                    f"an answer says how many of its {charged.calls} reserved close calls it used, as a whole number; the "
+                    "reserved close calls are wasted, and nothing was released"
                 )
             return self._record(dataset, charged, answer_text(answer), process, calls)
 
@@ -170,11 +168,10 @@ class Ledger:
         neighbours: str,
         again: bool = False,
         by: str | None = None,
-        earlier: Sequence[str] = (),
     ) -> Receipt | None:
         """The recorded answer that `ask` would give, free; None where it would charge. What would not fit is refused as
         there. Nothing is charged."""
-        request = Request.of(dataset, question, charge, unit, neighbours, again, by, earlier)
+        request = Request.of(dataset, question, charge, unit, neighbours, again, by)
         with damage_as_error(), self._store.reading() as entries:
             before = standing(entries, dataset, request.about, by)
             free = self._free(entries, request, before)
@@ -190,7 +187,7 @@ class Ledger:
             is_there = row is not None and row.kind == "charge" and decoded(row)["key"] == charged.key
             if process != os.getpid() or not is_there or (answered and decoded(answered)["charge"] == charged.seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
-            body = {"kind": "answer", "v": state.entry_version, "dataset": dataset, "key": charged.key, "charge": charged.seq}
+            body = {"kind": "answer", "v": VERSION, "dataset": dataset, "key": charged.key, "charge": charged.seq}
             body |= {"answer": json.loads(text)}
             body |= {} if calls is None else {"calls": calls, "reserved": charged.calls}
             after = state.after(body)
@@ -263,23 +260,18 @@ class Ledger:
         neighbours: str,
         again: bool = False,
         by: str | None = None,
-        earlier: Sequence[Sequence[str]] | None = None,
     ) -> list[Quote]:
-        """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them. Of
-        each in turn, `earlier` are the other texts under which it may be recorded, as for `ask`."""
+        """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
         about = unit, neighbours, again, by
-        others = [()] * len(asked) if earlier is None else earlier
-        requests = [
-            Request.of(dataset, text, charge, *about, texts) for (text, charge), texts in zip(asked, others, strict=True)
-        ]
+        requests = [Request.of(dataset, text, cost, *about) for text, cost in asked]
         with damage_as_error(), self._store.reading() as entries:
             now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
-                known = not answered.isdisjoint(request.keys(now.state)) or request.recorded(entries, now.state) is not None
+                known = request.key(now.state) in answered or request.recorded(entries, now.state) is not None
                 free = known and not again
                 after = now if free else now.charged(request)[1]
                 fits = free or after.fits
-                if fits and not free:  # what is free by another text is recorded under no other one
+                if fits and not free:
                     now = after
                     answered.add(request.key(now.state))
                 before = None if free else request.answered_otherwise(entries, now.state)
@@ -317,7 +309,7 @@ class Ledger:
         about = unit, neighbours, rule, answers_at, boundaries, close_calls, definite
         registered = registration(dataset, budget, *about)
         labelled = {"version": label(version, "version"), **signed(by)}
-        body = {"kind": "register", "v": registered.entry_version, **registered.written(), **labelled}
+        body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}
         with self._writing(create=True) as entries:
             if entries.last(dataset) is not None:
                 raise LedgerError(_registered_already(dataset, load(entries, dataset)[1]))
@@ -332,7 +324,7 @@ class Ledger:
             labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
-            body = {"kind": "version", "v": state.entry_version, "dataset": dataset, "version": version, **signed(by)}
+            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
             self._append(entries, body, state.after(body))
 
     def allow(self, dataset: str, asker: str, budget: ApproxDP, *, by: str | None = None) -> None:
@@ -343,7 +335,7 @@ class Ledger:
         """
         if not isinstance(budget, ApproxDP):
             raise DuotoneError("an allowance is an ApproxDP")
-        about = {"v": BY_ASKER, "dataset": label(dataset, "dataset"), **signed(by)}
+        about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
         allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
         with self._writing() as entries:
             state = self._open_state(entries, dataset)
@@ -362,8 +354,7 @@ class Ledger:
         """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
         with self._writing() as entries:
             state = self._open_state(entries, dataset)
-            version = max(BY_ASKER, state.entry_version)
-            self._filed(entries, {"kind": "close", "v": version, "dataset": dataset, **signed(by)}, state)
+            self._filed(entries, {"kind": "close", "v": VERSION, "dataset": dataset, **signed(by)}, state)
 
     def _filed(self, entries: Entries, body: Body, state: State) -> State:
         """The state after one more entry, which is appended."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -11,7 +10,7 @@ from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.answered_before import answered_before
-from duotone.ledger.entries import Body, State, key_of, label, signed
+from duotone.ledger.entries import VERSION, Body, State, key_of, label, signed
 from duotone.ledger.privacy_filters import beyond, short, write
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
@@ -32,8 +31,6 @@ class Request:
     about: tuple[str, str]
     again: bool
     by: str | None
-    earlier: tuple[str, ...] = ()
-    """Other texts under which the same question may be recorded."""
 
     @classmethod
     def of(
@@ -45,15 +42,12 @@ class Request:
         neighbours: str,
         again: bool,
         by: str | None,
-        earlier: Sequence[str] = (),
     ) -> Self:
         """What is asked, checked."""
-        if isinstance(earlier, str):
-            raise DuotoneError("other texts of a question are a list, got one text")
-        if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION for text in (question, *earlier)):
+        if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge | CloseCallCharge):
-            raise DuotoneError(f"what is charged for is a Charge or a CloseCallCharge, got {type(charge).__name__}")
+            raise DuotoneError(f"charge must be a Charge or a CloseCallCharge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
         signed(by)
@@ -65,28 +59,21 @@ class Request:
             "boundary": short(charge.boundary, "what is fixed at the boundary"),
             "answers": charge.answers,
         }
-        return cls(dataset, charge, terms, about, bool(again), by, tuple(earlier))
+        return cls(dataset, charge, terms, about, bool(again), by)
 
     def key(self, state: State) -> str:
         """What decides whether it is the same question as another, of the dataset as it is."""
         return key_of(self.dataset, state.version, self.terms, self.about)
 
     def recorded(self, entries: Entries, state: State) -> Row | None:
-        """Its recorded answer, by this text or another of the same question; None where it is to be charged."""
-        if self.again:
-            return None
-        return next((row for key in self.keys(state) if (row := entries.answered(key)) is not None), None)
-
-    def keys(self, state: State) -> list[str]:
-        """Under which an answer may be recorded: its own, and those of other texts of the same question."""
-        bodies = ({**self.terms, "question": text} for text in (self.terms["question"], *self.earlier))
-        return [key_of(self.dataset, state.version, body, self.about) for body in bodies]
+        """Its recorded answer; None where it is to be charged."""
+        return None if self.again else entries.answered(self.key(state))
 
     def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
         if self.again or isinstance(self.charge, CloseCallCharge):
             return None
-        return answered_before(entries, state, self.dataset, self.terms, self.earlier)
+        return answered_before(entries, state, self.dataset, self.terms)
 
     def must_be_open(self, state: State) -> None:
         """Refuse what no charge can be made for, whatever is left."""
@@ -100,7 +87,7 @@ class Request:
 
     def body(self, state: State, share: Share, calls: int | None) -> Body:
         """The entry of its charge, after which the asker has spent this share, and so many close calls are reserved for it."""
-        body = {"kind": "charge", "v": state.entry_version, "dataset": self.dataset, "version": state.version, **self.terms}
+        body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
         if state.allowances and self.by is not None:
             body |= share.written(self.dataset, self.by)
         body |= {} if calls is None else {"calls": calls}

@@ -6,7 +6,7 @@ Charges are summed, never merged under a key: two definitions that look alike ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +16,6 @@ import gmpy2
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import show
 
 EXACT = 4224
 """The bits of a sum's numerator and denominator up to which it is exact: a privacy parameter has 4096 at most."""
@@ -26,8 +25,6 @@ LARGEST = Fraction(2**12000)
 """A larger product of ratios moves into the sum of ε: no budget admits it, since none is above e^8192."""
 PRECISION = 576
 """The bits of logarithms and exponentials."""
-WRITTEN_OUT = 2**20
-"""The bits up to which entries of version 1 had a power of a ratio multiplied out."""
 _SUM = re.compile(r"(0|[1-9][0-9]{0,3999})(?:/(?:2\^([1-9][0-9]{0,7})|([1-9][0-9]{0,3999})))?")
 
 
@@ -89,19 +86,6 @@ class Spent:
         return cls(answers, epsilon, product, delta, squares)
 
 
-def exactly(charges: Iterable[tuple[ApproxDP, int]]) -> Spent:
-    """The sums of entries of version 1, as they were decided by: exact, however long, but for very long products."""
-    answers, epsilon, product, delta, squares = 0, Fraction(0), Fraction(1), Fraction(0), Fraction(0)
-    for privacy, n in charges:
-        answers, delta, each = answers + n, delta + n * Fraction(privacy.delta), epsilon_above(privacy)
-        squares += n * each**2
-        if privacy.epsilon_exact is None and n * privacy.exp_epsilon.numerator.bit_length() <= WRITTEN_OUT:
-            product *= privacy.exp_epsilon**n
-        else:
-            epsilon += n * each
-    return Spent(answers, epsilon, product, delta, squares)
-
-
 def rounded_up(x: Fraction) -> Fraction:
     """x itself while it is short, else the next number with 512 or 513 significant bits, at least x."""
     above, below = x.numerator.bit_length(), x.denominator.bit_length()
@@ -120,7 +104,7 @@ def sum_text(x: Fraction) -> str:
     ('3/10', '5/2^200', True)
     """
     power = x.denominator.bit_length() - 1
-    return f"{show(Fraction(x.numerator))}/2^{power}" if power > 64 and x.denominator == 1 << power else show(x)
+    return f"{x.numerator}/2^{power}" if power > 64 and x.denominator == 1 << power else str(x)
 
 
 def read_sum(text: object) -> Fraction:

@@ -64,7 +64,7 @@ def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str |
     if (count, previous) != (ends := head()):
         problems.append(f"the ledger ends at entry {count}, but its head is entry {ends[0]} with another hash or number")
     if not seen:
-        problems.append("no entry has the head that was kept: the chain was cut or written anew")
+        problems.append("no entry has the head that was kept: the chain was cut or rewritten")
     return Verdict(count, previous, tuple(problems))
 
 

@@ -6,6 +6,7 @@ from the red boundary. Every boundary-homogeneous optimum is this mechanism, rea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -70,6 +71,18 @@ class LineMechanism:
         """Pr[yes] at one level or an array of them."""
         truth, error = self._at(level)
         return np.where(level >= 0, truth, error) if isinstance(level, np.ndarray) else truth if level >= 0 else error
+
+    def mean_error(self, histogram: Mapping[float, int]) -> Number:
+        """How often it is wrong on average over all datasets, where `histogram` has how many of them have each level.
+
+        >>> from duotone import ApproxDP
+        >>> balanced(ApproxDP(exp_epsilon=2, delta="1/10")).mean_error({-2: 1, -1: 3, 0: 3, 1: 1})  # three voters
+        Fraction(1, 4)
+        """
+        if not sum(histogram.values()) > 0:
+            raise DuotoneError("the histogram has no dataset")
+        wrong = sum(count * self.error(level) for level, count in histogram.items())
+        return wrong / sum(histogram.values())  # type: ignore[no-any-return]
 
     @property
     def certain(self) -> tuple[float, float]:

@@ -123,7 +123,7 @@ class Table:
         """The row of a level, or of a dataset by its name."""
         number = self.find(at)
         if number is None:
-            raise DuotoneError(f"there is no level or dataset {at} in this table")
+            raise DuotoneError("that is neither a whole number (a level) nor a dataset of this table")
         return self.entries[number if self.places is None else int(self.places[number])]
 
     def yes(self, at: Any) -> int:

@@ -32,7 +32,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from duotone import __version__
-from duotone.desk.operations import Document, Office
+from duotone.desk.operations import Document, OfficeCall
 from duotone.desk.terms import wrong_request
 from duotone.errors import DuotoneError
 from duotone.mcp.tools import TOOLS, Tool
@@ -52,7 +52,7 @@ INSTRUCTIONS = (
 Refusals = tuple[type[Exception], ...]
 
 
-def assistant_server(office_of: Callable[[ServerRequestContext[Any, Any]], Office], refusals: Refusals = ()) -> Server[Any]:
+def assistant_server(office_of: Callable[[ServerRequestContext[Any, Any]], OfficeCall], refusals: Refusals = ()) -> Server[Any]:
     """A server with the tools, for the office that a request finds. A `DuotoneError`, and what else is one of `refusals`, is
     shown as it says; of any other error, nothing is."""
     tools = {tool.name: tool for tool in TOOLS}
@@ -100,7 +100,7 @@ class Mounted:
     """The tools as an ASGI app, to be mounted in a service, which enters `lifespan` once."""
 
     manager: StreamableHTTPSessionManager
-    office_of: Callable[[Request], Office]
+    office_of: Callable[[Request], OfficeCall]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request for whoever makes it."""
@@ -113,7 +113,7 @@ class Mounted:
 
 
 def mounted(
-    office_of: Callable[[Request], Office],
+    office_of: Callable[[Request], OfficeCall],
     *,
     hosts: Sequence[str] = (),
     origins: Sequence[str] = (),
@@ -137,13 +137,13 @@ def mounted(
     return Mounted(manager, office_of)
 
 
-def _office_in(context: ServerRequestContext[Any, Any]) -> Office:
+def _office_in(context: ServerRequestContext[Any, Any]) -> OfficeCall:
     request: Any = context.request
-    office: Office = request.scope[OFFICE]
+    office: OfficeCall = request.scope[OFFICE]
     return office
 
 
-def office_of(connection: Connection) -> Office:
+def office_of(connection: Connection) -> OfficeCall:
     """A service, by a connection to it under an assistant's token. Each call is made in a thread, since an answer takes long. A
     person's own token is refused, under which nothing would need their approval."""
     if not connection.me().get("assistant"):
@@ -158,7 +158,7 @@ def office_of(connection: Connection) -> Office:
     return call
 
 
-async def serve_stdio(office: Office) -> None:
+async def serve_stdio(office: OfficeCall) -> None:
     """The tools over standard input and output, for one office, until the input ends."""
     server = assistant_server(lambda _: office)
     async with stdio_server() as (read, write):

@@ -1,6 +1,6 @@
 """What an assistant can do for its person: see what there is, preview, plan, and ask what was approved.
 
-A tool is an operation of the list that has one, for any `Office`: a service by a connection to it, or the desk of the service
+A tool is an operation of the list that has one, for any office: a service by a connection to it, or the desk of the service
 itself. Tools decide nothing about budgets and permissions; the office does.
 """
 
@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from duotone.desk.operations import LIST, Document, Office, Operation
+from duotone.desk.operations import LIST, Document, OfficeCall, Operation
 from duotone.desk.terms import Sent, Terms
 from duotone.errors import DuotoneError
 
-Use = Callable[[Office, Any], Awaitable[Document]]
+Use = Callable[[OfficeCall, Any], Awaitable[Document]]
 DATASET = Annotated[str, Field(min_length=1, max_length=200, description="A dataset's name, as list_datasets has it.")]
 CHARGE = Annotated[int, Field(ge=1, description="The number of the charge, as an answer and history have it.")]
 PLAN = Annotated[int, Field(ge=1, description="The number that plan_question gave.")]
@@ -56,15 +56,15 @@ class Tool:
         return {name: value for name, value in schema.items() if name not in ("title", "description")}
 
 
-async def _requests(office: Office, _: Sent) -> Document:
+async def _requests(office: OfficeCall, _: Sent) -> Document:
     return {"plans": [_as_plan(request) for request in (await office("requests"))["requests"]]}
 
 
-async def _plan(office: Office, given: Any) -> Document:
+async def _plan(office: OfficeCall, given: Any) -> Document:
     return _as_plan(await office("plan", given.name, _terms(given)))
 
 
-async def _ask(office: Office, given: Any) -> Document:
+async def _ask(office: OfficeCall, given: Any) -> Document:
     plans = {plan["plan"]: plan for plan in (await _requests(office, given))["plans"]}
     if given.plan not in plans:
         raise DuotoneError(f"there is no plan {given.plan}: plan_question makes one, list_plans has them all")
@@ -82,7 +82,7 @@ USES: Mapping[str, Use] = {"requests": _requests, "plan": _plan, "ask": _ask}
 def _use(operation: Operation) -> Use:
     """What a tool does: its operation, with the terms of a question where it takes some."""
 
-    async def use(office: Office, given: Any) -> Document:
+    async def use(office: OfficeCall, given: Any) -> Document:
         terms = [] if operation.takes is None else [_terms(given)]
         return await office(operation.name, *(getattr(given, place) for place in operation.places), *terms)
 

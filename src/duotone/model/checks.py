@@ -113,7 +113,7 @@ def separator(value: Any) -> str:
     if value == "\\t":
         return "\t"
     if not isinstance(value, str) or len(value) != 1 or value in '"\r\n\0' or not value.isascii():
-        raise Wrong(f"must be one ASCII character that is no double quote or line end, got {value!r}")
+        raise Wrong(f"must be one ASCII character other than a double quote or a line end, got {value!r}")
     return value
 
 

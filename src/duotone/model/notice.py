@@ -47,9 +47,9 @@ class Refusal(DuotoneError):
     >>> from duotone.words.sentences import sentence
     >>> refusal = Refusal("max_rows missing", unit="guest")
     >>> print(refusal)
-    with a unit, say as how many rows one guest counts at most (max_rows)
+    with a unit, say how many rows of one guest may count (max_rows)
     >>> print(sentence(refusal, "command"))
-    with a unit, say as how many rows one guest counts at most (--max-rows)
+    with a unit, say how many rows of one guest may count (--max-rows)
     """
 
     def __init__(self, code: str, /, **fields: Any) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from duotone.errors import DuotoneError
 from duotone.questions.protocol import Neighbours, Question
 
@@ -42,7 +44,17 @@ class Combined:
 
     def level(self, people: Sequence[Any]) -> float:
         """The least, or the greatest, level of the parts."""
-        return (min if self.rule == "and" else max)(part.level(people) for part in self.parts)
+        return float(combined_level(self.rule, [part.level(people) for part in self.parts]))
+
+
+def combined_level(rule: Literal["and", "or"], levels: Sequence[Any]) -> Any:
+    """The least of levels, or the greatest; of arrays, in each place."""
+    return (np.minimum if rule == "and" else np.maximum).reduce(levels)
+
+
+def negated_level(level: Any) -> Any:
+    """The other side of the line, as far from the boundary."""
+    return -1 - level
 
 
 @dataclass(frozen=True)
@@ -62,4 +74,4 @@ class Negated:
 
     def level(self, people: Sequence[Any]) -> float:
         """The other side of the line, as far from the boundary."""
-        return -1 - self.part.level(people)
+        return float(negated_level(self.part.level(people)))

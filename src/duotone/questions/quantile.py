@@ -27,8 +27,17 @@ def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "a
     share = exact(q, "q")
     if not 0 < share < 1:
         raise DuotoneError("q must be between 0 and 1: for the smallest or largest value, ask for smallest")
-    a, b = share.numerator, share.denominator
-    return Threshold(lambda person: a if above(person) else a - b, a - b, a, 1, neighbours=neighbours)
+    beyond, others = (int(score * share.denominator) for score in quantile_scores(Fraction(share)))
+    return Threshold(lambda person: beyond if above(person) else others, others, beyond, 1, neighbours=neighbours)
+
+
+def quantile_scores(q: Fraction) -> tuple[Fraction, Fraction]:
+    """What somebody above a limit scores, and anybody else: the lower q-quantile is above it exactly when the sum is above 0.
+
+    >>> quantile_scores(Fraction(1, 2))
+    (Fraction(1, 2), Fraction(-1, 2))
+    """
+    return q, q - 1
 
 
 def smallest(above: Callable[[Any], bool], neighbours: Neighbours = "add-remove") -> Threshold:

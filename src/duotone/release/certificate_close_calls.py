@@ -50,7 +50,7 @@ def prove_close_calls(certificate: Mapping[str, Any], head: Head) -> str:
         raise Unproved("the nodes do not cover the ratio of the clocks")
     _check_table(certificate, head)
     if not all(Fraction(gain, ONE) <= bound for gain in islice(gains(nodes, budget_ratio), count)):
-        raise Unproved("so many close calls are not shown to fit into the budget")
+        raise Unproved("the certificate does not show that this many close calls fit into the budget")
     calls = "1 close call" if count == 1 else f"{count} close calls"
     known, asked = _known(budget), _known(head.privacy)
     delta, wrong = in_decimals(budget["delta"]), in_decimals(certificate["wrong"])
@@ -139,7 +139,7 @@ def _read_nodes(nodes: Any, count: Any) -> Nodes:
     if not (1 <= fine <= FINEST and 1 <= jump <= MOST_STEPS and low <= 0 < high and high - low >= jump and count >= 1):
         raise Unproved("the nodes are not those of a game")
     if not (high - low < MOST_NODES and (high - low + 1) * count <= MOST_WORK):
-        raise Unproved("the certificate has too many nodes for so many close calls")
+        raise Unproved("the certificate has too many nodes for this many close calls")
     game = Nodes(fine, jump, low, high)
     if not game.ratio <= LARGEST_RATIO:
         raise Unproved("the clocks of the game differ by too much")

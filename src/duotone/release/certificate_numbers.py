@@ -242,4 +242,4 @@ def check_error(text: Any, truth: int, step: Step) -> None:
     value, wrong = read_fraction(text), step.one - truth
     apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), as what follows
     if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):
-        raise Unproved("an error is not what the table says")
+        raise Unproved("an error differs from the table's")

@@ -82,7 +82,7 @@ def prepare(
     """
     dataset = dataset_of(source, declared)
     if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
-        raise DuotoneError("a question that may be too close to call has no epsilon, delta, costs and max_groups of its own")
+        raise Refusal("options of definite answers")
     budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
     return _prepared(dataset, question, budget, costs, _pass_over if isinstance(source, Dataset) else at_once)
 

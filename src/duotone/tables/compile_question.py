@@ -12,6 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
+from duotone.questions.combined import combined_level, negated_level
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Note, Unused
 from duotone.tables.engines import Source
@@ -162,10 +163,9 @@ def _joined(tree: BoolOp, parts: Sequence[Made]) -> Made:
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:
     """And is the least level, or the greatest, not the other side."""
     if isinstance(tree, BoolOp):
-        parts = [combined(part, levels) for part in tree.parts]
-        return np.asarray((np.minimum if tree.rule == "and" else np.maximum).reduce(parts))
+        return np.asarray(combined_level(tree.rule, [combined(part, levels) for part in tree.parts]))
     if isinstance(tree, Negation):
-        return np.asarray(-1 - combined(tree.part, levels))
+        return np.asarray(negated_level(combined(tree.part, levels)))
     return np.asarray(next(levels))
 
 

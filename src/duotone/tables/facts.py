@@ -68,7 +68,7 @@ class Facts:
         much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
         if not self.clipped:
             return None
-        return f"clipped before anything is counted: {self.clipped}; what that changes is not in Pr[wrong]"
+        return f"clipped before anything is counted: {self.clipped}; Pr[wrong] does not include the effect of clipping"
 
     @property
     def divided(self) -> str | None:
@@ -129,7 +129,7 @@ def facts_of(
     limited = most if by and isinstance(terms, DefiniteTerms) else None
     labels = by if asked is None else asked.labels
     return Facts(
-        question=f"groups by {', '.join(by)}" if asked is None else asked.forms[0],
+        question=f"groups by {', '.join(by)}" if asked is None else asked.normal,
         text=f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”",
         table=source.name if source.named else "the table",
         by=by,
@@ -153,9 +153,9 @@ def _person(source: Source, asked: ParsedQuestion | None, declared: Dataset, gro
     one = f"a person is {article} {declared.person} (rows without one do not count)"
     if declared.made_by is not None and asked is not None and asked.beside:
         tables = " and ".join(dict.fromkeys([source.name, *(other.table for other in asked.beside)]))
-        return f"{one} in {tables} together, of which the inner selects make one row"
+        return f"{one} in {tables} together, reduced to one row by the inner selects"
     if declared.made_by is not None:
-        return f"{one}, of which the inner select makes one row"
+        return f"{one}, reduced to one row by the inner select"
     many = declared.max_rows
     one += "" if many is None else f", counted as at most {many} row{'s' * (many > 1)}"
     one += "" if declared.per_unit is None else f", with the {declared.per_unit} of its rows"

@@ -20,8 +20,8 @@ def selection_note(selection: LineMechanism, *, halved: bool) -> Notice:
 
     >>> from duotone import ApproxDP, partition_selection
     >>> print(selection_note(partition_selection(ApproxDP(1, "1e-6")), halved=True))
-    which groups are shown is decided privately, with half of the budget: one of fewer than 12 people seldom is (less than \
-once in 20), one of 28 or more always; for an answer about each, give the public list of groups (groups)
+    groups are selected privately, with half of the budget: a group of fewer than 12 people is seldom shown (less than once \
+in 20), one of 28 or more always; for an answer about each, give the public list of groups (groups)
     """
     always = selection.certain[0] + 1
     often = bisect.bisect_left(

@@ -142,8 +142,8 @@ class Inspection:
         rows = [] if self.rows is None else [self.rows.sentence]
         rows += [] if self.groups is None else [self.groups.sentence]
         values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
-        dates = [f"{one.column}: {one.unread} texts are no dates" for one in self.dates]
-        texts = [f"{one.column}: {one.other} of {one.values} texts are no number, date, true or false" for one in self.texts]
+        dates = [f"{one.column}: {one.unread} texts are not dates" for one in self.dates]
+        texts = [f"{one.column}: {one.other} of {one.values} texts are not numbers, dates, true or false" for one in self.texts]
         return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts, *self.hints])}>"
 
     @property

@@ -156,14 +156,9 @@ removal;
     @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
-        return self._forms[0]
-
-    @property
-    def _forms(self) -> tuple[str, ...]:
-        """The same, and as earlier versions wrote it, if that is something else."""
-        texts = (f"GROUPS BY {json.dumps(self.by)}",) if self.asked is None else self.asked.forms
+        text = f"GROUPS BY {json.dumps(self.by)}" if self.asked is None else self.asked.normal
         declared = self.declared if self.compiled is None else self.compiled.declared
-        return tuple(normal_form(text, declared, self.most, self.listed, self.source.stated) for text in dict.fromkeys(texts))
+        return normal_form(text, declared, self.most, self.listed, self.source.stated)
 
     @property
     def cost(self) -> Cost:
@@ -174,10 +169,10 @@ removal;
         """The dataset, the question and whom it is about, as a ledger knows them. Files whose columns have changed since the
         question was checked are refused here, before anything is charged."""
         if not isinstance(ledger, Ledger):
-            raise DuotoneError('a ledger is what open_ledger returns, as open_ledger("budget.ledger")')
+            raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
         self.source.checked()
         dataset = self.dataset_in(ledger, dataset)
-        return bill(self._forms, self.declared, self.source, dataset, together=self._together)
+        return bill(self.normal, self.declared, self.source, dataset, together=self._together)
 
     @property
     def _together(self) -> bool:
@@ -216,7 +211,7 @@ removal;
 
         def call(calls: int) -> tuple[Any, int]:
             if not read:
-                read.append(self._read("what was reserved is wasted", hold))
+                read.append(self._read("the reserved close calls are wasted", hold))
             return self._called(read, calls)
 
         try:
@@ -226,14 +221,10 @@ removal;
                 if not isinstance(self.terms, DefiniteTerms):
                     draw = call
                     called = _close_calls(opened, owed.dataset)
-                    (quote,) = opened.quote(
-                        owed.dataset, [(owed.question, self.cost)], earlier=[owed.earlier], again=again, by=asker, **owed.about
-                    )
+                    (quote,) = opened.quote(owed.dataset, [(owed.question, self.cost)], again=again, by=asker, **owed.about)
                     if quote.fits and not quote.free:
                         read.append(self._read("nothing was charged", hold))
-                receipt = opened.ask(
-                    owed.dataset, owed.question, self.cost, draw, again=again, by=asker, earlier=owed.earlier, **owed.about
-                )
+                receipt = opened.ask(owed.dataset, owed.question, self.cost, draw, again=again, by=asker, **owed.about)
         finally:
             read.clear()  # no traceback may show it
         return self._told(receipt, owed.dataset, called)
@@ -243,9 +234,7 @@ removal;
         Nothing is charged, and no row is read."""
         owed = self.bill(ledger, dataset)
         called = None if isinstance(self.terms, DefiniteTerms) else _close_calls(ledger, owed.dataset)
-        receipt = ledger.recorded(
-            owed.dataset, owed.question, self.cost, again=again, by=asker, earlier=owed.earlier, **owed.about
-        )
+        receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, by=asker, **owed.about)
         return None if receipt is None else self._told(receipt, owed.dataset, called)
 
     def _told(self, receipt: Receipt, dataset: str, called: CloseCalls | None) -> Answers:
@@ -259,7 +248,9 @@ removal;
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
         if not isinstance(self.terms, DefiniteTerms):
-            raise DuotoneError("what may be too close to call is asked through a ledger, which counts: use charge")
+            raise DuotoneError(
+                "questions that may be too close to call are asked through a ledger, which counts close calls: use charge"
+            )
         return self._released(None)
 
     def _released(self, cost: str | None) -> Answers:
@@ -386,8 +377,7 @@ def quote_all(
     with opened_ledger(ledger) as opened:
         bills = [question.bill(opened, dataset) for question in questions]
         asked = [(owed.question, question.cost) for owed, question in zip(bills, questions, strict=True)]
-        earlier = [owed.earlier for owed in bills]
-        return opened.quote(bills[0].dataset, asked, again=again, by=asker, earlier=earlier, **bills[0].about)
+        return opened.quote(bills[0].dataset, asked, again=again, by=asker, **bills[0].about)
 
 
 def require_all_fit(

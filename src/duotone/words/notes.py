@@ -24,12 +24,12 @@ NOTES: Mapping[str, str | tuple[str, str]] = {
         "each row is a person: somebody with several rows counts several times",
     ),
     # groups
-    "group names in the first line": "the first line of {file} names the columns, and is no group",
+    "group names in the first line": "the first line of {file} names the columns, and is not a group",
     "order by left out": "order by does not matter in a set of answers: it is left out",
     "having is an answer": "having does not leave groups out: each group that is shown has its answer, yes or no",
-    "groups selected": "which groups are shown is decided privately, with {budget}: {few}{always}{advice}",
-    "few people seldom shown": "one of fewer than {people} people seldom is (less than once in 20)",
-    "one person may be shown": "even a person by itself may be",
+    "groups selected": "groups are selected privately, with {budget}: {few}{always}{advice}",
+    "few people seldom shown": "a group of fewer than {people} people is seldom shown (less than once in 20)",
+    "one person may be shown": "even a group of one person may be shown",
     "always shown": ", one of {people:g} or more always",
     "list the groups": ("; for an answer about each, give the public list of groups{p.groups}", ""),
     # values

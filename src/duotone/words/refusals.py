@@ -17,12 +17,11 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     "several tables": "{place} may hold many tables: say which{p.table}",
     "several tables of a cluster": "a Spark cluster may hold many tables: say which{p.table}, by name or by the path of Parquet"
     " files",
-    "columns missing": "which columns {path} has depends on its rows: say which there are{p.json_columns}",
+    "columns missing": "the columns of {path} depend on its rows: name them{p.json_columns}",
     "several separators": "the first line of {path} has {separators}: say which one separates the columns{p.separator}, or put"
     " the names that have the other in double quotes",
-    "not vouched": "{what} is no stored table, and may mix people up or fail on a row: create a table from it, or vouch for it"
-    "{p.vouched}: that each row belongs to one person, and that no row depends on other people's rows",
-    "longest_text out of range": "{o.longest_text} is a whole number of characters, from 1 to {most:,}, got {value!r}",
+    "not vouched": "{what} is not a stored table, and may mix people up or fail on a row: create a table from it, or vouch for"
+    " it{p.vouched}: that each row belongs to one person, and that no row depends on other people's rows",
     "unit missing between tables": "several private tables are joined by people: name the column that tells persons"
     " apart{p.unit}",
     # reading a question
@@ -30,18 +29,27 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     "unit missing in an inner select": _INNER + "; say which column that is{p.unit}",
     "time of a date": "{text}: {column} is text, read as a date without its time: declare its date format"
     "{p.clock_formats:{column}}",
+    "constant in the order of text": "{text}: {column} is text, whose order is not that of dates: write the constant as date"
+    " '2025-12-31', and declare how the column writes dates if it writes them in another way{p.formats}; or write"
+    " {column}::text for the order of text",
+    "no private table of that name": "the inner select that is joined is about {table}: it must be about one of the further"
+    " private tables, and none is declared{p.also}",
+    "other private tables": "the inner select that is joined is about {table}: it must be about one of the further private"
+    " tables, which are {tables}",
+    "options of definite answers": "a question that may be too close to call has no epsilon, delta, costs and {o.max_groups} of"
+    " its own",
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"
     "{p.bounds:{column}}; bounds of its columns do not tell",
-    "max_rows missing": "with a unit, say as how many rows one {unit} counts at most{p.max_rows}",
-    "max_rows or per_unit missing": "with a unit, say as how many rows one {unit} counts at most{p.max_rows}, or how its rows"
+    "max_rows missing": "with a unit, say how many rows of one {unit} may count{p.max_rows}",
+    "max_rows or per_unit missing": "with a unit, say how many rows of one {unit} may count{p.max_rows}, or how its rows"
     " become one value{p.per_unit}",
-    "max_rows too large": "so many rows of one person, within these bounds, cannot be added up: lower {o.max_rows}",
+    "max_rows too large": "the sum of that many rows of one person, within these bounds, is too large: lower {o.max_rows}",
     "per_unit missing": "with a unit, {what} needs one value per person: {o.per_unit} avg, sum, min or max ({o.max_rows} does"
     " not say which row that would be)",
     "per_unit missing of a mode": "with a unit, a mode needs one value per person: {o.per_unit} min or max",
-    "per_unit missing of different values": "with a unit, different values are counted of one value per person: {o.per_unit}"
+    "per_unit missing of different values": "with a unit, count(distinct …) needs one value per person: {o.per_unit}"
     " min or max",
     "per_unit of a share": "with a unit, a share counts people by any of their rows ({o.per_unit} max) or by all"
     " ({o.per_unit} min)",
@@ -50,7 +58,7 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     "per_unit unused in a sum": "{o.per_unit} is for averages, medians, quantiles, min, max, mode and differences; sums, counts"
     " and shares add up a person's rows: leave it out, and say by {o.max_rows} how many count",
     "max_rows and per_unit unused": "the inner select makes one row of each person: leave out {o.max_rows} and {o.per_unit}",
-    "max_groups missing": "with a unit, say in how many groups one {unit} counts at most{p.max_groups}: the budget is divided"
+    "max_groups missing": "with a unit, say in how many groups one {unit} may count{p.max_groups}: the budget is divided"
     " by it, and with 1, one that has rows in several groups counts in one of them alone",
     "max_groups unused": "an inner select has one row of each person, in one group: leave {o.max_groups} out",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
@@ -81,7 +89,7 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     "registered already, closed": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
     " it, and it is closed: register another name, and ask by that name{p.dataset}",
     "asker missing": "{dataset} has allowances: say who asks{p.asker}; nothing was released",
-    "asker is everybody": "{name} stands for everybody else in allowances, and is no name: say who asks{p.asker}",
+    "asker is everybody": "{name} stands for everybody else in allowances, and cannot be a name: say who asks{p.asker}",
     # a service
     "purpose missing": "{dataset} needs approval: say what the answer is for{p.purpose}",
 }

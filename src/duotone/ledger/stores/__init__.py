@@ -1,10 +1,8 @@
 """Where a ledger is kept: a file on this machine (SQLite), or a Postgres database that a team shares.
 
 Start with `store`: what a store offers (`Store`), and the entries as one transaction sees them (`Entries`); a new store fills
-in what `Store` leaves open, and `open_store`, here, opens it. `sqlite` is the file (`sqlite_connection`, `filelock`, and
-`journal` for what SQLite leaves beside it), `postgres` the database (`postgres_schema` its functions, `postgres_form` those
-that look how an entry is written, `postgres_sums` those that compare it with the one before); `process_bound` keeps connections
-from forked children, `connection_failure` says why there is none, `scan` reads a whole ledger.
+in what `Store` leaves open, and `open_store`, here, opens it. `sqlite` is the file (`sqlite_file` its lock, and what SQLite
+leaves beside it), `postgres` the database (`postgres_schema` its functions, `postgres_checks` those that check an entry).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,17 +10,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from duotone.errors import LedgerBusy, LedgerError, MissingExtra
-from duotone.ledger.stores.connection_failure import reason
-from duotone.ledger.stores.postgres_schema import FUNCTIONS, LOCK, VERSION, appending, durable, functions, only, text
-from duotone.ledger.stores.process_bound import Pinned
-from duotone.ledger.stores.store import SCHEMA, Entries, Row, Store, must_be_known, number_of
+from duotone.ledger.stores.postgres_schema import LOCK, VERSION, appending, durable, functions, only
+from duotone.ledger.stores.store import SCHEMA, Entries, Pinned, Row, Store, must_be_known, number_of
 
 CREATION = 0x0D00_704E
 """The advisory lock under which tables are made, since there is no table to lock yet."""
 LOCK_NOT_AVAILABLE = "55P03"
 """The code with which Postgres ends a wait for a lock."""
-WITH_FUNCTIONS = 7
-"""The version of the schema from which on entries are appended by these functions; that before had others."""
 
 
 class PostgresStore(Store):
@@ -53,7 +50,7 @@ class PostgresStore(Store):
         not force its own log or pages to the disk, it is refused before anything is written.
         """
         pinned = self._connected()
-        schema = self._schema = self._schema or self._up_to_date(pinned, create)
+        schema = self._schema = self._schema or self._made(pinned, create)
         # one round trip; every statement sees what was committed before it, so all later ones what the last writer left
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
         with self._transaction(pinned, begin) as (settings, execute):
@@ -101,17 +98,16 @@ class PostgresStore(Store):
         except _psycopg().Error:  # it is broken: the server undoes by itself
             self._forget()
 
-    def _up_to_date(self, pinned: Pinned, create: bool) -> str:
-        """The schema of the ledger, made or migrated where it has to be."""
+    def _made(self, pinned: Pinned, create: bool) -> str:
+        """The schema of the ledger, made where it has to be."""
         schema, version = _ledger(_execute(pinned))
         if self._known(version, create) == SCHEMA:
             return schema
         with self._transaction(pinned, f"BEGIN; SELECT pg_advisory_xact_lock({CREATION})") as (_, execute):
             schema, version = _ledger(execute)  # somebody else may have done it meanwhile
             if self._known(version, create) < SCHEMA:
-                self._must_be_owner(execute, schema, version)
                 execute(only(schema), ())
-                PostgresEntries(execute, schema).migrate(version)
+                PostgresEntries(execute, schema).make()
                 self._must_be_durable(execute(durable(schema), ())[0])
         return schema
 
@@ -120,15 +116,6 @@ class PostgresStore(Store):
             raise LedgerError(f"there is no ledger at {self.place}: register a dataset first")
         must_be_known(version)
         return version
-
-    def _must_be_owner(self, execute: Execute, schema: str, version: int) -> None:
-        table = text(f"{schema}.duotone_entries")
-        role = f"SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = {table}::regclass"
-        if version and execute(role, ()) != [(True,)]:
-            raise self._refusal(
-                f"is of an older Duotone (schema {version}, this one has {SCHEMA}): its owner has to bring it up to date, by "
-                "registering a dataset or a version"
-            )
 
     def _must_be_durable(self, settings: Sequence[Any]) -> str:
         """Refuse a server on which a crash could hide spending; what it says of its standbys."""
@@ -188,6 +175,21 @@ _DOUBTS = {
     "to the ledger's owner",
 }
 
+_REASONS = (
+    (r"no password supplied|authentication failed", "the server refuses the password, or none was given"),
+    (r'role ".*" does not exist', "the server has no such user"),
+    (r'database ".*" does not exist', "the server has no such database"),
+    (r"pg_hba\.conf|not permitted to log in|permission denied for database", "the server does not let this user in from here"),
+    (r"certificate|SSL", "no TLS connection of the kind that is asked for can be made"),
+    (r"could not translate host name|failed to resolve host|Name or service not known", "there is no host of this name"),
+    (r"timeout expired|timed out|connection timeout", "no server answered in time"),
+    (r"Connection refused|No such file or directory|unreachable|No route to host", "no server answers there"),
+    (r"too many (clients|connections)|connection slots", "the server has no connection left"),
+    (r"starting up|shutting down", "the server is starting or stopping"),
+    (r"invalid (connection option|integer|port|URI|percent)|missing \"=\"", "its URL has parts that Postgres does not know"),
+)
+"""The first that fits counts. The words are libpq's and the server's in English; in others there is no reason."""
+
 Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 
@@ -201,18 +203,11 @@ class PostgresEntries(Entries):
         """Add an entry and move the head to it."""
         self.execute(*appending(self.schema, row))
 
-    def migrate(self, version: int) -> None:
-        """Bring tables and functions up to date; the functions belong to whom the tables belong to."""
-        super().migrate(version)
-        if version >= WITH_FUNCTIONS:
-            return
+    def make(self) -> None:
+        """Make an empty ledger, and its functions."""
+        super().make()
         for statement in functions(self.schema):
             self.execute(statement, ())
-        owner = "quote_ident(pg_get_userbyid(relowner)), pg_get_userbyid(relowner) = current_user"
-        table = text(f"{self.schema}.duotone_entries")
-        for name, same in self.execute(f"SELECT {owner} FROM pg_catalog.pg_class WHERE oid = {table}::regclass", ()):
-            for function in () if same else FUNCTIONS:
-                self.execute(f"ALTER FUNCTION {self.schema}.{function} OWNER TO {name}", ())
 
 
 def _psycopg() -> Any:
@@ -246,3 +241,14 @@ def _ledger(execute: Execute) -> tuple[str, int]:
         return str(execute("SELECT coalesce(quote_ident(current_schema()), 'public')", ())[0][0]), 0
     stored = execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
     return str(schemas[0][0]), number_of(stored[0][0] if stored else "")
+
+
+def reason(error: Exception) -> str | None:
+    """Why a connection failed, if its message tells.
+
+    Guarantee: one of a few fixed sentences; nothing of the message is in it.
+
+    >>> reason(OSError('connection to server at "h", port 5432 failed: FATAL:  password authentication failed for user "u"'))
+    'the server refuses the password, or none was given'
+    """
+    return next((why for words, why in _REASONS if re.search(words, str(error))), None)

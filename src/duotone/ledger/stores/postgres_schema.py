@@ -6,19 +6,14 @@ tables of one schema that stands in them by name, and nobody may call them unles
 
 from __future__ import annotations
 
-from duotone.ledger.stores.postgres_form import NAMES as OF_FORM
-from duotone.ledger.stores.postgres_form import TIME, forms
-from duotone.ledger.stores.postgres_sums import NAMES as OF_SUMS
-from duotone.ledger.stores.postgres_sums import comparisons
+from duotone.ledger.stores.postgres_checks import OF_FORM, OF_SUMS, TIME, comparisons, forms
 from duotone.ledger.stores.store import SKEW, Row
 
 LOCK, APPEND = "duotone_lock()", "duotone_append(integer, text, text, text, text, text)"
 STANDBYS = "duotone_standbys()"
 FUNCTIONS = (LOCK, APPEND, STANDBYS, *OF_FORM, *OF_SUMS)
 VERSION = "(SELECT value FROM duotone_ledger WHERE name = 'schema')"
-VERSIONS_OF_ENTRIES = "'2'", "'3'", "'4'"
-"""Of most datasets, of those that have allowances or are closed, and of those that are asked with close calls, as they stand in
-an entry."""
+VERSION_OF_ENTRIES = "'1'"
 _TYPES = {
     "charge": {
         "string": ("version", "question", "notion", "boundary", "key", "at"),
@@ -113,21 +108,20 @@ def _well_formed(schema: str) -> str:
         for kind, forms in {**_TYPES, "of asker": _OF_ASKER}.items()
     }
     number = "'^[1-9][0-9]{0,17}$'"
-    plain, by_asker, by_calls = VERSIONS_OF_ENTRIES
     of_kind = f"EXISTS (SELECT FROM {schema}.duotone_entries WHERE dataset = entry_dataset AND kind = "
-    called = f"{of_kind}'register' AND body::json ->> 'v' = {by_calls})"
+    called = f"{of_kind}'register' AND body::json -> 'close_calls' IS NOT NULL)"
     count = "'^(0|[1-9][0-9]{0,17})$'"
     return f"""CASE WHEN entry_kind IN ('charge', 'answer')
                     THEN {of_kind}'register')
-                        AND said ->> 'v' = CASE WHEN {called} THEN {by_calls}
-                            WHEN {of_kind}'allowance') OR {of_kind}'close') THEN {by_asker} ELSE {plain} END
-                        AND (said -> 'calls' IS NULL OR (said ->> 'v' = {by_calls} AND json_typeof(said -> 'calls') = 'number'
+                        AND said ->> 'v' = {VERSION_OF_ENTRIES}
+                        AND (said #> '{{after,calls}}' IS NOT NULL) = {called}
+                        AND (said -> 'calls' IS NULL OR ({called} AND json_typeof(said -> 'calls') = 'number'
                             AND said ->> 'calls' ~ CASE entry_kind WHEN 'charge' THEN {number} ELSE {count} END))
                     ELSE true END
                 AND CASE entry_kind
                     WHEN 'charge' THEN {typed["charge"]} AND said ->> 'answers' ~ {number}
                         AND json_typeof(said -> 'answers') = 'number' AND NOT {of_kind}'close')
-                        AND CASE WHEN said ->> 'v' <> {by_asker} THEN said -> 'filed' IS NULL
+                        AND CASE WHEN NOT {of_kind}'allowance') THEN said -> 'filed' IS NULL
                             ELSE {typed["of asker"]} AND said ->> 'allowance' ~ '^(0|[1-9][0-9]{{0,17}})$'
                                 AND json_typeof(said -> 'allowance') = 'number' END
                     WHEN 'answer' THEN {typed["answer"]} AND said ->> 'charge' ~ {number}

@@ -9,16 +9,32 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from duotone.errors import LedgerBusy, LedgerError
-from duotone.ledger.stores.filelock import FileLock
-from duotone.ledger.stores.journal import check_journal, check_no_log, in_wal_mode, is_interrupted, mark_of
-from duotone.ledger.stores.sqlite_connection import OpenFile, convert, copied, schema_of, transaction
-from duotone.ledger.stores.store import SCHEMA, Entries, Store, must_be_known
+from duotone.ledger.stores.sqlite_file import (
+    FileLock,
+    check_journal,
+    check_no_log,
+    is_interrupted,
+    is_mount_point,
+    mark_of,
+    snapshot,
+)
+from duotone.ledger.stores.store import SCHEMA, TABLES, Entries, Pinned, Store, must_be_known, number_of
+from duotone.temporary import temporary_folder
+
+SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
+_INSIDE = threading.RLock()
+"""Held within every call of SQLite: a fork waits for it, since SQLite's own locks would stay locked in the child."""
+os.register_at_fork(before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release)
 
 
 class SqliteStore(Store):
@@ -43,12 +59,7 @@ class SqliteStore(Store):
         """
         with self._locked(writing=True, create=create) as opened:
             with self._reachable():
-                if in_wal_mode(opened.lock.header()):
-                    opened.disconnect()
-                    convert(opened.path)
-                if in_wal_mode(opened.lock.header()):
-                    raise self._busy(opened)
-                check_no_log(opened.path)
+                check_no_log(opened.path, opened.lock.header())
                 if is_interrupted(opened.path):
                     check_journal(opened.path)
                 mark = mark_of(opened.path)
@@ -62,10 +73,8 @@ class SqliteStore(Store):
         """A transaction that sees one state."""
         with self._locked(writing=False, create=False) as opened:
             with self._reachable(), ExitStack() as stack:
-                logged = in_wal_mode(opened.lock.header())
-                if not logged:
-                    check_no_log(opened.path)
-                in_place = not (logged or is_interrupted(opened.path))
+                check_no_log(opened.path, opened.lock.header())
+                in_place = not is_interrupted(opened.path)
                 pinned = opened.reader() if in_place else stack.enter_context(copied(opened.path))
                 kept = stack.pop_all()
             with kept, transaction(pinned, "BEGIN") as entries:
@@ -74,10 +83,9 @@ class SqliteStore(Store):
                 yield replace(entries, copied=not in_place)
 
     def _prepare(self, entries: Entries, mark: int, create: bool) -> None:
-        """Bring the schema up to date, and check a file that was moved or copied since it was last written."""
-        version = self._known(entries, create)
-        if version < SCHEMA:
-            entries.migrate(version)
+        """Make a ledger of an empty file, and check one that was moved or copied since it was last written."""
+        if self._known(entries, create) == 0:
+            entries.make()
         if entries.execute("PRAGMA user_version", ()) != [(mark,)]:
             if entries.execute("PRAGMA integrity_check(1)", ()) != [("ok",)]:
                 raise self._refusal(
@@ -112,7 +120,7 @@ class SqliteStore(Store):
         while True:
             opened = self._open(writing, create)
             if not opened.lock.acquire(self._wait):
-                raise self._busy(opened)
+                raise LedgerBusy(self.place, self._wait)
             if self._identity() == opened.lock.identity:
                 return opened
             self._drop(writing)
@@ -150,15 +158,6 @@ class SqliteStore(Store):
         if opened.mounted:
             raise self._refusal("is mounted here as a single file, apart from its journal: mount its folder instead")
 
-    def _busy(self, opened: OpenFile) -> LedgerBusy:
-        if in_wal_mode(opened.lock.header()):
-            return LedgerBusy(
-                self.place,
-                self._wait,
-                "it has the format of an older Duotone, and every program that has it open has to close it once to convert it",
-            )
-        return LedgerBusy(self.place, self._wait)
-
     @contextmanager
     def _reachable(self) -> Iterator[None]:
         """Every failure to open or read a file as a LedgerError in plain words."""
@@ -187,6 +186,121 @@ class SqliteStore(Store):
     def _forget(self) -> None:
         for writing in list(self._opened):
             self._drop(writing)
+
+
+class OpenFile:
+    """A file with its lock, and the connection to it once there is one."""
+
+    def __init__(self, path: Path, lock: FileLock) -> None:
+        self.path, self.lock = path, lock
+        self.mounted = is_mount_point(path)
+        self._pinned: Pinned | None = None
+
+    def writer(self) -> Pinned:
+        """The connection that writes."""
+        if self._pinned is None:
+            self._pinned = _connect(self.path, "rw", *SETTINGS)
+        return self._pinned
+
+    def reader(self) -> Pinned:
+        """The connection that reads."""
+        if self._pinned is None:
+            self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
+        return self._pinned
+
+    def settle(self) -> None:
+        """Unlock it. A connection left within a transaction is ended before, since ending it may write to the file."""
+        try:
+            if self._pinned is not None and self._pinned.ours and self._pinned.connection.in_transaction:
+                self.disconnect()
+        finally:
+            self.lock.release()
+
+    def disconnect(self) -> None:
+        """Close the connection and keep the lock."""
+        pinned, self._pinned = self._pinned, None
+        if pinned is not None:
+            with _INSIDE:
+                pinned.close()
+
+    def close(self) -> None:
+        """Close both, the lock last."""
+        self.disconnect()
+        self.lock.close()
+
+
+def _connect(path: Path, mode: str, *settings: str) -> Pinned:
+    """A connection that leaves locking to `FileLock`."""
+    with _INSIDE:
+        uri = f"{path.as_uri()}?mode={mode}&vfs=unix-none"
+        pinned = Pinned(sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False))
+        try:
+            for setting in settings:
+                pinned.connection.execute(f"PRAGMA {setting}")
+        except BaseException:
+            pinned.close()
+            raise
+        return pinned
+
+
+@contextmanager
+def transaction(pinned: Pinned, begin: str) -> Iterator[Entries]:
+    """Commit in the end, and roll back after an error, in the process that began."""
+
+    def execute(sql: str, values: Sequence[Any]) -> list[Any]:
+        with _INSIDE:
+            return list(pinned.use().execute(sql, values).fetchall())
+
+    execute(begin, ())
+    try:
+        yield Entries(execute)
+        execute("COMMIT", ())
+    except BaseException:
+        if pinned.ours and pinned.connection.in_transaction:
+            with _INSIDE:
+                pinned.connection.rollback()
+        raise
+
+
+@contextmanager
+def copied(path: Path) -> Iterator[Pinned]:
+    """A connection to a copy, in which an interrupted commit is put in order without touching the original."""
+    if is_interrupted(path):
+        check_journal(path, copied=True)
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
+        pinned = _connect(snapshot(path, Path(folder)), "rw", "locking_mode = EXCLUSIVE")
+        try:
+            yield pinned
+        finally:
+            with _INSIDE:
+                pinned.close()
+
+
+def schema_of(entries: Entries) -> int:
+    """The version of the schema; 0 for a file with nothing in it.
+
+    Guarantee: the file has the tables and indexes of a ledger and nothing else, so no trigger changes what is written.
+    """
+    objects = entries.execute("SELECT type, name, tbl_name, sql FROM sqlite_master", ())
+    if not objects:
+        return 0
+    stored = entries.execute("SELECT value FROM duotone_ledger WHERE name = 'schema'", ())
+    version = number_of(stored[0][0] if stored else "")
+    if version == SCHEMA and set(objects) != _objects():
+        raise LedgerError(
+            "the ledger has parts that Duotone did not make, or lacks some (a trigger could hide charges): remove what "
+            "was added, or continue from a backup; nothing was released"
+        )
+    return version
+
+
+@cache
+def _objects() -> frozenset[tuple[Any, ...]]:
+    """What SQLite lists in a ledger."""
+    with _INSIDE, closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in TABLES:
+            connection.execute(statement)
+        return frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
 
 
 _OPENING = {

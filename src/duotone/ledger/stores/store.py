@@ -1,7 +1,9 @@
-"""What a ledger needs of its store: one writer at a time, and a commit that has reached the disk when it returns."""
+"""What a ledger needs of its store: one writer at a time, and a commit that has reached the disk when it returns; connections
+that a fork does not end (`Pinned`), and the reading of a whole ledger (`Scan`)."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import weakref
@@ -11,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from duotone.errors import LedgerError
 
@@ -19,32 +21,19 @@ SKEW = timedelta(seconds=60)
 """How far clocks may differ: behind the last entry by less than this, its time is taken again; and no entry of an asker's is
 further ahead of the server that keeps a ledger."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE duotone_ledger (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        "CREATE TABLE duotone_entries (seq INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL,"
-        " question TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL)",
-        "INSERT INTO duotone_ledger VALUES ('schema', '1'), ('head', '0 ')",
-    ),
-    (
-        "CREATE INDEX duotone_by_dataset ON duotone_entries (dataset, seq)",
-        "CREATE INDEX duotone_by_kind ON duotone_entries (dataset, kind, seq)",
-        "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
-    ),
-    (),
-    (),
-    (),
-    (),
-    (),
+TABLES = (
+    "CREATE TABLE duotone_ledger (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE duotone_entries (seq INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL,"
+    " question TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE INDEX duotone_by_dataset ON duotone_entries (dataset, seq)",
+    "CREATE INDEX duotone_by_kind ON duotone_entries (dataset, kind, seq)",
+    "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
+    "INSERT INTO duotone_ledger VALUES ('schema', '1'), ('head', '0 ')",
 )
-"""The steps from no ledger to this version's schema. A step may add; it never touches an entry.
-
-The third adds functions on Postgres (`postgres_schema`), which later ones replace. In a file the third, the fourth, the sixth
-and the seventh are there to keep away versions that would put charges beside the file, and versions that do not know allowances
-and closed datasets, close calls, or a kept head.
-"""
-SCHEMA = len(MIGRATIONS)
+"""What makes an empty ledger."""
+SCHEMA = 1
 CHUNK = 1000
+End = TypeVar("End")
 LATEST, FEW = 100, 10
 """The charges that are looked through for a text, and how many with it are read, at most."""
 
@@ -156,12 +145,10 @@ class Entries:
         seq, digest = head()
         self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {digest}",))
 
-    def migrate(self, version: int) -> None:
-        """Bring the schema from `version` to this one's."""
-        for statement in (s for step in MIGRATIONS[version:] for s in step):
+    def make(self) -> None:
+        """Make an empty ledger."""
+        for statement in TABLES:
             self.execute(statement, ())
-        if version < SCHEMA:
-            self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'schema'", (str(SCHEMA),))
 
 
 def _pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -258,6 +245,77 @@ class Store(ABC):
     @abstractmethod
     def _ledger_error(self, error: Exception) -> LedgerError:
         """Such a failure in plain words."""
+
+
+class Pinned:
+    """A connection that ends only when the process that opened it says so.
+
+    A forked child inherits the object, but the file descriptors, locks and journal behind it are the parent's: closing it
+    there would undo the parent's transaction while it runs. So nothing closes it by accident: an extra reference keeps it
+    from being finalised, by garbage collection and at exit alike.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self.connection, self._process = connection, os.getpid()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+    @property
+    def ours(self) -> bool:
+        """Whether this process opened it."""
+        return self._process == os.getpid()
+
+    def use(self) -> Any:
+        """The connection, for the process that opened it."""
+        if not self.ours:
+            raise LedgerError("this transaction of a ledger belongs to the process that was forked from; nothing was released")
+        return self.connection
+
+    def close(self) -> None:
+        """Close it, in the process that opened it; elsewhere forget it."""
+        connection, self.connection = self.connection, None
+        if connection is not None and self.ours:
+            connection.close()
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(connection))
+
+
+class Scan(Generic[End]):
+    """Every entry in order, or those of a dataset; `end()` is what `last_look` saw in the transaction with the last of them.
+
+    Entries are only ever added, so what is read is the ledger as of its last transaction. Each one begins with the entry
+    that the one before ended with: a ledger that was replaced meanwhile is noticed.
+    """
+
+    def __init__(self, store: Store, last_look: Callable[[Entries], End], dataset: str | None = None) -> None:
+        self._store, self._last_look, self._dataset = store, last_look, dataset
+        self._end: list[End] = []
+
+    def __iter__(self) -> Iterator[Row]:
+        last: Row | None = None
+        complete = False
+        while not complete:
+            with self._store.reading() as entries:
+                rows, complete = self._piece(entries, last)
+                while entries.copied and not complete:  # nobody waits for a copy, and another one would take long
+                    yield from rows
+                    rows, complete = self._piece(entries, rows[-1])
+            yield from rows
+            last = rows[-1] if rows else None
+
+    def _piece(self, entries: Entries, last: Row | None) -> tuple[list[Row], bool]:
+        """The entries after `last`, a thousand at most, and whether these are the last ones."""
+        rows = entries.some(last.seq if last is not None else None, self._dataset)
+        complete = len(rows) < CHUNK
+        if last is not None and (not rows or rows.pop(0) != last):
+            raise LedgerError(f"the ledger {self._store.place} was changed or replaced while it was read: try again")
+        if complete:
+            self._end = [self._last_look(entries)]
+        return rows, complete
+
+    def end(self) -> End:
+        """What was seen last, once every entry has been read."""
+        if not self._end:
+            raise LedgerError(f"the ledger {self._store.place} has not been read to its end")
+        return self._end[0]
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

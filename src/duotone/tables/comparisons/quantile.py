@@ -77,7 +77,7 @@ def _settled(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
             raise DuotoneError(f"column {atom.value.column} holds numbers: compare it with one")
         best = (grid.high if atom.sign in (">", ">=") else grid.low) * grid.step
         if not holds(best, atom.sign, atom.written):
-            return Settled(False, "the limit lies outside what the values can be")
+            return Settled(False, "the limit lies outside the possible values")
     met = Not(IsNull(atom.value)) if grid is not None else Compare(atom.value, atom.sign, atom.limit)
     return None if possible(atom.where, met) else Settled(False, "no row can satisfy its condition and meet the limit")
 

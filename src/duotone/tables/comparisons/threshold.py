@@ -190,8 +190,8 @@ def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Sett
     if scoring.nobody:
         return Settled(False, "no row can satisfy its condition")
     if atom.present is not None:
-        return None if high >= scoring.at_least else Settled(False, "the limit lies outside what the values can be")
+        return None if high >= scoring.at_least else Settled(False, "the limit lies outside the possible values")
     if scoring.at_least > 0:
-        reason = "no row can satisfy its condition" if low == high == 0 else "what is added up can never reach the limit"
+        reason = "no row can satisfy its condition" if low == high == 0 else "the sum can never reach the limit"
         return None if high > 0 else Settled(False, reason)
-    return None if low < 0 else Settled(True, "what is added up can never fall below the limit")
+    return None if low < 0 else Settled(True, "the sum can never fall below the limit")

@@ -125,17 +125,12 @@ def _end(aggregate: PersonAggregate, rows: Any, place: str) -> Any:
 def _merged(aggregate: PersonAggregate, rows: Any, place: str) -> dict[str, Any]:
     values = rows[f"{place}v"]
     match aggregate.function:
-        case "count":
-            return {"v": values.count()}
-        case "distinct":
-            return {"v": values.nunique()}
-        case "min":
-            return {"v": values.min()}
-        case "max":
-            return {"v": values.max()}
+        case "sum" | "avg":
+            return {"v": values.cast("decimal(38, 0)").sum(), "n": values.count()}
         case "first" | "last":  # of several rows the largest value, so that the order of rows does not matter
             return {"v": ibis.cases((rows[f"{place}by"] == rows[f"{place}end"], values)).max()}
-    return {"v": values.cast("decimal(38, 0)").sum(), "n": values.count()}
+        case function:
+            return {"v": {"count": values.count, "distinct": values.nunique, "min": values.min, "max": values.max}[function]()}
 
 
 def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,19 +15,8 @@ from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import UNPREPARED, Connect, DuckDB, attached_name, connected
 from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_file
-from duotone.tables.engines.source import Source, require_vouched
+from duotone.tables.engines.source import Source, refuse_twins, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, of_type, quoted, text
-
-
-def refuse_twins(names: Iterable[str]) -> None:
-    """Refuse columns whose names differ in upper and lower case alone."""
-    known: dict[str, str] = {}
-    for name in names:
-        if (first := known.get(name.lower())) is not None:
-            raise DuotoneError(
-                f"two columns of the table have the same name but for upper and lower case, {first} and {name}: rename one"
-            )
-        known[name.lower()] = name
 
 
 def of_frame(

@@ -37,12 +37,12 @@ def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 def kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
     """The far ends where the engine can keep them while it adds up."""
     column = people[name]
-    ends = {}
-    if request.largest_from is not None:
-        ends[f"{name}_largest"] = _largest(column, request.reach, where=column >= request.largest_from)
-    if request.smallest_to is not None:
-        ends[f"{name}_smallest"] = _smallest(column, request.reach, where=column <= request.smallest_to)
-    return {name: end.cast("array<int64>") for name, end in ends.items()}
+    ways = ("largest", _largest, operator.ge, request.largest_from), ("smallest", _smallest, operator.le, request.smallest_to)
+    return {
+        f"{name}_{way}": ends(column, request.reach, where=within(column, end)).cast("array<int64>")
+        for way, ends, within, end in ways
+        if end is not None
+    }
 
 
 def ends_apart(
@@ -74,29 +74,22 @@ def _serves(order: Order, request: Ends) -> tuple[bool, bool]:
 
 def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Iterator[Any]:
     order = columns.ordered_by.get(column)
-    down, up = (False, False) if order is None else _serves(order, request)
-    if request.largest_from is not None:
-        by = order.of(rows) if order is not None and down else columns.alone(rows)[column]
-        limit = order.from_on(request.largest_from) if order is not None and down else request.largest_from
-        there = _there(by) if limit is None else _there(by) & (by >= limit)
+    serves = (False, False) if order is None else _serves(order, request)
+    for way, served, end in zip(("largest", "smallest"), serves, (request.largest_from, request.smallest_to), strict=True):
+        if end is None:
+            continue
+        up = way == "smallest"
+        if order is not None and served:
+            by, limit = order.of(rows), order.up_to(end) if up else order.from_on(end)
+        else:
+            by, limit = columns.alone(rows)[column], end
+        there = by <= math.inf if by.type().is_floating() else by.notnull()  # NaN is no value
+        if limit is not None:
+            there = there & (by <= limit if up else by >= limit)
         # nulls first, though there are none: as indexes of Postgres are read from their end
-        yield _scores(rows.filter(there).order_by(ibis.desc(by, nulls_first=True)), columns, column, f"{name}_largest", request)
-    if request.smallest_to is not None:
-        by = order.of(rows) if order is not None and up else columns.alone(rows)[column]
-        limit = order.up_to(request.smallest_to) if order is not None and up else request.smallest_to
-        there = _there(by) if limit is None else _there(by) & (by <= limit)
-        yield _scores(rows.filter(there).order_by(ibis.asc(by)), columns, column, f"{name}_smallest", request)
-
-
-def _there(column: Any) -> Any:
-    """Whether there is a value: NaN is none."""
-    return column <= math.inf if column.type().is_floating() else column.notnull()
-
-
-def _scores(rows: Any, columns: PersonColumns, column: str, name: str, request: Ends) -> Any:
-    some = rows.limit(request.reach)
-    scores = some.select(s=columns.alone(some)[column])
-    return scores.agg(**{name: listed(scores.s)})
+        some = rows.filter(there).order_by(ibis.asc(by) if up else ibis.desc(by, nulls_first=True)).limit(request.reach)
+        scores = some.select(s=columns.alone(some)[column])
+        yield scores.agg(**{f"{name}_{way}": listed(scores.s)})
 
 
 def by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:

@@ -20,7 +20,7 @@ from duotone.tables.engines.any_ibis import of_ibis
 from duotone.tables.engines.duckdb import DuckDB, connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.files import DATABASES, files_of, open_local
-from duotone.tables.engines.source import Source, all_checked
+from duotone.tables.engines.source import Source, all_checked, refuse_twins
 from duotone.tables.engines.text_files import refuse_all
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.question_tables import PRESENT
@@ -46,7 +46,7 @@ def opened(declared: Dataset) -> Source:
 def without_twins(source: Source) -> Source:
     """The same table; refuses one with columns whose names differ in upper and lower case alone."""
     with closed_on_error(source.close):
-        duckdb_tables.refuse_twins(source.columns)
+        refuse_twins(source.columns)
     return source
 
 

@@ -10,10 +10,9 @@ from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import of_arrow, plain_type, wide
 from duotone.tables.engines.duckdb import Connect, connected
-from duotone.tables.engines.duckdb_tables import refuse_twins
 from duotone.tables.engines.engine import closed_on_error, quietly
 from duotone.tables.engines.file_changes import same_columns
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.source import Source, refuse_twins
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
 
 PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timestamp', hive_partitioning = false"

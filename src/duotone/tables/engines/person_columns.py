@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import ibis
@@ -88,56 +90,72 @@ def _of_rows(alone: Callable[[Any], Expressions]) -> PersonColumns:
     return PersonColumns(alone, lambda _: {}, lambda _, name: {}, lambda _, name: {})  # noqa: ARG005
 
 
+def _reduced_to(
+    values: Mapping[str, Callable[[Any], Any]],
+    how: Reduction,
+    made: Callable[[Expressions], Expressions] = dict,
+    grids: Mapping[str, Grid] = MappingProxyType({}),
+    ordered_by: Mapping[str, Order] = MappingProxyType({}),
+) -> PersonColumns:
+    """Values of a row, each reduced to one of a person, in the steps of its grid if it has one; and what is `made` of these."""
+
+    def rows(table: Any) -> Expressions:
+        return {name: value(table) for name, value in values.items()}
+
+    def merged(table: Any, prefix: str) -> Expressions:
+        return {n: e for name in values for n, e in _merged(table, prefix, name, how).items()}
+
+    def person(people: Any, prefix: str) -> Expressions:
+        return made({name: _reduced(people, f"{prefix}{name}", how, grids.get(name)) for name in values})
+
+    return PersonColumns(lambda table: made(rows(table)), rows, merged, person, ordered_by)
+
+
 def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> PersonColumns:
     """A person's rows add up, and are clipped to what one person may count for."""
 
-    def row(rows: Any) -> Expressions:
+    def row(rows: Any) -> Any:
         parts = [_term(weight, term.value, term.where, grids, rows) for weight, term in score.terms]
         total = added(parts) if parts else ibis.literal(0, type="int64")
         if len(parts) > 1:  # no row scores more than it is known to be able to, whatever its conditions do
             total = clipped(total, score.lowest, score.highest)
-        return {"s": total if present in (None, ALWAYS) else ibis.cases((holds(present, rows), total))}
+        return total if present in (None, ALWAYS) else ibis.cases((holds(present, rows), total))
 
     orders = {}
     if len(score.terms) == 1 and present in (None, ALWAYS):
         ((weight, term),) = score.terms
         if term.value is not None and weight > 0:
             orders["s"] = Order(term.value, term.where, grids[term.value.column], weight, missing=True)
-    return PersonColumns(
-        row,
-        row,
-        lambda rows, name: {"s": rows[f"{name}s"].sum()},
-        lambda p, name: {"s": clipped(p[f"{name}s"], low, high)},
-        orders,
-    )
+    return _reduced_to({"s": row}, "sum", grids={"s": Grid(low, high, Fraction(1))}, ordered_by=orders)
 
 
 def counted(score: Score) -> PersonColumns:
     """People, each once: a person has what any of its rows has."""
-    weights = [weight for weight, _ in score.terms]
 
-    def rows(rows: Any) -> Expressions:
-        return {f"c{i}": indicator(term.where, rows) for i, (_, term) in enumerate(score.terms)}
+    def made(columns: Expressions) -> Expressions:
+        terms = [_weighted(weight, column) for (weight, _), column in zip(score.terms, columns.values(), strict=True)]
+        return {"s": clipped(added(terms), score.lowest, score.highest)}
 
-    def merged(rows: Any, name: str) -> Expressions:
-        return {f"c{i}": rows[f"{name}c{i}"].max() for i in range(len(weights))}
+    return _reduced_to(_indicators([term.where for _, term in score.terms]), "max", made)
 
-    def person(people: Any, name: str) -> Expressions:
-        total = added([_weighted(w, people[f"{name}c{i}"]) for i, w in enumerate(weights)])
-        return {"s": clipped(total, score.lowest, score.highest)}
 
-    return PersonColumns(lambda table: person(table, ""), rows, merged, person)
+def coded(conditions: Sequence[Condition]) -> PersonColumns:
+    """Which of some conditions a person's rows satisfy, as one number: 1 for the first, 2 for the second, 4, …"""
+
+    def made(columns: Expressions) -> Expressions:
+        return {"s": added([_weighted(2**i, column) for i, column in enumerate(columns.values())])}
+
+    return _reduced_to(_indicators(conditions), "max", made)
+
+
+def _indicators(conditions: Sequence[Condition]) -> Mapping[str, Callable[[Any], Any]]:
+    return {f"c{i}": partial(indicator, condition) for i, condition in enumerate(conditions)}
 
 
 def averaged(weight: int, shift: int, value: Operand, where: Condition, grid: Grid, how: Reduction) -> PersonColumns:
     """One value per person, by a reduction, and its score."""
-
-    def person(people: Any, name: str) -> Expressions:
-        return {"s": _weighted(weight, _reduced(people, f"{name}v", how, grid)) + shift}
-
-    return PersonColumns(
-        lambda _: {}, _values({"v": (value, where)}, grid), lambda rows, name: _merged(rows, name, "v", how), person
-    )
+    values = {"v": _stepped(value, where, grid)}
+    return _reduced_to(values, how, lambda columns: {"s": _weighted(weight, columns["v"]) + shift}, {"v": grid})
 
 
 def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) -> PersonColumns:
@@ -148,20 +166,15 @@ def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) ->
         met = indicator(Compare(atom.value, atom.sign, atom.limit), rows)
         return {"s": ibis.cases((holds(there, rows), met))}
 
-    def rows(rows: Any) -> Expressions:
-        if grid is not None:
-            return _values({"v": (atom.value, atom.where)}, grid)(rows)
-        return {"v": ibis.cases((holds(there, rows), read(atom.value, rows)))}
-
-    def person(people: Any, name: str) -> Expressions:
+    def made(columns: Expressions) -> Expressions:
         if grid is None:
-            met = compared(people[f"{name}v"], atom.value.kind, atom.sign, atom.limit)
+            met = compared(columns["v"], atom.value.kind, atom.sign, atom.limit)
         else:
-            limit = (atom.written or Fraction(0)) / grid.step
-            met = compared(_reduced(people, f"{name}v", how or "min", grid), "integer", atom.sign, limit)
+            met = compared(columns["v"], "integer", atom.sign, (atom.written or Fraction(0)) / grid.step)
         return {"s": ibis.cases((met, 1), (~met, 0))}  # null for who has no value
 
-    return PersonColumns(alone, rows, lambda table, name: _merged(table, name, "v", how or "min"), person)
+    value = _read_where(there, atom.value) if grid is None else _stepped(atom.value, atom.where, grid)
+    return replace(_reduced_to({"v": value}, how or "min", made, {} if grid is None else {"v": grid}), alone=alone)
 
 
 Sides = Mapping[str, tuple[Operand | Condition, Condition, Grid]]
@@ -171,88 +184,52 @@ Sides = Mapping[str, tuple[Operand | Condition, Condition, Grid]]
 def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
     """A person's value on each of two sides, null for none; and, as n, whether there is one on either."""
 
-    def with_either(columns: Mapping[str, Any]) -> Expressions:
+    def made(columns: Expressions) -> Expressions:
         first, second = columns.values()
         return {**columns, "n": ibis.cases((first.notnull() | second.notnull(), wide(1)), else_=wide(0))}
 
-    def rows(table: Any) -> Expressions:
-        one = [_values({side: (value, where)}, grid)(table) for side, (value, where, grid) in sides.items()]
-        return {name: column for columns in one for name, column in columns.items()}
-
-    def merged(rows: Any, name: str) -> Expressions:
-        return {n: e for side in sides for n, e in _merged(rows, name, side, how or "max").items()}
-
-    def person(people: Any, name: str) -> Expressions:
-        return with_either({side: _reduced(people, f"{name}{side}", how or "max", sides[side][2]) for side in sides})
-
     orders = {name: Order(value, where, grid) for name, (value, where, grid) in sides.items() if isinstance(value, Operand)}
-    return PersonColumns(lambda table: with_either(rows(table)), rows, merged, person, orders)
-
-
-def coded(conditions: Sequence[Condition]) -> PersonColumns:
-    """Which of some conditions a person's rows satisfy, as one number: 1 for the first, 2 for the second, 4, …"""
-
-    def rows(table: Any) -> Expressions:
-        return {f"c{i}": indicator(condition, table) for i, condition in enumerate(conditions)}
-
-    def merged(table: Any, name: str) -> Expressions:
-        return {f"c{i}": table[f"{name}c{i}"].max() for i in range(len(conditions))}
-
-    def code(columns: Sequence[Any]) -> Expressions:
-        return {"s": added([_weighted(2**i, column) for i, column in enumerate(columns)])}
-
-    def person(people: Any, name: str) -> Expressions:
-        return code([people[f"{name}c{i}"] for i in range(len(conditions))])
-
-    return PersonColumns(lambda table: code([*rows(table).values()]), rows, merged, person)
+    values = {name: _stepped(*side) for name, side in sides.items()}
+    return _reduced_to(values, how or "max", made, {name: grid for name, (_, _, grid) in sides.items()}, orders)
 
 
 def squared(value: Operand, where: Condition, grid: Grid, how: Reduction | None) -> PersonColumns:
     """One value per person, in grid steps, and its square."""
-    values = _values({"s": (value, where)}, grid)
-
-    def both_of(column: Any) -> Expressions:
-        return {"s": column, "q": column * column}
-
-    def person(people: Any, name: str) -> Expressions:
-        return both_of(_reduced(people, f"{name}s", how or "max", grid))
-
-    def alone(rows: Any) -> Expressions:
-        return both_of(values(rows)["s"])
-
-    return PersonColumns(
-        alone, values, lambda rows, name: _merged(rows, name, "s", how or "max"), person, {"s": Order(value, where, grid)}
+    return _reduced_to(
+        {"s": _stepped(value, where, grid)},
+        how or "max",
+        lambda columns: {"s": columns["s"], "q": columns["s"] * columns["s"]},
+        {"s": grid},
+        {"s": Order(value, where, grid)},
     )
 
 
 def labelled(value: Operand, where: Condition, how: Reduction | None) -> PersonColumns:
     """A value of each person, null for none."""
-
-    def row(rows: Any) -> Expressions:
-        there = both(where, Not(IsNull(value)))
-        return {"v": ibis.cases((holds(there, rows), read(value, rows)))}
-
-    def person(people: Any, name: str) -> Expressions:
-        return {"v": people[f"{name}v"]}
-
-    return PersonColumns(row, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
+    return _reduced_to({"v": _read_where(both(where, Not(IsNull(value))), value)}, how or "min")
 
 
 def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None) -> PersonColumns:
     """A vote, null for none, and whether it is the one asked about."""
 
-    def row(rows: Any) -> Expressions:
-        return {"v": ibis.cases((holds(where, rows), read(value, rows)))}
+    def made(columns: Expressions) -> Expressions:
+        return {**columns, "vown": compared(columns["v"], value.kind, "=", winner)}
 
-    def person(people: Any, name: str) -> Expressions:
-        vote = people[f"{name}v"]
-        return {"v": vote, "vown": compared(vote, value.kind, "=", winner)}
+    return _reduced_to({"v": _read_where(where, value)}, how or "min", made)
 
-    def alone(rows: Any) -> Expressions:
-        vote = row(rows)["v"]
-        return {"v": vote, "vown": compared(vote, value.kind, "=", winner)}
 
-    return PersonColumns(alone, row, lambda rows, name: _merged(rows, name, "v", how or "min"), person)
+def _read_where(where: Condition, value: Operand) -> Callable[[Any], Any]:
+    return lambda rows: ibis.cases((holds(where, rows), read(value, rows)))
+
+
+def _stepped(value: Operand | Condition, where: Condition, grid: Grid) -> Callable[[Any], Any]:
+    """A value in grid steps where a condition holds; a condition's value is 1 or 0."""
+
+    def row(rows: Any) -> Any:
+        inside = steps(value, grid, rows) if isinstance(value, Operand) else indicator(value, rows)
+        return ibis.cases((holds(where, rows), inside))
+
+    return row
 
 
 def _weighted(weight: int, column: Any) -> Any:
@@ -268,39 +245,21 @@ def _term(weight: int, value: Operand | None, where: Condition, grids: Mapping[s
     return ibis.cases((holds(where, rows), inside)).fill_null(0)
 
 
-def _values(sides: Mapping[str, tuple[Operand | Condition, Condition]], grid: Grid) -> Callable[[Any], Expressions]:
-    """Values as grid steps where a condition holds; a condition's value is 1 or 0."""
-
-    def rows(table: Any) -> Expressions:
-        columns = {}
-        for name, (value, where) in sides.items():
-            inside = steps(value, grid, table) if isinstance(value, Operand) else indicator(value, table)
-            columns[name] = ibis.cases((holds(where, table), inside))
-        return columns
-
-    return rows
-
-
 def _merged(rows: Any, name: str, column: str, how: Reduction) -> Expressions:
     """What a person's value is reduced from."""
     values = rows[f"{name}{column}"]
-    match how:
-        case "min":
-            return {column: values.min()}
-        case "max":
-            return {column: values.max()}
-        case "sum":
-            return {column: values.sum()}
-    return {column: values.sum(), f"{column}n": values.count()}
+    if how == "avg":
+        return {column: values.sum(), f"{column}n": values.count()}
+    return {column: getattr(values, how)()}
 
 
-def _reduced(people: Any, column: str, how: Reduction, grid: Grid) -> Any:
+def _reduced(people: Any, column: str, how: Reduction, grid: Grid | None) -> Any:
     """A person's value in grid steps: a sum is clipped to the bounds, an average is rounded down to the grid."""
     value = people[column]
+    if grid is None or how in ("min", "max"):
+        return value
     if how == "sum":
         return clipped(value, grid.low, grid.high)
-    if how != "avg":
-        return value
     n = people[f"{column}n"]
     some = ibis.cases((n > 0, n), else_=wide(1))
     return clipped(ibis.cases((n > 0, quotient(value, some, max(abs(grid.low), abs(grid.high))))), grid.low, grid.high)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.ledger.stores.connection_failure import reason
+from duotone.ledger.stores.postgres import reason
 from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.engine import Abilities, answers, closed_on_error, quietly, sqlglot_of
@@ -199,7 +199,7 @@ def of_query(backend: Any, query: str) -> Source:
 
 
 def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, str | None]:
-    """The one table that a name means: its number and its full name, and what it is if it is no stored table."""
+    """The one table that a name means: its number and its full name, and what it is if it is not a stored table."""
     query = "select pg_catalog.getdatabaseencoding()"
     ((encoding,),) = quietly(lambda: connection.execute(query).fetchall(), UNREACHABLE)
     if encoding != "UTF8":
@@ -214,7 +214,7 @@ def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, s
     if kind in UNSTORED:
         return number, place, table, f"{UNSTORED[kind]} {name}"
     ((foreign,),) = quietly(lambda: connection.execute(PARTS, [number]).fetchall(), UNREACHABLE)
-    return number, place, table, f"table {name}, of which a part is a foreign table," if foreign else None
+    return number, place, table, f"table {name}, which has a foreign table as a part," if foreign else None
 
 
 def _reading(column: Sequence[Any]) -> tuple[str, Reading]:

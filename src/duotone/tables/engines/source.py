@@ -43,7 +43,7 @@ class Source:
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
-    """What its owner vouches for, where it is no stored table: see `require_vouched`."""
+    """What its owner vouches for, where it is not a stored table: see `require_vouched`."""
     sibling: Callable[[str], Source] | None = field(default=None, repr=False)
     """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
@@ -191,6 +191,17 @@ def explained(tables: Iterable[Source]) -> Iterator[None]:
     except UnreadableColumn as error:
         known = (table.refused[error.column] for table in tables if error.column in table.refused)
         raise UnreadableColumn(error.column, next(known, error.how)) from None
+
+
+def refuse_twins(names: Iterable[str]) -> None:
+    """Refuse columns whose names differ in upper and lower case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        if (first := known.get(name.lower())) is not None:
+            raise DuotoneError(
+                f"two columns of the table have the same name but for upper and lower case, {first} and {name}: rename one"
+            )
+        known[name.lower()] = name
 
 
 def kinds_of(table: Any) -> Mapping[str, Kind]:

@@ -112,10 +112,8 @@ def of_type(column: str, held: str) -> Reading:
             return time(f"try_cast({column} as timestamp)")
         case "TIMESTAMP WITH TIME ZONE":  # its microseconds are those of UTC; the infinite ones are the outermost numbers
             return replace(moment(f"epoch_us({column})", "us"), zone=True)
-        case "TIMESTAMP_NS":
-            return moment(f"epoch_ns({column})", "ns")
-        case "TIMESTAMPTZ_NS":  # from DuckDB 2 on
-            return replace(moment(f"epoch_ns({column})", "ns"), zone=True)
+        case "TIMESTAMP_NS" | "TIMESTAMPTZ_NS":  # the latter from DuckDB 2 on
+            return replace(moment(f"epoch_ns({column})", "ns"), zone=held != "TIMESTAMP_NS")
     if held == "UUID" or held.startswith("ENUM("):
         return Reading("text", "string", f"cast({column} as varchar)")
     return OTHER

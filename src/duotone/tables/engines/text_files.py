@@ -189,7 +189,7 @@ def _separator(path: Path, first: str) -> str:
 
 def _one_character(separator: str) -> str:
     if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii():
-        raise DuotoneError(f"a separator is one ASCII character that is no double quote or line end, got {separator!r}")
+        raise DuotoneError(f"a separator is one ASCII character other than a double quote or a line end, got {separator!r}")
     return separator
 
 

@@ -90,7 +90,7 @@ def _require_numbers_counted(where: Condition, value: Operand, lower: Aggregate)
     name = value.column
     if value.reading == "try" and lower.where == both(where, Not(IsNull(Operand(name, "untyped")))):
         raise DuotoneError(
-            f"{lower.text} counts the texts of {name}, also those that are no numbers: write avg({name}), which is the sum by "
+            f"{lower.text} counts the texts of {name}, also those that are not numbers: write avg({name}), which is the sum by "
             f"count({name}::double), or count({name}::text) if they are meant"
         )
 

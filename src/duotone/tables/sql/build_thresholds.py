@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
+from duotone.questions.quantile import quantile_scores
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, aggregates
 from duotone.tables.sql.comparison import (
@@ -67,7 +68,7 @@ def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> Quantile
         case "max":
             met, missed, strict = ONE, none if upward else outweighed, True
         case _:
-            met, missed, strict = (aggregate.q, aggregate.q - 1, True) if upward else (1 - aggregate.q, -aggregate.q, False)
+            (met, missed), strict = quantile_scores(aggregate.q if upward else 1 - aggregate.q), upward
     written = limit if isinstance(limit, Fraction) else None
     return QuantileThreshold(test.operand, aggregate.where, sign, test.constant, met, missed, strict, written)
 

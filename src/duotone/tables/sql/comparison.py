@@ -179,12 +179,12 @@ def labelled(tree: Tree, text: str) -> Tree:
 @dataclass(frozen=True)
 class ParsedQuestion:
     """A question that can be answered: its comparisons, the columns or computed values that it is grouped by, which rows take
-    part at all, and its normal form, in which two ways to write it look the same, with that of earlier versions."""
+    part at all, and its `normal` form, in which two ways to write it look the same."""
 
     tree: Tree
     by: tuple[str, ...]
     where: Condition
-    forms: tuple[str, str]
+    normal: str
     people: PeopleTable | None = None
     """The table that it is about, where an inner select makes one row of each person first."""
     keys: tuple[Operand, ...] = ()
@@ -206,5 +206,4 @@ class ParsedQuestion:
 
     def followed_by(self, text: str) -> ParsedQuestion:
         """The same with more in its normal form."""
-        now, earlier = self.forms
-        return replace(self, forms=(f"{now}{text}", f"{earlier}{text}"))
+        return replace(self, normal=f"{self.normal}{text}")

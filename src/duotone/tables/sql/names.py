@@ -72,7 +72,7 @@ def _drop_qualifier(
             raise DuotoneError(
                 f'{column.sql(dialect="duckdb")} is a column whose name has a dot: write "{dotted}", in double quotes'
             )
-        how = "use the name or the alias that stands after from" if named else "leave out what stands before the column"
+        how = "use the name or the alias that stands after from" if named else "leave out the name before the column"
         raise DuotoneError(f"{column.sql(dialect='duckdb')} is not a column of the table: {how}")
     for part in ("table", "db", "catalog"):
         column.set(part, None)

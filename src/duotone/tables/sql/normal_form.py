@@ -22,15 +22,10 @@ LONGEST = 40
 """The characters of a number that is written out; one that is longer stays as it is."""
 
 
-Forms = tuple[str, str]
-"""The normal form, and that of earlier versions, under which answers may be recorded."""
-
-
-def normal_forms(select: exp.Select, *, of_people: bool = False) -> Forms:
+def normal_text(select: exp.Select, *, of_people: bool = False) -> str:
     """A select as text, with what a value is compared with after the value, numbers that are limits or weights in one way, what
     is joined by and, or by or, in the order of its text and without idle brackets, and a `where` as the filter of the only
-    aggregate; in the form of earlier versions without the last two. `of_people` is an inner select, whose `where` also says
-    who is in it.
+    aggregate. `of_people` is an inner select, whose `where` also says who is in it.
 
     Guarantee: two questions with one normal form are the same question. A comparison is mirrored only as a whole, sign and
     both sides, so that it means the same; and, or are the same in any order, also of what is unknown. Of one aggregate, its
@@ -38,8 +33,8 @@ def normal_forms(select: exp.Select, *, of_people: bool = False) -> Forms:
     with groups, which have to be chosen, a `where` says more.
 
     >>> import sqlglot
-    >>> normal_forms(sqlglot.parse_one("select 1e3 < 2.0 * count(*) where y and not x", dialect="duckdb"))
-    ('SELECT 2 * COUNT(*) FILTER(WHERE NOT x AND y) > 1000', 'SELECT 2 * COUNT(*) > 1000 WHERE y AND NOT x')
+    >>> normal_text(sqlglot.parse_one("select 1e3 < 2.0 * count(*) where y and not x", dialect="duckdb"))
+    'SELECT 2 * COUNT(*) FILTER(WHERE NOT x AND y) > 1000'
     """
     plain = select.copy()
     for node in list(plain.find_all(*MIRRORS)):
@@ -48,12 +43,11 @@ def normal_forms(select: exp.Select, *, of_people: bool = False) -> Forms:
     for condition in _conditions(plain):
         for literal in list(_compared_numbers(condition)):
             literal.set("this", _plain(literal.this))
-    earlier = _text(plain)
     if not of_people:
         _where_as_filter(plain)
     for condition in _conditions(plain):
         condition.replace(_in_order(condition))
-    return _text(plain), earlier
+    return _text(plain)
 
 
 def _text(node: exp.Expression) -> str:

@@ -46,15 +46,15 @@ class PersonAggregate:
 @dataclass(frozen=True)
 class PeopleTable:
     """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
-    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `forms` is its text, in which two ways to
-    write it look the same, and that of earlier versions."""
+    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways
+    to write it look the same."""
 
     unit: str
     where: Condition
     aggregates: tuple[PersonAggregate, ...]
     columns: tuple[tuple[str, Operand | Condition], ...]
     kept: Condition
-    forms: tuple[str, str]
+    normal: str
     joins: tuple[PublicJoin, ...] = ()
     """The public tables whose columns each row gets before."""
 

@@ -56,7 +56,7 @@ class Aggregates:
             case exp.Coalesce() if isinstance(bare(node.this), exp.Sum) and [*map(constant, node.expressions)] == [0]:
                 return replace(self.aggregate(node.this), needs=None)
             case exp.Round() | exp.Floor() | exp.Ceil() | exp.Trunc() if node.find(exp.AggFunc) is not None:
-                raise DuotoneError(f"{node.sql(dialect='duckdb')} rounds: leave that out, and compare what is in it")
+                raise DuotoneError(f"{node.sql(dialect='duckdb')} rounds: leave that out, and compare the value inside it")
         return self.aggregate(node)
 
     def uncast(self, node: exp.Cast) -> Expression:
@@ -67,7 +67,9 @@ class Aggregates:
         holds_counts = target in ("FLOAT", "DOUBLE") if tried else CASTS.get(target) in ("integer", "float")
         counted = isinstance(inner, Aggregate) and kinds <= COUNTED and holds_counts
         if not (counted or (target == "DOUBLE" and kinds <= DOUBLES)):
-            raise DuotoneError(f"{node.sql(dialect='duckdb')}: leave the cast out, which may round, and compare what is in it")
+            raise DuotoneError(
+                f"{node.sql(dialect='duckdb')}: leave out the cast, which may round, and compare the value inside it"
+            )
         return inner
 
     def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:

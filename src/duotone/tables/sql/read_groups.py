@@ -75,8 +75,8 @@ def _key(node: exp.Expression, columns: Columns) -> Operand:
         raise DuotoneError(f"group by {key.column}: it is a time; make it a date, as in ({key.column})::date")
     if key.kind not in ("integer", "text", "boolean", "date"):
         raise DuotoneError(
-            f"group by {key.column}: group by text, whole numbers, Booleans or dates; of other numbers "
-            "make such, as in floor(x / 10)"
+            f"group by {key.column}: group by text, whole numbers, Booleans or dates; make "
+            "whole numbers of others, as in floor(x / 10)"
         )
     return key
 

@@ -13,7 +13,7 @@ from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Condition, Is
 from duotone.tables.sql.constants import constant
 from duotone.tables.sql.functions.function import as_floats
 from duotone.tables.sql.names import column_name
-from duotone.tables.sql.normal_form import normal_forms
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PersonAggregate
 from duotone.tables.sql.read_condition import is_condition, read_condition, read_operand, read_part
 from duotone.tables.sql.read_groups import group_keys
@@ -45,8 +45,8 @@ def read_people(
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: call this column of the inner select something else")
         made[expression.alias] = reader.column(expression.this)
     kept = reader.condition(having.this) if having is not None else ALWAYS
-    forms = normal_forms(select, of_people=True)
-    return PeopleTable(person, rows, tuple(reader.aggregates), tuple(made.items()), kept, forms, joins)
+    normal = normal_text(select, of_people=True)
+    return PeopleTable(person, rows, tuple(reader.aggregates), tuple(made.items()), kept, normal, joins)
 
 
 BY_UNIT = "the inner select makes one row per person: it is grouped by the unit, and by nothing else"

@@ -14,7 +14,7 @@ from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Compare, Condition, IsNull, Not, Operand, both, parts_of
 from duotone.tables.sql.functions.function import as_floats
 from duotone.tables.sql.names import among, names_of, unknown_in
-from duotone.tables.sql.normal_form import Forms, normal_forms
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PublicJoin
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
@@ -49,7 +49,9 @@ def read_question(
 limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
     """
     if name is not None and any(among([exp.to_identifier(other)], names_of(name)) for other in also):
-        raise DuotoneError(f"a further private table has the name of the table that is asked about, {name}: call it otherwise")
+        raise DuotoneError(
+            f"a further private table has the name of the table that is asked about, {name}: give it another name"
+        )
     try:
         known = [column for table in (columns, *public.values(), *also.values()) for column in table]
         parsed = parse(text, known)
@@ -99,7 +101,7 @@ def _read(
     with unknown_in(about):
         outer = _read(select, people.kinds, None, None, NO_TABLES, NO_TABLES, HERE)
     notes = (*_public_notes(people.joins), *outer.notes)
-    return replace(outer, forms=_from(outer, people), people=people, joins=people.joins, about=about, notes=notes)
+    return replace(outer, normal=_from(outer, people), people=people, joins=people.joins, about=about, notes=notes)
 
 
 def _together(
@@ -121,23 +123,19 @@ def _together(
     about = f"the join of {' and '.join(labels)}"
     with unknown_in(about):
         outer = _about_rows(select, kinds, None, [joined, HERE])
-    (now, earlier), joins = _from(outer, people), [*people.joins]
+    normal, joins = _from(outer, people), [*people.joins]
     for other in beside:
         table, label = (exp.to_identifier(called, quoted=True).sql() for called in (other.table, other.join.label))
-        kind, (theirs, theirs_earlier) = "LEFT " * other.join.left, other.people.forms
-        now += f" {kind}JOIN ({theirs} FROM {table}) AS {label}"
-        earlier += f" {kind}JOIN ({theirs_earlier} FROM {table}) AS {label}"
+        normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {table}) AS {label}"
         joins += other.people.joins
     tables = tuple(dict.fromkeys(other.table for other in beside))
     notes = (Notice("private tables", tables=tables), *_public_notes(joins), *outer.notes)
-    forms = now, earlier
-    return replace(outer, forms=forms, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
+    return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
 
 
-def _from(outer: ParsedQuestion, people: PeopleTable) -> Forms:
+def _from(outer: ParsedQuestion, people: PeopleTable) -> str:
     """The normal form of a question about what an inner select makes."""
-    now, earlier = (f"{own} FROM ({inner})" for own, inner in zip(outer.forms, people.forms, strict=True))
-    return now, earlier
+    return f"{outer.normal} FROM ({people.normal})"
 
 
 def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition]) -> ParsedQuestion:
@@ -156,9 +154,9 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     tree = reader.tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
-    forms = normal_forms(select)
+    normal = normal_text(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
-    return ParsedQuestion(tree, by, rows, forms, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
+    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
 
 
 def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.sql.condition import Columns, Condition
 from duotone.tables.sql.names import column_name, same
 from duotone.tables.sql.question_tables import PeopleJoin, PeopleTable, PublicJoin
@@ -85,10 +86,9 @@ def _read(inner: exp.Select, unit: str, public: Mapping[str, Columns], also: Map
     table = _declared(start.this, also) if start is not None and isinstance(start.this, exp.Table) else None
     if table is None:
         said = start.this.sql(dialect="duckdb", comments=False) if start is not None else "nothing"
-        raise DuotoneError(
-            f"the inner select that is joined is about {said}: it must be about one of the further private tables, "
-            + (f"which are {', '.join(also)}" if also else "of which none is declared (also)")
-        )
+        if not also:
+            raise Refusal("no private table of that name", table=said)
+        raise Refusal("other private tables", table=said, tables=tuple(also))
     refuse_bare(exp.Select(joins=inner.args.get("joins")), also)
     people = read_people(inner, also[table], unit, table, public)
     selects_unit(inner, unit, also[table])

@@ -76,7 +76,7 @@ def without_comments(text: str) -> str:
     except SqlglotError:
         raise DuotoneError("the question is not SQL that can be read: check its quotes") from None
     if [(one.token_type, one.text, []) for one in tokens] != [(one.token_type, one.text, one.comments) for one in again]:
-        raise DuotoneError("the question reads otherwise without its comments: leave them out")
+        raise DuotoneError("the question means something else without its comments: leave them out")
     return plain
 
 

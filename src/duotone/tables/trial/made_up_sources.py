@@ -18,8 +18,7 @@ from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind, Operand, parts_of
 from duotone.tables.sql.question_tables import PublicJoin
-from duotone.tables.trial.critical_values import Constants, values_of
-from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp
+from duotone.tables.trial.made_up_tables import PERSON, TABLE, Constants, Layout, MadeUp, values_of
 from duotone.tables.trial.plain_sql import Unknown
 
 

@@ -259,6 +259,8 @@ def _decided(node: exp.Expr, close: list[str]) -> str:
             return f"(case when {_sql(counted)} > 0 then {sign}coalesce({_sql(won)}, false) end)"
     if not (isinstance(node, (*COMPARED, exp.Filter, exp.AggFunc))):
         raise Unknown
+    if any(_vanishes(number) for number in node.find_all(exp.Literal)):
+        raise Unknown
     ruled = _ruled(node)
     sides = [(node.this, node.args.get(name)) for name in ("expression", "low", "high")] if isinstance(node, COMPARED) else []
     for left, right in sides:
@@ -266,6 +268,11 @@ def _decided(node: exp.Expr, close: list[str]) -> str:
             a, b = (f"try_cast(({_sql(_ruled(side))}) as double)" for side in (left, right))
             close.append(f"coalesce({a} <> {b} and abs({a} - {b}) <= {CLOSE} * (1 + abs({a}) + abs({b})), false)")
     return f"({_sql(ruled)})"
+
+
+def _vanishes(number: exp.Literal) -> bool:
+    """Whether a number that is added or taken away is so small that doubles may leave it out."""
+    return number.is_number and 0 < float(number.this) < CLOSE and number.find_ancestor(exp.Add, exp.Sub) is not None
 
 
 def _sql(node: exp.Expr) -> str:

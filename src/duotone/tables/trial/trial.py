@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,8 @@ from threading import Lock
 from typing import Any
 
 from duotone.errors import FailedTrial
-from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled, compile_question
-from duotone.tables.declared import Key, at_once, one_row_each
+from duotone.tables.declared import at_once, one_row_each
 from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
@@ -32,9 +31,18 @@ from duotone.tables.sql.comparison import CountsComparison, MeanDifference, Vari
 from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
 from duotone.tables.sql.question_tables import PeopleTable, PersonAggregate
 from duotone.tables.trial.checks import REACH, Checks, Levels
-from duotone.tables.trial.critical_values import Constants, Values, values_of
 from duotone.tables.trial.made_up_sources import Asked, of_one_table, plain_rows, private_source, public_source
-from duotone.tables.trial.made_up_tables import PERSON, TABLE, Layout, MadeUp, made_up_tables, rows_of
+from duotone.tables.trial.made_up_tables import (
+    PERSON,
+    TABLE,
+    Constants,
+    Layout,
+    MadeUp,
+    Values,
+    made_up_tables,
+    rows_of,
+    values_of,
+)
 from duotone.tables.trial.plain_sql import Unknown, columns_named, on_grid, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
@@ -88,7 +96,7 @@ def _tried(asked: Asked, seed: int) -> None:
         if compiled.exact and not asked.question.by:
             checks.distances()
         for number in _some(tables, draw):
-            checks.alone(number, _levels_alone(asked, private, public, number))
+            checks.alone(number, _levels(asked, private, public, number)[1])
         with suppress(Unknown):  # what plain SQL cannot say is left to the others
             registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
@@ -173,10 +181,15 @@ def _held(key: Any, kind: Kind) -> Any:
     return key
 
 
-def _levels(asked: Asked, private: Others, public: Mapping[str, PublicTable]) -> tuple[Compiled, Levels]:
-    """The question compiled as it will be, and its levels in all made-up tables, from one statement."""
+def _levels(
+    asked: Asked, private: Others, public: Mapping[str, PublicTable], number: int | None = None
+) -> tuple[Compiled, Levels]:
+    """The question compiled as it will be, and its levels in all made-up tables, from one statement; or in one, by its
+    `number`, by the very statement that the question will be asked by."""
     question, declared = asked.question, asked.declared
-    if question.people is not None:
+    if number is not None:
+        private = {name: of_one_table(source, number) for name, source in private.items()}
+    elif question.people is not None:
         question = replace(question, people=_kept(question.people))
         question = replace(question, beside=tuple(replace(o, people=replace(o.people, unit=PERSON)) for o in question.beside))
     first, *_ = private.values()
@@ -184,35 +197,18 @@ def _levels(asked: Asked, private: Others, public: Mapping[str, PublicTable]) ->
     if question.people is not None:
         declared = one_row_each(declared, at_once)
     compiled = compile_question(asked.question, declared, REACH, source)
-    population = Population(source, compiled.rows, declared.unit, (TABLE, *question.by), asked.most, asked.listed, trial=True)
+    by = question.by if number is not None else (TABLE, *question.by)
+    population = Population(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
-    return compiled, _by_key(keys, people, levels)
-
-
-def _by_key(keys: Iterable[Key], people: Array, levels: Array) -> Levels:
-    cut = levels.clip(-REACH - 1, REACH).astype(int).tolist()
-    both = zip(people.tolist(), cut, strict=True)
-    return {(number, *map(written, key)): each for (number, *key), each in zip(keys, both, strict=True)}
+    numbered = keys if number is None else ((number, *key) for key in keys)
+    both = zip(people.tolist(), levels.clip(-REACH - 1, REACH).astype(int).tolist(), strict=True)
+    return compiled, {(n, *map(written, key)): each for (n, *key), each in zip(numbered, both, strict=True)}
 
 
 def _some(tables: Sequence[MadeUp], draw: random.Random) -> list[int]:
     """Two made-up tables: one of the largest, and any other."""
     largest = max(range(len(tables)), key=lambda n: tables[n].people)
     return [largest, draw.randrange(len(tables))]
-
-
-def _levels_alone(asked: Asked, private: Others, public: Mapping[str, PublicTable], number: int) -> Levels:
-    """The levels in one made-up table, by the very statement that the question will be asked by."""
-    only = {name: of_one_table(source, number) for name, source in private.items()}
-    first, *_ = only.values()
-    declared = asked.declared
-    source, question = shaped(first, only, public, asked.question, everybody=declared.replaced)
-    if question.people is not None:
-        declared = one_row_each(declared, at_once)
-    compiled = compile_question(asked.question, declared, REACH, source)
-    population = Population(source, compiled.rows, declared.unit, question.by, asked.most, asked.listed)
-    keys, people, (levels,) = levels_of(population, [(question, compiled)])
-    return _by_key(((number, *key) for key in keys), people, levels)
 
 
 def _kept(people: PeopleTable) -> PeopleTable:

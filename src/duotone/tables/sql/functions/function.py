@@ -117,7 +117,7 @@ def kind_of(part: Part | None) -> Kind:
             return "date"
         case str():
             return "text"
-    raise DuotoneError("a condition is no value: write case when … then … end")
+    raise DuotoneError("a condition is not a value: write case when … then … end")
 
 
 def written_out(part: Part, text: str) -> str:

@@ -84,7 +84,7 @@ def moved(moment: datetime.date, by: Span) -> datetime.date:
 def folded(value: Value, by: Span, text: str) -> datetime.date:
     """A constant date or time, so much later."""
     if not isinstance(value, datetime.date):
-        raise DuotoneError(f"{text}: {value} is no date or time")
+        raise DuotoneError(f"{text}: {value} is not a date or time")
     try:
         return moved(value, by)
     except (OverflowError, ValueError):
@@ -123,7 +123,7 @@ def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operan
     if "time" in kinds:
         first, last = (part.sql(dialect="duckdb") for part in (node.expression, node.this))
         raise DuotoneError(
-            f"{text}: what lies between two times is counted by date_diff('hour', {first}, {last}), or 'minute' …"
+            f"{text}: to count the hours between two times, write date_diff('hour', {first}, {last}), or 'minute' …"
         )
     if kinds in ({"date"}, {"date", "untyped"}):
         return DAYS_APART.of(text, as_time(right, text), as_time(left, text))

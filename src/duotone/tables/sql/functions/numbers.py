@@ -38,7 +38,7 @@ def _number(part: Part, text: str) -> Part:
         return part
     if isinstance(part, Operand) and part.kind in NUMERIC:
         return as_floats(part)
-    raise DuotoneError(f"{text} computes with {described(part)}, which is no number")
+    raise DuotoneError(f"{text} computes with {described(part)}, which is not a number")
 
 
 def _whole_numbers(parts: Sequence[Part], text: str) -> list[Part]:

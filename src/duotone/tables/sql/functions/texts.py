@@ -15,6 +15,7 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.tables.sql.condition import Operand, Part
 from duotone.tables.sql.functions.function import TWO, Call, Form, Function, Parts, described, written_out
 
@@ -92,7 +93,7 @@ def _texts(call: Call) -> list[Part]:
 def _with_separator(call: Call) -> Parts:
     texts = _texts(call)
     if not (isinstance(texts[0], str) and len(texts) > 1):
-        raise DuotoneError(f"{call.text}: what stands between the texts is written out")
+        raise DuotoneError(f"{call.text}: the separator must be a constant")
     return texts
 
 
@@ -149,14 +150,11 @@ def require_text(operand: Operand, value: str, text: str) -> None:
     column = operand.column
     if like_number(value):
         raise DuotoneError(
-            f"{text}: {column} is text, of which 9 comes after 10: leave out the quotes to compare numbers, or write "
+            f"{text}: {column} is text, where 9 comes after 10: leave out the quotes to compare numbers, or write "
             f"{column}::text for the order of text"
         )
     if _DATE.fullmatch(value.strip()) and not iso_date(value):
-        raise DuotoneError(
-            f"{text}: {column} is text, whose order is not that of dates: write the constant as date '2025-12-31', and say how "
-            f"the column writes dates if not so (formats); or write {column}::text for the order of text"
-        )
+        raise Refusal("constant in the order of text", text=text, column=column)
 
 
 @functools.cache

@@ -46,7 +46,7 @@ def as_time(part: Part, text: str) -> Part:
         return as_kind(part, "date")
     written = isinstance(part, Operand) and part.kind == "text" and part.made is None
     hint = ", but text: store it as one; if it holds dates, cast it (::date)" if written else ""
-    raise DuotoneError(f"{text}: {described(part)} is no date or time{hint}")
+    raise DuotoneError(f"{text}: {described(part)} is not a date or time{hint}")
 
 
 def as_time_with(unit: str, part: Part, text: str) -> Part:

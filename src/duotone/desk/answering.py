@@ -1,0 +1,236 @@
+"""Answering: a question checked, charged, read and drawn, in this order; in a thread, whenever the answer then leaves."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from duotone.desk import accounts, made_up
+from duotone.desk.approvals import Approvals
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.clock import Departure
+from duotone.desk.documents import answer_document, kept
+from duotone.desk.office import Office, called
+from duotone.desk.operations import Document
+from duotone.desk.records import Records
+from duotone.desk.tables import OpenTable, given_up
+from duotone.desk.terms import Terms
+from duotone.desk.work import require_little, search_seconds
+from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
+from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.model.notice import is_about
+from duotone.tables.engines.engine import ON_FAILURE
+from duotone.tables.engines.source import Source
+from duotone.tables.prepared import Prepared
+from duotone.temporary import temporary_folder
+from duotone.words import budgets
+
+LOG = logging.getLogger("duotone.service")
+NO_LEDGER = "the ledger cannot be used at the moment, and its owner can see why; nothing was released"
+BUSY = "the ledger is busy: try again; nothing was released"
+NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
+NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
+LONGEST_TRIAL = 2.0
+"""Seconds that the search of an answer about made-up rows may take."""
+MADE_UP = {"made_up": True, "quote": "", "charge": None}
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What becomes of a question. What it refuses depends on the question and the ledger alone."""
+
+    office: Office
+    ledger: Ledger
+    records: Records
+    approvals: Approvals
+
+    def checked(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared]:
+        """The terms, of a request that was approved where one is named, and the question; nothing is read or charged."""
+        terms = Terms.read(written)
+        if terms.request is not None:
+            if terms.model_fields_set != {"request"}:
+                raise Refused("bad question", "a request is asked by its number alone: its question was approved")
+            terms = self.approvals.approved(caller, table, terms.request)
+        return terms, self.question(table, terms)
+
+    def question(self, table: OpenTable, terms: Terms) -> Prepared:
+        """A question that fits the table; a bad one is refused."""
+        if terms.question is not None and len(terms.question) > self.office.limits.question:
+            raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
+
+        def little(question: Prepared) -> None:
+            require_little(question, table.dataset, table.engine, self.office.limits, self.office.engine_limits)
+
+        with _lent(table) as source:
+            try:
+                with table.question(source, terms, little) as question:
+                    return question
+            except FailedTrial as error:
+                LOG.error(
+                    "a question failed its trial", extra={"dataset": table.name, "failed": error.what, "code": error.code}
+                )
+                raise Refused("bad question", error) from None
+            except UnopenedTable as error:  # a file of the owner's, opened with the question
+                raise _closed(table, error) from None
+            except DuotoneError as error:
+                if is_about(error, "engine failed"):  # what is wrong is a file of the owner's
+                    raise _closed(table, error) from None
+                raise Refused("bad question", error) from None
+
+    def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared, Document | None]:
+        """A question, and the reply where no private row is read for it: of made-up rows, a request that now waits, or what is
+        recorded. What does not fit into what is left is refused. None where the table has to be read."""
+        terms, question = self.checked(caller, table, written)
+        if terms.made_up:
+            return terms, question, self._rehearsed(table, terms, question)
+        try:
+            if terms.request is None and self.approvals.needed(caller, table):
+                request = self.approvals.plan(caller, table, terms, question)
+                return terms, question, {name: request[name] for name in ("request", "state", "needs", "waits_for")}
+            reply = question.recorded(self.ledger, table.account(), again=terms.again, asker=caller.name)
+            if reply is None:
+                return terms, question, None
+            if terms.request is not None:
+                self.approvals.take(terms.request)
+        except LedgerError as error:
+            raise refusal(error) from None
+        document = answer_document(question, reply, terms, table.account())
+        self._keep_words(table, document, terms)
+        return terms, question, document
+
+    def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
+        """The answer from the table, for a question that was checked, and of which nothing is recorded."""
+        number = terms.request
+        leaving.require_awaited()
+        if number is not None:
+            self.approvals.take(number)
+        try:
+            document = self._charged(caller, table, terms, question, leaving)
+        except (LedgerError, Refused) as error:
+            if number is not None and (isinstance(error, OverBudget) or not leaving.begun):  # nothing was charged
+                self.approvals.give_back(number)
+            raise error if isinstance(error, Refused) else refusal(error) from None
+        self._keep_words(table, document, terms)
+        return document
+
+    def _charged(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
+        """Charge, then read, then draw; then wait for the tick, and record."""
+        try:
+            with (
+                _lent(table) as source,
+                table.asked_again(question, source) as asked,
+                _heard(partial(self._failed, table.name)),
+                given_up(
+                    asked.source, max(self.office.limits.engine_seconds, leaving.due - leaving.clock.now()), leaving
+                ) as done,
+            ):
+
+                def hold() -> None:
+                    done()
+                    leaving.hold()
+
+                leaving.require_awaited()
+                reply = asked.charge(self.ledger, table.account(), again=terms.again, asker=caller.name, hold=hold)
+                return answer_document(asked, reply, terms, table.account())
+        except LedgerError:
+            raise
+        except DuotoneError as error:
+            table.reopen()
+            known = is_about(error, "engine failed")
+            LOG.error("a question could not be answered", extra={"dataset": table.name, "error": type(error).__name__})
+            raise Refused("unavailable", error if known else NO_ANSWER) from None
+
+    def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
+        """How the answer was asked for; if that fails, the answer is there all the same."""
+        try:
+            self.records.keep_words(table.account(), int(document["charge"]), kept(terms))
+        except SQLAlchemyError as error:
+            LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
+
+    def _rehearsed(self, table: OpenTable, terms: Terms, question: Prepared) -> Document:
+        """The answer of made-up rows, by a ledger that is thrown away."""
+        columns = table.made_up_columns
+        if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
+            raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
+        with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
+            rows = made_up.made_up(columns, table.declared.unit, max_rows=table.declared.max_rows)
+            try:
+                with (
+                    made_up.opened(rows, columns, Path(folder)) as source,
+                    _of_made_up(table, source, terms, question) as asked,
+                ):
+                    accounts.register(ledger, table)
+                    reply = asked.charge(ledger, table.account())
+                    return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
+            except OverBudget as error:
+                raise over_budget(error) from None
+            except UnopenedTable as error:
+                raise _closed(table, error) from None
+            except DuotoneError as error:
+                raise Refused("bad question", error) from None
+
+    def _failed(self, name: str, kind: str) -> None:
+        LOG.error("the engine could not answer", extra={"dataset": name, "error": kind})
+        self.records.count(f"failed {name}")
+
+
+def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepared) -> Prepared:
+    """The question of made-up rows. There are none of further tables: what does without them is prepared without."""
+    return table.question(source, terms) if table.declared.also else table.asked_again(question, source)
+
+
+def over_budget(error: OverBudget) -> Refused:
+    """What does not fit, in ε and δ, and which of the two it is."""
+    shortfall = error.shortfall
+    sentence = budgets.over_budget(shortfall.numbers(), symbols=True, name=called(shortfall.dataset))
+    part = budgets.beyond(shortfall.beyond, symbols=True)
+    return Refused("over budget", sentence + (f" (its {part} is more than is left)" if part else ""))
+
+
+def refusal(error: LedgerError) -> Refused:
+    """What a ledger refuses, as an analyst may see it: its place is the owner's."""
+    match error:
+        case OverBudget():
+            return over_budget(error)
+        case LedgerBusy():
+            return Refused("unavailable", BUSY, retry_after=5)
+    LOG.error("the ledger refused", extra={"error": str(error)})
+    return Refused("unavailable", NO_LEDGER)
+
+
+@contextmanager
+def _lent(table: OpenTable) -> Iterator[Any]:
+    """The table, for one question; one that cannot be opened is the owner's to see to."""
+    lent = table.lent()
+    try:
+        source = lent.__enter__()
+    except DuotoneError as error:
+        raise _closed(table, error) from None
+    try:
+        yield source
+    finally:
+        lent.__exit__(None, None, None)
+
+
+def _closed(table: OpenTable, error: DuotoneError) -> Refused:
+    """Why a table cannot be opened is for the owner's log."""
+    LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
+    return Refused("unavailable", NO_TABLE)
+
+
+@contextmanager
+def _heard(owner: Callable[[str], None]) -> Iterator[None]:
+    """Lets the owner's log hear with which kind of error an engine fails."""
+    before = ON_FAILURE.set(owner)
+    try:
+        yield
+    finally:
+        ON_FAILURE.reset(before)

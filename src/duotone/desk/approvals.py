@@ -1,0 +1,164 @@
+"""Approvals: questions that wait for another person, or for the person whose assistant plans them; and what an assistant may
+ask without waiting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.documents import at_its_price
+from duotone.desk.log import audit
+from duotone.desk.office import Office
+from duotone.desk.operations import Document
+from duotone.desk.records import Allowance, Records
+from duotone.desk.tables import OpenTable
+from duotone.desk.terms import AssistantAllowance, Terms
+from duotone.errors import OverBudget
+from duotone.ledger.allowances import Share
+from duotone.ledger.ledger import Ledger
+from duotone.model.cost import Shortfall, as_json
+from duotone.model.notice import Notice
+from duotone.tables.prepared import Prepared, quote_all
+
+MOST_WAITING = 200
+"""The requests of one person that may wait; and of their assistant, counted apart: it does not keep the person from asking."""
+
+
+@dataclass(frozen=True)
+class Approvals:
+    """Who must say yes to a question before it is asked.
+
+    Guarantee: the approval of another person is never the asker's; what an assistant plans is approved by its own person, or
+    paid from an allowance that only this person sets; an approved request is asked once, at the price that was approved.
+    """
+
+    office: Office
+    ledger: Ledger
+    records: Records
+
+    def needed(self, caller: Caller, table: OpenTable) -> bool:
+        """Whether a question cannot be asked at once."""
+        return table.dataset.approval or caller.assistant
+
+    def plan(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
+        """A request for a question: it waits, unless nobody need approve it, or an assistant's allowance pays for it (and is
+        not given back)."""
+        other = table.dataset.approval
+        if other and not (terms.purpose or "").strip():
+            raise Refused("bad question", Notice("purpose missing", dataset=table.name))
+        if self.records.waiting(caller.name, assistant=caller.assistant) >= MOST_WAITING:
+            whose = "your assistant's" if caller.assistant else "your"
+            raise Refused("too many", f"{MOST_WAITING} of {whose} requests wait: let some be decided first")
+        self._require_fit(caller, table, terms, question)
+        own = caller.assistant and not self.records.spend(caller.name, table.name, question.cost)
+        about: dict[str, Any] = {
+            "assistant": caller.assistant,
+            "price": as_json(question.cost.numbers()),
+            "purpose": terms.purpose,
+            "data": self._data(table),
+            "own": own,
+            "other": other,
+        }
+        kept = at_its_price(question, terms)
+        return self.document(caller, self.records.add_request(table.name, caller.name, kept, **about))
+
+    def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
+        """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
+        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, asker=caller.name)
+        if not quote.fits:
+            lefts = quote.left, caller.name if quote.allowance is not None else None, quote.allowance
+            raise OverBudget(Shortfall(table.account(), quote.cost, *lefts, beyond=quote.beyond))
+
+    def approved(self, caller: Caller, table: OpenTable, number: int) -> Terms:
+        """The terms of a request that may be asked now."""
+        request = self.records.request(number)
+        if request is None or request["asked_by"] != caller.name or request["dataset"] != table.name:
+            raise Refused("unknown", f"there is no request {number} of yours about {table.name}")
+        match request["state"]:
+            case "waiting":
+                raise Refused("not allowed", f"request {number} still waits for {_needs(caller, request)}")
+            case "refused":
+                raise Refused("not allowed", f"request {number} was refused")
+            case "used":
+                raise Refused("not allowed", f"request {number} was asked already: if it was answered, that is in the history")
+        if request["data"] != self._data(table):
+            raise Refused("not allowed", f"the data has changed since request {number} was made: ask again")
+        return Terms.read({**request["terms"], "request": number})
+
+    def _data(self, table: OpenTable) -> str:
+        """What a request is about: the account, and the version of its data."""
+        return f"{table.account()} {self.ledger.stands(table.account()).state.version}"
+
+    def take(self, number: int) -> None:
+        """Use an approved request up, before it is asked."""
+        if not self.records.move(number, "approved", "used"):
+            raise Refused("not allowed", f"request {number} was asked already: if it was answered, that is in the history")
+
+    def give_back(self, number: int) -> None:
+        """Of a request for which nothing was charged."""
+        self.records.move(number, "used", "approved")
+
+    def every(self, caller: Caller) -> Document:
+        """One's own requests, and those that one may decide about."""
+        every = (self.document(caller, request) for request in self.records.requests(caller.name))
+        return {"requests": [one for one in every if one["asked_by"] == caller.name or one["may_decide"]]}
+
+    def decide(self, caller: Caller, number: int, approve: bool) -> Document:
+        """Approve or refuse a request: one's own assistant's, or another person's."""
+        request = self.records.request(number)
+        if request is None or not self._sees(caller, request):
+            raise Refused("unknown", f"there is no request {number} that you may decide about")
+        if not self._may_decide(caller, request):
+            raise Refused("not allowed", f"request {number} is not yours to decide: another person than the asker does")
+        own = request["asked_by"] == caller.name
+        after = self.records.decide(number, caller.name, approve=approve, own=own)
+        if after is None:
+            raise Refused("not allowed", f"request {number} was decided already")
+        done = "a request was approved" if approve else "a request was refused"
+        audit(done, by=caller.name, whose=request["asked_by"], request=number, dataset=request["dataset"])
+        return self.document(caller, after)
+
+    def document(self, caller: Caller, request: Document) -> Document:
+        """A request, as this caller sees it."""
+        shown = {name: value for name, value in request.items() if name not in ("own", "other", "data")}
+        terms = request["terms"]
+        text = terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}"
+        about = {"question": text, "assistant": bool(request["assistant"]), "may_decide": self._may_decide(caller, request)}
+        return {**shown, **about, "needs": _needs(caller, request), "waits_for": _waits_for(request)}
+
+    def _sees(self, caller: Caller, request: Document) -> bool:
+        dataset = self.office.datasets.get(request["dataset"])
+        approves = dataset is not None and (caller.person.role == "owner" or caller.name in dataset.approvers)
+        return request["asked_by"] == caller.name or approves
+
+    def _may_decide(self, caller: Caller, request: Document) -> bool:
+        """Whether this caller's word is still needed: never an assistant's, nor the asker's but for an assistant's plan."""
+        if caller.assistant or request["state"] != "waiting" or not self._sees(caller, request):
+            return False
+        return bool(request["own"] == 1 if request["asked_by"] == caller.name else request["other"] == 1)
+
+    def allow(self, caller: Caller, table: OpenTable, written: Any) -> Document:
+        """What one's assistant may ask without waiting: from now on, in all."""
+        allowance = AssistantAllowance.read(written)
+        budget = Terms(epsilon=allowance.epsilon, delta=allowance.delta).privacy
+        self.records.allow(caller.name, table.name, Allowance(Share(budget=budget), allowance.questions))
+        audit("an assistant's allowance was set", by=caller.name, dataset=table.name)
+        return self.allowance(caller, table)
+
+    def allowance(self, caller: Caller, table: OpenTable) -> Document:
+        """What is left of that."""
+        return self.records.allowance(caller.name, table.name).document
+
+
+def _needs(caller: Caller, request: Document) -> str:
+    """Whose word a request waits for, as this caller would say it: who sees another's may decide about it."""
+    asked = request["asked_by"] == caller.name
+    own = request["asked_by"] if not asked else "your own person" if caller.assistant else "you"
+    parts = [text for name, text in (("own", own), ("other", "another person" if asked else "you")) if request[name] == 1]
+    return " and ".join(parts)
+
+
+def _waits_for(request: Document) -> list[str]:
+    """The same for a program: "asker" is the person whose assistant asks, "other" another person than the one who asks."""
+    return [who for who, part in (("asker", "own"), ("other", "other")) if request[part] == 1]

@@ -1,0 +1,304 @@
+"""The office file: which tables are asked about, by whom, at which budgets; checked whole before anything starts.
+
+What is written is read by these models, as pydantic has it; `office_file` reads it, and checks what stands in one place against
+what stands in another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from duotone.desk.callers import OpenId, Person, Role
+from duotone.errors import DuotoneError
+from duotone.ledger.account import Registered, registration
+from duotone.ledger.privacy_filters import RuleName
+from duotone.line.three_way import ThreeWay
+from duotone.model.checks import COHORT
+from duotone.model.dataset import Dataset
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import exact
+from duotone.resources import SPILL, EngineLimits, machine_limits
+
+
+def _number(value: object) -> object:
+    """A number as it is written: a whole one, a decimal, or a text with a decimal or a fraction."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+        raise ValueError("must be a number, or a text with one, as 1/10")
+    try:
+        return exact(value if isinstance(value, int) else str(value))
+    except DuotoneError as error:
+        raise ValueError(str(error)) from None
+
+
+def _printable(name: str) -> str:
+    """As a ledger wants the names of those who ask: no mark that turns the direction of text, for one."""
+    if not name.isprintable():
+        raise ValueError("has characters that a name cannot have")
+    return name
+
+
+Number = Annotated[Fraction, BeforeValidator(_number)]
+Seconds = Annotated[float, BeforeValidator(lambda value: float(value) if isinstance(value, Decimal) else value)]
+Positive = Annotated[Seconds, Field(gt=0, le=3600)]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x7f/@*\\]+$"), AfterValidator(_printable)
+]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
+
+
+def called(account: str) -> str:
+    """What people call the dataset of an account.
+
+    >>> called("survey"), called("survey@spring 2026")
+    ('survey', 'survey (spring 2026)')
+    """
+    name, at, people = account.partition(COHORT)
+    return f"{name} ({people})" if at else name
+
+
+class _Written(BaseModel):
+    """A table of the file: whatever it does not know is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Privacy(_Written):
+    """A budget, or the privacy definition of an answer."""
+
+    epsilon: Number
+    delta: Number = Fraction(0)
+
+    @property
+    def definition(self) -> ApproxDP:
+        """The same, checked."""
+        return ApproxDP(self.epsilon, self.delta)
+
+
+class AskedSo(_Written):
+    """How a dataset is asked whose close calls alone are charged."""
+
+    epsilon: Number
+    wrong: Number = Fraction(1, 10**9)
+    definite: Privacy | None = None
+
+    @property
+    def question(self) -> ThreeWay:
+        """How each question is asked."""
+        return ThreeWay(ApproxDP(self.epsilon), self.wrong)
+
+
+class Listed(_Written):
+    """A dataset of the office: what its owner declares, and how it may be asked about."""
+
+    declared: Dataset
+    about: str = ""
+    rule: RuleName = "sum"
+    answers_at: Privacy | None = None
+    close_calls: AskedSo | None = None
+    allowance: Privacy | None = None
+    """Of each analyst who has none of their own."""
+    approval: bool = Field(default=False, strict=True)
+    approvers: tuple[Name, ...] = ()
+    """Who may approve besides owners."""
+    rows: Count
+    """The public size of the table: that it has no more rows. Times of answers are computed from it."""
+    seconds: Positive | None = None
+    """That an engine needs for an empty table, where not as many as by default: what rows can cost is added."""
+
+    @property
+    def budget(self) -> ApproxDP:
+        """What all answers together may cost."""
+        if self.declared.budget is None:
+            raise DuotoneError("has no budget")
+        return self.declared.budget
+
+    @property
+    def version(self) -> str:
+        """The label of the data."""
+        return str(self.declared.version)
+
+    @property
+    def account(self) -> str:
+        """What a ledger calls it: with new people it is another account."""
+        return str(self.declared.account)
+
+    @property
+    def registration(self) -> Registered:
+        """As a ledger would register it."""
+        called, answers = self.close_calls, self.answers_at
+        return registration(
+            self.account,
+            self.budget,
+            self.declared.unit or "row",
+            self.declared.neighbours,
+            self.rule,
+            None if answers is None else answers.definition,
+            (),
+            None if called is None else called.question,
+            None if called is None or called.definite is None else called.definite.definition,
+        )
+
+
+class Member(_Written):
+    """A person, and what they may do."""
+
+    role: Role
+    datasets: tuple[Name, ...] = ()
+    allowances: Mapping[str, Privacy] = Field(default_factory=dict)
+    """By dataset."""
+    subject: Text | None = None
+    """By which a sign-in elsewhere names this person; their name, where it is not given."""
+
+
+class Server(_Written):
+    """Where the service listens."""
+
+    host: Text = "127.0.0.1"
+    port: Annotated[int, Field(strict=True, ge=0, le=65535)] = 8351
+    certificate: Text | None = None
+    key: Text | None = None
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+$")] | None = None
+    """What browsers call it, where a proxy stands before it."""
+    proxies: tuple[Text, ...] = ()
+    """The addresses of proxies whose X-Forwarded headers are believed."""
+
+
+class Limits(_Written):
+    """How much one may ask for."""
+
+    body: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 2**18
+    question: Annotated[int, Field(strict=True, ge=100, le=100_000)] = 4000
+    at_once: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
+    """Questions of one person that are being answered: fewer than `workers`, unless there is only one; by default half."""
+    waiting: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 16
+    """Questions of one person that wait for that."""
+    workers: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
+    """Questions of all that are being answered."""
+    seconds: Positive = 20.0
+    """In which a request must have arrived whole."""
+    longest: Annotated[Seconds, Field(gt=0, le=86400)] = 120.0
+    """After which an answer leaves, at most: what could take longer is refused."""
+    engine_seconds: Annotated[Seconds, Field(gt=0, le=86400)] = 600.0
+    """After which an engine is interrupted; never before the question's answer would leave."""
+    looking: Positive = 20.0
+    """Seconds of processor time that one person's previews, made-up questions and the like may take in a minute."""
+    stop: Positive = 10.0
+    """In which answers may still leave once the service is to stop."""
+
+    @property
+    def share(self) -> int:
+        """How many places one person has, at most."""
+        return max(1, self.workers // 2) if self.at_once is None else self.at_once
+
+
+class Engine(_Written):
+    """What DuckDB may use for one question, where the tables are in files."""
+
+    memory: Annotated[int, Field(strict=True, ge=2**28, le=2**50)] | None = None
+    """Bytes; if it is not given, half of the machine's memory, divided by the questions that are answered at a time."""
+    threads: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None
+    spill: Annotated[int, Field(strict=True, ge=0, le=2**50)] = SPILL
+    """Bytes on the disk, where memory does not suffice for groups and orders."""
+
+
+class Ticks(_Written):
+    """The public clock by which answers leave."""
+
+    tick: Annotated[Seconds, Field(gt=0, le=600)] = 1.0
+
+
+class SignIn(_Written):
+    """An OpenID Connect provider."""
+
+    issuer: Text
+    client_id: Text
+    client_secret_file: Text | None = None
+    name: Text = "OpenID"
+    claim: Text = "email"
+    audience: Text | None = None
+
+
+class Office(_Written):
+    """The whole file; paths begin at its folder."""
+
+    file: Path
+    text: str = Field(repr=False)
+    """What is written in it."""
+    ledger: Text
+    records: Text | None = None
+    tokens: Text = "office.tokens"
+    log: Text | None = None
+    server: Server = Server()
+    clock: Ticks = Ticks()
+    limits: Limits = Limits()
+    engine: Engine = Engine()
+    openid: SignIn | None = None
+    people: Annotated[Mapping[Name, Member], Field(min_length=1)]
+    datasets: Annotated[Mapping[Name, Listed], Field(min_length=1)]
+
+    def path(self, text: str) -> str:
+        """A place, from the folder of the office on; one with a scheme as it is."""
+        place = from_environment(text)
+        return place if "://" in place else str(self.file.parent / place)
+
+    @property
+    def engine_limits(self) -> EngineLimits:
+        """What an engine may use for one question."""
+        own, machine = self.engine, machine_limits()
+        memory = max(2**28, machine.memory // self.limits.workers) if own.memory is None else own.memory
+        return EngineLimits(memory, own.threads or machine.threads, own.spill)
+
+    @property
+    def ledger_place(self) -> str:
+        """Where budgets are kept."""
+        return self.path(self.ledger)
+
+    @property
+    def records_place(self) -> str:
+        """Where requests and approvals are kept: in the ledger's database, or in a file beside the ledger."""
+        if self.records is not None:
+            return self.path(self.records)
+        return self.ledger_place if "://" in self.ledger_place else f"{self.ledger_place}.office"
+
+    @property
+    def tokens_place(self) -> Path:
+        """Where hashes of tokens are kept."""
+        return Path(self.path(self.tokens))
+
+    def person(self, name: str) -> Person | None:
+        """Somebody by their name; None for a stranger."""
+        member = self.people.get(name)
+        return None if member is None else Person(name, member.role, member.datasets)
+
+    def person_of(self, subject: str) -> Person | None:
+        """Somebody by what a sign-in elsewhere calls them."""
+        names = [name for name, member in self.people.items() if (member.subject or name) == subject]
+        return self.person(names[0]) if len(names) == 1 else None
+
+    @property
+    def openid_client(self) -> OpenId | None:
+        """How people sign in elsewhere; None where they do not."""
+        if self.openid is None:
+            return None
+        file = self.openid.client_secret_file
+        secret = None if file is None else Path(self.path(file)).read_text(encoding="utf-8").strip()
+        there = self.openid
+        return OpenId(there.issuer, there.client_id, secret, there.name, there.claim, there.audience)
+
+
+def from_environment(text: str) -> str:
+    """A text, or what the variable after env: says; so that no password need stand in a file."""
+    if not text.startswith("env:"):
+        return text
+    value = os.environ.get(text.removeprefix("env:"), "")
+    if not value:
+        raise DuotoneError(f"the variable {text.removeprefix('env:')} is not set, and the office file names it")
+    return value

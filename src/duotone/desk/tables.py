@@ -1,0 +1,320 @@
+"""The tables of an office: opened when they are needed, kept open, and lent to one question at a time."""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from duotone.desk.clock import Departure
+from duotone.desk.made_up import Column
+from duotone.desk.office import Listed, Office
+from duotone.desk.public_files import PublicFiles
+from duotone.desk.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
+from duotone.desk.terms import Terms
+from duotone.errors import DuotoneError
+from duotone.model.dataset import Dataset
+from duotone.model.mistakes import Mistakes
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.resources import limited
+from duotone.tables.ask import prepare, prepare_groups
+from duotone.tables.declared import unit_in
+from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines import open_source
+from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.source import Source
+from duotone.tables.prepared import Prepared
+from duotone.tables.sql.comparison import BoolOp, Negation, Tree
+from duotone.tables.sql.condition import Kind
+from duotone.tables.terms import WantedError
+
+Layout = tuple[tuple[tuple[str, Kind], ...], ...]
+AGAIN = 0.5
+"""Seconds after which an engine that goes on is interrupted again."""
+
+
+@dataclass
+class OpenTable:
+    """A dataset of the office with its table: what may be known of it, and connections that are idle."""
+
+    name: str
+    office: Office
+    dataset: Listed
+    idle: list[Source] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    """What each column holds, by the first opening."""
+    engine: str = "DuckDB"
+    public: PublicFiles = field(default_factory=PublicFiles)
+    keys: frozenset[str] = frozenset()
+    """What tells its tables apart from those of other datasets."""
+    layout: Layout | None = None
+    """The columns of its tables, in their order, when they were last looked at: questions about others are refused."""
+
+    @property
+    def declared(self) -> Dataset:
+        """What its owner declares."""
+        return self.dataset.declared
+
+    @property
+    def lists(self) -> Mapping[tuple[str, ...], tuple[Any, ...]]:
+        """The public lists of groups, by what they are by."""
+        return self.declared.groups if isinstance(self.declared.groups, Mapping) else {}
+
+    @contextmanager
+    def lent(self) -> Iterator[Any]:
+        """The table, for one question at a time; with further tables, its place, where all are opened together."""
+        if self.declared.also:
+            with self._opened() as alone:
+                self._require_layout(alone)
+            yield self._place
+            return
+        with self.lock:
+            source = self.idle.pop() if self.idle else None
+        if source is not None and not _answers(source):
+            source.close()
+            source = None
+        source = self.open() if source is None else source
+        try:
+            yield source
+        finally:
+            with self.lock:
+                self.idle.append(source)
+
+    def open(self) -> Source:
+        """A connection of its own, with those columns alone that may be used."""
+        source, dataset = self._opened(), self.declared
+        with closed_on_error(source.close):
+            self._require_layout(source)
+            if dataset.columns is not None:
+                source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
+            return replace(source, name=self.name, named=True)
+
+    def _opened(self) -> Source:
+        with limited(self.office.engine_limits):
+            return open_conforming(replace(self.declared, source=self._place, columns=None), prepare)
+
+    @property
+    def _place(self) -> str:
+        return self.office.path(self.declared.source)
+
+    def _require_layout(self, source: Source) -> None:
+        """Refuse other columns than those that the owner has seen, or another order of them."""
+        if self.layout is not None and self._layout(source) != self.layout:
+            raise DuotoneError(f"the columns of {self.name} have changed: say that the data has changed (a new version)")
+
+    def _layout(self, source: Source) -> Layout:
+        """The columns of the table, and of further ones in files of their own."""
+        files = [] if source.sibling is not None else [self.office.path(place) for place in self.declared.also.values()]
+        with ExitStack() as opened_now:
+            others = [opened_now.enter_context(open_source(file)) for file in files]
+            return tuple(tuple(one.columns.items()) for one in (source, *others))
+
+    def learn(self) -> None:
+        """Open the table once, and see what its columns are."""
+        dataset, place = self.declared, self._place
+        with self._opened() as source:
+            self.layout = self._layout(source)
+            further = (self.office.path(other) if source.sibling is None else other for other in dataset.also.values())
+            beside = (sibling_keys(place, source, other) for other in further)
+            self.keys = tables_held(place, dataset.table, source).union(*beside)
+        with self.open() as source:
+            self.kinds, self.engine = (
+                {name: kind for name, kind in source.columns.items() if kind != "other"},
+                source.engine.name,
+            )
+
+    def read_public(self) -> None:
+        """Read the public files, before anybody asks."""
+        for place in self.declared.public.values():
+            self.public.table(Path(self.office.path(place)))
+
+    def reopen(self) -> None:
+        """Close what is idle: the next question opens the table anew."""
+        with self.lock:
+            sources, self.idle = self.idle, []
+        for source in sources:
+            source.close()
+
+    def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
+        """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
+        read."""
+        with limited(self.office.engine_limits, check):
+            return self._question(self._about(table), terms)
+
+    def _about(self, table: Any) -> Dataset:
+        """What is declared, of an open table or of one that is opened with the question."""
+        declared = self.declared
+        public = {name: self.public.table(Path(self.office.path(place))) for name, place in declared.public.items()}
+        if isinstance(table, Source):
+            own = replace(declared, public=public, also={})
+            return own.opened(table.reading_up_to(declared.longest_text))
+        return replace(declared, source=table, public=public, also=self._also)
+
+    @property
+    def _also(self) -> dict[str, str]:
+        """Further private tables: in a database by their names."""
+        elsewhere = self.declared.table is not None or "://" in self._place
+        return {name: other if elsewhere else self.office.path(other) for name, other in self.declared.also.items()}
+
+    def asked_again(self, question: Prepared, table: Any) -> Prepared:
+        """A question that has been checked, of the table as it is lent now."""
+        with limited(self.office.engine_limits):
+            return question.on(table.reading_up_to(self.declared.longest_text) if isinstance(table, Source) else table)
+
+    def _question(self, declared: Dataset, terms: Terms) -> Prepared:
+        if (terms.question is None) == (terms.by is None):
+            raise DuotoneError("ask a question, or which groups there are (by): one of the two")
+        if terms.groups == "private":
+            declared = replace(declared, groups=None)
+        if terms.max_groups is not None:
+            declared = replace(declared, max_groups=terms.max_groups)
+        if terms.question is None:
+            if terms.error is not None or not terms.priced:
+                raise DuotoneError("which groups may be shown has a price: give epsilon, and delta")
+            return prepare_groups(declared, terms.by or [], terms.privacy)
+        if self.dataset.close_calls is not None and not terms.priced:
+            if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
+                raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
+            return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
+        return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact)
+
+    def _price(self, terms: Terms) -> ApproxDP | WantedError:
+        """ε as it is named, or the error that is wanted."""
+        if terms.error is None:
+            return terms.privacy
+        if not (terms.costs is None and terms.epsilon is None and terms.ratio is None):
+            raise DuotoneError("the price follows from the error: name no epsilon, ratio and costs")
+        return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
+
+    def account(self) -> str:
+        """What the ledger calls it."""
+        return self.dataset.account
+
+    @property
+    def made_up_columns(self) -> dict[str, Column]:
+        """What may be known of each column, for made-up rows."""
+        bounds, lists = self.declared.bounds, self.lists
+        limits = {name: (str(bounds[name].low), str(bounds[name].high)) for name in self.kinds.keys() & bounds.keys()}
+        listed = {name: lists[name,] for name in self.kinds if (name,) in lists}
+        return {name: Column(kind, limits.get(name), listed.get(name)) for name, kind in self.kinds.items()}
+
+    def check(self, mistakes: Mistakes) -> None:
+        """Open the table, and hold what is declared against its columns."""
+        steps, dataset, every = ("datasets", self.name), self.declared, list[str]()
+        with mistakes.at(*steps, "source"), self._opened() as source:
+            every = [name.lower() for name in source.columns]
+        unknown = [i for i, column in enumerate(dataset.columns or ()) if every and column.lower() not in every]
+        for i in unknown:
+            mistakes.add((*steps, "columns", i), f"is not a column of the table: {(dataset.columns or ())[i]}")
+        if dataset.unit is not None and every and dataset.unit.lower() not in every:
+            near = difflib.get_close_matches(dataset.unit.lower(), every, 1)
+            mistakes.add(
+                (*steps, "unit"), f"is not a column of the table: {near[0] if near else 'one of ' + ', '.join(every)} is"
+            )
+            unknown.append(0)
+        if unknown or not every:
+            return
+        with mistakes.at(*steps), self.open() as source:
+            unit_in(dataset, source)
+            for by in map(",".join, self.lists):
+                with mistakes.at(*steps, "groups", by):
+                    self.question(source, self._trial(by)).close()
+            self.learn()
+        usable = every if dataset.columns is None else [name.lower() for name in (*dataset.columns, dataset.unit or "")]
+        for column in dataset.bounds:  # others may be of public tables, or what an inner select computes
+            near = difflib.get_close_matches(column.lower(), map(str.lower, self.kinds), 1)
+            if near and column.lower() not in map(str.lower, self.kinds):
+                mistakes.add((*steps, "bounds", column), f"is not a column that can be asked about: {near[0]} is")
+            if column.lower() in every and column.lower() not in usable:
+                mistakes.add((*steps, "bounds", column), "has no use: that column may not be used (columns)")
+            if self.kinds.get(column) in ("text", "date", "time"):
+                mistakes.add((*steps, "bounds", column), f"has no use: {column} does not hold numbers")
+        for name, file in dataset.public.items():
+            if not Path(self.office.path(file)).exists():
+                mistakes.add((*steps, "public", name), "is no file")
+
+    @property
+    def has_more_rows(self) -> bool:
+        """Whether the table has more rows than the office says: for its owner alone."""
+        with self.open() as source:
+            counted = source.run(source.rows.agg(rows=source.rows.count()))
+            return int(counted["rows"][0].as_py()) > self.dataset.rows
+
+    def _trial(self, by: str) -> Terms:
+        """A question that has a use for a list of groups."""
+        keys = ", ".join(map(quoted, by.split(",")))
+        each = 1 if self.declared.unit else None
+        people = "*" if self.declared.unit is None else f"distinct {quoted(self.declared.unit)}"
+        text = f"select count({people}) > 1 from {quoted(self.name)} group by {keys}"
+        return Terms(question=text, epsilon=1, delta="1e-6", max_groups=each)
+
+
+def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
+    """One table has one budget, and is no public file."""
+    held = {name: table.keys for name, table in tables.items()}
+    refuse_twins(held, mistakes)
+    for name, table in tables.items():
+        public = {one: table.office.path(place) for one, place in table.declared.public.items()}
+        refuse_public(public, held, ("datasets", name), mistakes)
+
+
+def _answers(source: Source) -> bool:
+    """Whether an engine elsewhere is still there, and files are those that were opened, before anything is charged; no row is
+    read."""
+    try:
+        source.checked()
+    except DuotoneError:
+        return False
+    return source.engine.alive()
+
+
+@contextmanager
+def given_up(source: Source, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
+    """Interrupts an engine that works for longer than this, and than its answer takes to leave, or whose answer nobody waits
+    for; what it yields is called when it is done.
+
+    Once is not enough: an engine that is between two queries, or waits for its charge, does not notice.
+    """
+    done, wake, lock = threading.Event(), threading.Event(), threading.Lock()
+
+    def interrupt() -> None:
+        wake.wait(max(seconds, leaving.due - leaving.clock.now()))
+        while not done.is_set():
+            with lock:  # never what the same connection does for the next question
+                if not done.is_set():
+                    source.engine.interrupt()
+            done.wait(AGAIN)
+
+    def finish() -> None:
+        with lock:
+            done.set()
+        wake.set()
+
+    threading.Thread(target=interrupt, name="given up", daemon=True).start()
+    leaving.interrupted_by(wake.set)
+    try:
+        yield finish
+    finally:
+        finish()
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def atoms(tree: Tree) -> Iterator[Tree]:
+    """The comparisons of a question."""
+    match tree:
+        case BoolOp():
+            for part in tree.parts:
+                yield from atoms(part)
+        case Negation():
+            yield from atoms(tree.part)
+        case _:
+            yield tree

@@ -1,0 +1,110 @@
+"""When an answer leaves: how long a question takes at most, by its text and what is declared alone.
+
+Whoever may write a question may write one that takes long on some rows only, or whose level is found soon only where it is
+near. So the declared time covers the most that rows can cost, by construction: what the engine does for as many rows as there
+may be, with texts as long as they may be (`tables.work`), and the longest search. What could take longer is refused. See
+docs/service.md.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+from duotone.desk.callers import Refused
+from duotone.desk.office import Limits, Listed
+from duotone.desk.tables import atoms
+from duotone.resources import EngineLimits, cores
+from duotone.tables.engines.results import Tally
+from duotone.tables.prepared import Prepared
+from duotone.tables.sql.arithmetic import Aggregate, Arithmetic
+from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
+from duotone.tables.sql.condition import parts_of
+from duotone.tables.work import require_room
+
+FIRST = {"DuckDB": 0.8, "Postgres": 1.0, "Spark": 10.0}
+"""Seconds that an engine needs for an empty table."""
+OTHER = 2.0
+SLOWER = {"DuckDB": 1.0, "Postgres": 5.0, "Spark": 5.0}
+"""How many times as long an engine may take for a row as DuckDB does; any other may take ten times as long."""
+BY_GROUP, BY_LEVEL = 2e-5, 5e-6
+"""Seconds for each group that comes back; and for each level that an answer tells apart: a small ε has many, and its table
+takes longer than the engine."""
+BY_PAIR = {False: 1e-5, True: 5e-5}
+"""Seconds for each two levels of a difference or a variance; where people change, the second. Twice what was measured."""
+BY_TABLE = {False: 4e-8, True: 8e-8}
+"""Seconds for each step of an arithmetic of counts, of each table that its search looks at."""
+REFERENCE = 0.008
+"""Seconds that `machine` takes on the machine on which the nanoseconds of `tables.work` were measured, two slow cores."""
+
+
+def seconds_of(question: Prepared | None, dataset: Listed, engine: str, limits: Limits) -> float:
+    """After which an answer leaves, by public facts. What the owner declares (`seconds`) is the engine's own part, which no
+    row changes; what rows can cost is added to it always.
+
+    Guarantee: it depends on the question, the office and the machine, and covers the work of every table that has no more rows
+    than the office says.
+    """
+    start = FIRST.get(engine, OTHER) if dataset.seconds is None else dataset.seconds
+    if question is None:
+        return start
+    worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
+    levels = question.terms.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
+    return start + machine() * _shared(limits) * (worked + levels + search_seconds(question, dataset.rows))
+
+
+def _shared(limits: Limits) -> float:
+    """How many questions a core may have to answer at a time."""
+    return max(1.0, limits.workers / cores())
+
+
+@cache
+def machine() -> float:
+    """How many times as long this machine takes as the one on which constants were measured, and never less than once: by
+    made-up rows, when the first question is asked. Processor time is measured: what else the machine does in that moment would
+    make all later times longer."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("set threads = 1")
+        taken = []
+        for _ in range(3):
+            since = time.thread_time()  # with one thread, DuckDB works in the one that asks
+            connection.execute(MADE_UP).fetchall()
+            taken.append(time.thread_time() - since)
+    return max(1.0, min(taken) / REFERENCE)
+
+
+MADE_UP = """select count(*) from range(1000) r(i) where regexp_matches(repeat('e', 100) || i, 'e[a-z ]{990}q')
+    or contains(replace(repeat('ab', 500) || i, 'a', 'ccc'), 'q')"""
+
+
+def require_little(question: Prepared, dataset: Listed, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
+    """Refuse a question that could take longer than any may here, or more memory than an engine has."""
+    require_room(question.work(dataset.rows), engine_limits)
+    seconds = seconds_of(question, dataset, engine, limits)
+    if not seconds <= limits.longest:
+        raise Refused(
+            "bad question",
+            f"this question could take {seconds:,.0f} s, which would depend on rows, and here an answer leaves after "
+            f"{limits.longest:g} s at most: shorten its patterns and their repetitions, make fewer and shorter texts, list its "
+            "groups, raise epsilon, or ask about fewer counts; the owner may let less of a stored text be read (longest_text), "
+            "keep numbers as numbers (a Parquet file), or let answers take longer (longest)",
+        )
+
+
+def search_seconds(question: Prepared, rows: int) -> float:
+    """How long it takes at most to search for the level of an answer: of every group, where there are some."""
+    if question.compiled is None:
+        return 0.0
+    groups = 1 if not question.by else rows if question.listed is None else len(question.listed)
+    reach, replaced, seconds = question.terms.reach, question.declared.replaced, 0.0
+    for atom, compared in zip(atoms(question.compiled.tree), question.compiled.comparisons, strict=True):
+        match atom:
+            case MeanDifference() | VarianceThreshold():
+                seconds += BY_PAIR[replaced] * reach**2
+            case CountsComparison():
+                cells = sum(len(asked.values) for asked in compared.requests.values() if isinstance(asked, Tally))
+                steps = sum(isinstance(part, Aggregate | Arithmetic) for part in parts_of(atom.expression))
+                seconds += BY_TABLE[replaced] * steps * float(2 * reach + 1) ** cells
+    return groups * seconds

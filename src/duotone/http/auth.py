@@ -1,0 +1,232 @@
+"""Who makes a request: by a token in its header, or by a browser's session; and that a form was sent by our own page."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.office import Office
+from duotone.desk.records import Records
+from duotone.http.members import Members
+from duotone.http.openid import Provider
+from duotone.http.sessions import SECONDS, SECONDS_ELSEWHERE, Session, Sessions, csrf_of
+from duotone.http.tokens import Tokens
+
+SESSION, SIGNING_IN = "duotone", "duotone-sign-in"
+STRANGER = "this needs a token: send it as Authorization: Bearer …, or log in"
+WRONG = "this token is not known here: it may be revoked, expired or mistyped"
+FORGED = "this form was not sent by a page of this service: open the page again"
+FAILURES, WINDOW = 20, 60.0
+"""Wrong tokens from one address, and in how many seconds, after which further wrong ones have to wait."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Whose a token is, and what of it a session keeps."""
+
+    caller: Caller
+    token: str | None = None
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    subject: str | None = None
+    until: float | None = None
+
+
+class Auth:
+    """The people of an office, and how they are recognised."""
+
+    def __init__(self, office: Office, tokens: Tokens, records: Records, *, secure: bool) -> None:
+        self._office, self._tokens, self._secure = office, tokens, secure
+        self.sessions = Sessions(records)
+        self._members = Members(office, changed=lambda now: self.sessions.keep_only(now.people))
+        self._leaving = URLSafeTimedSerializer(records.secret("sign-in"), salt="sign-in")
+        client = office.openid_client
+        self.provider = None if client is None else Provider(client)
+        self._failures: dict[str, deque[float]] = {}
+
+    @property
+    def openid(self) -> str | None:
+        """What the sign-in elsewhere is called; None where there is none."""
+        return None if self.provider is None else self.provider.openid.name
+
+    async def identify(self, request: Request) -> tuple[Caller | None, str]:
+        """Who makes a request, None for a stranger, and what its forms must carry. A wrong token is refused."""
+        header = request.headers.get("authorization", "")
+        if header:
+            scheme, _, text = header.partition(" ")
+            if scheme.lower() != "bearer":
+                raise Refused("bad token", STRANGER)
+            return await self.by_token(request, text.strip()), ""
+        return await self._by_session(request)
+
+    async def by_token(self, request: Request, text: str) -> Caller:
+        """Whose token this is."""
+        return (await self._known(request, text)).caller
+
+    async def _known(self, request: Request, text: str) -> _Known:
+        """Whose token this is, and what of it a session keeps. Right ones are looked at first, which costs little: however many
+        wrong ones come from the same address, they are served."""
+        address = request.client.host if request.client is not None else ""
+        known, refused = None, Refused("bad token", WRONG)
+        try:
+            known = await self._looked_up(text)
+        except Refused as refusal:
+            if refusal.kind != "bad token":
+                raise
+            refused = refusal
+        if known is None:
+            self._must_wait(address)
+            self._failures.setdefault(address, deque(maxlen=FAILURES)).append(time.monotonic())
+            raise refused
+        return known
+
+    async def _looked_up(self, text: str) -> _Known | None:
+        if self.provider is not None and text.count(".") == 2:
+            claims = await self.provider.claims_of_bearer(text)
+            known = self._person_of(claims)
+            return None if known is None else replace(known, until=float(claims["exp"]))
+        token = await asyncio.to_thread(self._tokens.verified, text)
+        person = None if token is None else self._members.office().person(token.person)
+        return None if token is None or person is None else _Known(Caller(person, token.assistant), token=token.id)
+
+    def _must_wait(self, address: str) -> None:
+        failures = self._failures.get(address, deque())
+        if len(failures) == FAILURES and failures[0] > time.monotonic() - WINDOW:
+            raise Refused("too many", "too many wrong tokens came from this address: try again later", int(WINDOW))
+        if len(self._failures) > 10_000:
+            self._failures.clear()
+
+    def _person_of(self, claims: Mapping[str, Any]) -> _Known | None:
+        subject = claims.get(self._office.openid.claim) if self._office.openid is not None else None
+        person = self._members.office().person_of(subject) if isinstance(subject, str) else None
+        return None if person is None else _Known(Caller(person), claims=claims, subject=subject)
+
+    # Browsers
+
+    async def _by_session(self, request: Request) -> tuple[Caller | None, str]:
+        text = request.cookies.get(SESSION, "")
+        session = await asyncio.to_thread(self.sessions.current, text) if text else None
+        caller = None if session is None else self._caller_of(session)
+        if session is not None and caller is None:
+            await asyncio.to_thread(self.sessions.end, session.id, "the person or the token is not known any more")
+        return (None, "") if caller is None else (caller, csrf_of(text))
+
+    def _caller_of(self, session: Session) -> Caller | None:
+        """Who has this session, if the office still knows the person, and the token or the sign-in with which it began."""
+        office = self._members.office()
+        if session.token is None:
+            person = None if self.provider is None else office.person_of(session.subject or "")
+            return Caller(person) if person is not None and person.name == session.person else None
+        token, person = self._tokens.known(session.token), office.person(session.person)
+        return None if token is None or person is None or token.person != person.name else Caller(person, token.assistant)
+
+    @staticmethod
+    def had_session(request: Request) -> bool:
+        """Whether this browser has had one, which may have ended."""
+        return SESSION in request.cookies
+
+    async def log_in(self, request: Request, text: str) -> Response:
+        """A session for who has this token; back to the first page."""
+        return await self._session(await self._known(request, text.strip()))
+
+    async def _session(self, known: _Known) -> Response:
+        sub, sid = (value if isinstance(value := known.claims.get(claim), str) else None for claim in ("sub", "sid"))
+        began = partial(self.sessions.begin, token=known.token, subject=known.subject, until=known.until)
+        text = await asyncio.to_thread(began, known.caller.name, provider_subject=sub, provider_session=sid)
+        response = RedirectResponse("/", status_code=303)
+        self._cookie(response, SESSION, text, SECONDS if known.subject is None else SECONDS_ELSEWHERE)
+        return response
+
+    async def log_out(self, request: Request) -> Response:
+        """The end of a session, here and in the browser."""
+        text = request.cookies.get(SESSION, "")
+        session = await asyncio.to_thread(self.sessions.current, text) if text else None
+        if session is not None:
+            await asyncio.to_thread(self.sessions.end, session.id, "logged out", session.person)
+        response = RedirectResponse("/login", status_code=303)
+        response.delete_cookie(SESSION)
+        return response
+
+    async def logged_out_elsewhere(self, logout_token: str) -> None:
+        """End the sessions of somebody who signed out elsewhere, as the provider says (OpenID Connect Back-Channel Logout)."""
+        if self.provider is None:
+            raise Refused("unknown", "nobody signs in elsewhere here")
+        await asyncio.to_thread(self.sessions.signed_out, *await self.provider.signed_out(logout_token))
+
+    async def every_session(self) -> list[dict[str, Any]]:
+        """The sessions that hold, and whose they are."""
+        held = [session for session in await asyncio.to_thread(self.sessions.every) if self._caller_of(session) is not None]
+        return [_shown(session) for session in held]
+
+    async def end_session(self, ident: str, by: str) -> None:
+        """End a session, for an owner."""
+        if not await asyncio.to_thread(self.sessions.end, ident, "ended by an owner", by):
+            raise Refused("unknown", "there is no such session: it may have ended")
+
+    async def leave(self, request: Request) -> Response:
+        """To the sign-in elsewhere."""
+        if self.provider is None:
+            raise Refused("unknown", "nobody signs in elsewhere here")
+        url, kept = await self.provider.authorize_url(self._callback(request))
+        response = RedirectResponse(url, status_code=303)
+        self._cookie(response, SIGNING_IN, str(self._leaving.dumps(kept)), 600)
+        return response
+
+    async def come_back(self, request: Request) -> Response:
+        """From the sign-in elsewhere."""
+        if self.provider is None:
+            raise Refused("unknown", "nobody signs in elsewhere here")
+        try:
+            kept = self._leaving.loads(request.cookies.get(SIGNING_IN, ""), max_age=600)
+        except BadData:
+            raise Refused("bad token", "this sign-in was not begun here, or took too long: begin again") from None
+        known = self._person_of(await self.provider.claims_of_code(dict(request.query_params), kept))
+        if known is None:
+            raise Refused("not allowed", "you are signed in, but nobody of this office: its owner adds people")
+        response = await self._session(known)
+        response.delete_cookie(SIGNING_IN)
+        return response
+
+    def _callback(self, request: Request) -> str:
+        return f"{own_origin(request, self._office)}/login/openid/callback"
+
+    def _cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
+        response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=self._secure, path="/")
+
+    def must_come_from_here(self, request: Request) -> None:
+        """Refuse a form of another site."""
+        origin = request.headers.get("origin")
+        foreign = origin is not None and origin != own_origin(request, self._office)
+        if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise Refused("not allowed", FORGED)
+
+    def must_be_ours(self, csrf: str, sent: str) -> None:
+        """Refuse what changes something for a session, unless one of its own pages sent it."""
+        if not (csrf and hmac.compare_digest(csrf.encode(), sent.encode())):
+            raise Refused("not allowed", FORGED)
+
+
+def _shown(session: Session) -> dict[str, Any]:
+    """A session as the owner sees it."""
+    times = {name: datetime.fromtimestamp(getattr(session, name), UTC).isoformat() for name in ("made", "used", "expires")}
+    return {"session": session.id, "person": session.person, "token": session.token, **times}
+
+
+def own_origin(request: Request, office: Office) -> str:
+    """What browsers call this service."""
+    if office.server.url is not None:
+        return office.server.url
+    parts = urlsplit(str(request.url))
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,156 @@
+"""Sessions of browsers: kept in the records, so that they can be ended. A browser holds a random text, the records its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, Text, delete, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from duotone.desk.callers import Refused
+from duotone.desk.log import audit
+from duotone.desk.records import META, Records
+
+LOG = logging.getLogger("duotone.service")
+SECONDS = 12 * 3600
+"""Of a session that began with a token, at most."""
+SECONDS_ELSEWHERE = 3600
+"""Of one that began with a sign-in elsewhere: after that, the provider is asked again whether the person is still there."""
+MARKED = 60
+"""Seconds after which it is noted again that a session is used."""
+NO_RECORDS = "sessions cannot be looked up at the moment, and the owner can see why"
+SESSIONS = Table(
+    "duotone_sessions",
+    META,
+    Column("id", String(32), primary_key=True),  # from a hash of what the browser holds
+    Column("person", String(200), nullable=False, index=True),
+    Column("token", String(16)),
+    Column("subject", Text),
+    Column("provider_subject", Text),
+    Column("provider_session", Text),
+    Column("made", BigInteger, nullable=False),
+    Column("used", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What is kept of a session; times in seconds since 1970."""
+
+    id: str
+    person: str
+    token: str | None
+    """The id of the token with which it began; None where somebody signed in elsewhere."""
+    subject: str | None
+    """What the sign-in elsewhere called the person."""
+    provider_subject: str | None
+    provider_session: str | None
+    """By which the provider ends it: `sub` and `sid`."""
+    made: int
+    used: int
+    expires: int
+
+
+class Sessions:
+    """The sessions of an office, which all its processes share.
+
+    Guarantee: a session that was ended, by whomever, or whose time is over, is not known from the next request on.
+    """
+
+    def __init__(self, records: Records, *, clock: Callable[[], float] = time.time) -> None:
+        self._records, self._clock = records, clock
+        records.make_tables()
+
+    def begin(
+        self,
+        person: str,
+        *,
+        token: str | None = None,
+        subject: str | None = None,
+        provider_subject: str | None = None,
+        provider_session: str | None = None,
+        until: float | None = None,
+    ) -> str:
+        """A new session, `until` a moment at the latest: what the browser is to hold. Sessions that are over are forgotten."""
+        text, now = secrets.token_urlsafe(32), int(self._clock())
+        expires = now + (SECONDS if subject is None else SECONDS_ELSEWHERE)
+        expires = expires if until is None else min(expires, int(until))
+        session = Session(_id(text), person, token, subject, provider_subject, provider_session, now, now, expires)
+        with _reached(), self._records.engine.begin() as connection:
+            connection.execute(delete(SESSIONS).where(SESSIONS.c.expires <= now))
+            connection.execute(insert(SESSIONS).values(vars(session)))
+        audit("a session began", by=person, session=session.id, token=token)
+        return text
+
+    def current(self, text: str) -> Session | None:
+        """The session of what a browser holds; None where there is none, or no longer."""
+        now, mine = int(self._clock()), SESSIONS.c.id == _id(text)
+        with _reached(), self._records.engine.connect() as connection:
+            row = connection.execute(select(SESSIONS).where(mine, SESSIONS.c.expires > now)).one_or_none()
+        if row is not None and now >= row.used + MARKED:
+            with _reached(), self._records.engine.begin() as connection:
+                connection.execute(update(SESSIONS).where(mine).values(used=now))
+        return None if row is None else Session(**row._asdict())
+
+    def every(self) -> list[Session]:
+        """All that have not ended, the last used first."""
+        now, last = int(self._clock()), SESSIONS.c.used.desc()
+        with _reached(), self._records.engine.connect() as connection:
+            rows = connection.execute(select(SESSIONS).where(SESSIONS.c.expires > now).order_by(last, SESSIONS.c.id)).all()
+        return [Session(**row._asdict()) for row in rows]
+
+    def end(self, ident: str, reason: str, by: str | None = None) -> bool:
+        """End one; whether there was one."""
+        return self._end(reason, by, SESSIONS.c.id == ident) > 0
+
+    def keep_only(self, people: Collection[str]) -> None:
+        """End those of everybody else."""
+        self._end("taken out of the office file", None, SESSIONS.c.person.not_in(people))
+
+    def signed_out(self, provider_subject: str | None, provider_session: str | None) -> None:
+        """End those that the provider names, by the person, by the session, or by both."""
+        wanted = [
+            column == value
+            for column, value in (
+                (SESSIONS.c.provider_subject, provider_subject),
+                (SESSIONS.c.provider_session, provider_session),
+            )
+            if value is not None
+        ]
+        if wanted:
+            self._end("signed out elsewhere", None, *wanted)
+
+    def _end(self, reason: str, by: str | None, *which: ColumnElement[bool]) -> int:
+        with _reached(), self._records.engine.begin() as connection:
+            rows: Any = connection.execute(select(SESSIONS.c.id, SESSIONS.c.person).where(*which)).all()
+            ended = [row for row in rows if connection.execute(delete(SESSIONS).where(SESSIONS.c.id == row.id)).rowcount]
+        for row in ended:
+            audit("a session ended", whose=row.person, session=row.id, reason=reason, by=by)
+        return len(ended)
+
+
+def csrf_of(text: str) -> str:
+    """What the forms of a session must carry: another site neither knows nor learns it."""
+    return hashlib.sha256(f"form {text}".encode()).hexdigest()[:32]
+
+
+def _id(text: str) -> str:
+    return hashlib.sha256(f"session {text}".encode()).hexdigest()[:32]
+
+
+@contextmanager
+def _reached() -> Iterator[None]:
+    """What the records cannot do at the moment is a refusal."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        LOG.error("the records cannot be used", extra={"error": type(error).__name__})
+        raise Refused("unavailable", NO_RECORDS) from None

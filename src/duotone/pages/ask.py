@@ -1,0 +1,163 @@
+"""The ask page: a question from menus or in SQL, what it would cost and how accurate it would be, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from duotone.desk.callers import Refused
+from duotone.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
+from duotone.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
+from duotone.pages.render import choose_dataset, download, form_of, number_of, partial, refusal, render, who
+from duotone.pages.svg import Axis, Plot, plot
+from duotone.words import budgets
+
+if TYPE_CHECKING:
+    from duotone.desk.desk import Desk
+
+TENTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+@dataclass(frozen=True)
+class AskPages:
+    """What the pages that ask do, each with the desk alone."""
+
+    desk: Desk
+
+    async def choose(self, request: Request) -> Response:
+        """The datasets that one may ask about."""
+        return await choose_dataset(request, self.desk, "ask")
+
+    async def page(self, request: Request) -> Response:
+        """The form, filled as the address says."""
+        dataset = await self._dataset(request)
+        return await self._page(request, dataset, AskedForm.of(dataset, request.query_params))
+
+    async def check(self, request: Request) -> Response:
+        """What is wrong with a question, or what it would cost and how accurate it would be."""
+        dataset = await self._dataset(request)
+        asked = AskedForm.of(dataset, await form_of(request))
+        checked = await self._checked(request, dataset, asked)
+        return render(request, "ask_check.html", dataset=dataset, asked=asked, oob=True, **checked)
+
+    async def ask(self, request: Request) -> Response:
+        """The answer; or of made-up rows; or the menus' question as SQL, to go on from there."""
+        dataset, sent = await self._dataset(request), await form_of(request)
+        asked = AskedForm.of(dataset, sent)
+        if sent.get("do") == "sql":
+            try:
+                return await self._page(request, dataset, as_sql(dataset, asked))
+            except Refused as refused:  # what stands in the menus is kept
+                why = f"The menus make no SQL yet: {refused.on_page}. Finish them, or write the question here."
+                return await self._page(request, dataset, replace(asked, mode="sql"), refused.status, mistake=why)
+        if sent.get("do") not in ("ask", "made-up"):
+            return await self._page(request, dataset, asked)  # somebody without a script wants to see the price
+        terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
+        try:
+            answer = await self.desk.ask(who(request), dataset["name"], terms)
+        except Refused as refused:
+            if partial(request):
+                return refusal(request, refused)
+            return await self._page(request, dataset, asked, refused.status, problem=refused.on_page)
+        shown = answer_shown(dataset, answer)
+        if partial(request):
+            reply = render(request, "answer.html", **shown)
+            reply.headers["HX-Trigger-After-Swap"] = "asked"
+            return reply
+        return await self._page(request, dataset, asked, **shown)
+
+    async def certificate(self, request: Request) -> Response:
+        """A certificate, to keep and to check."""
+        name, charge = request.path_params["dataset"], number_of(request, "charge")
+        document = await self.desk.certificate(who(request), name, charge)
+        return download(document, f"certificate-{charge}.json")
+
+    async def made_up(self, request: Request) -> Response:
+        """Made-up rows as a file."""
+        rows = await self.desk.made_up(who(request), request.path_params["dataset"])
+        headers = {"Content-Disposition": 'attachment; filename="made-up.csv"'}
+        return Response(rows["csv"], media_type="text/csv", headers=headers)
+
+    async def _dataset(self, request: Request) -> Mapping[str, Any]:
+        return await self.desk.dataset(who(request), request.path_params["dataset"])
+
+    async def _checked(self, request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> dict[str, Any]:
+        """The preview for the template, and the SQL that was composed; or what is wrong."""
+        if not asked.begun:
+            return {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
+        sql = None
+        try:
+            terms = asked.terms(dataset, asked=False)
+            sql = terms.get("question") if asked.mode == "menus" else None
+            preview = await self.desk.preview(who(request), dataset["name"], terms)
+        except Refused as refused:
+            return {"preview": None, "mistake": refused.on_page, "sql": sql, "curve": None, "beyond": ""}
+        bill = preview["ledger"]
+        beyond = budgets.beyond(tuple(bill.get("beyond", ())), symbols=True)
+        return {"preview": preview, "mistake": None, "sql": sql, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
+
+    async def _page(
+        self, request: Request, dataset: Mapping[str, Any], asked: AskedForm, status: int = 200, **shown: Any
+    ) -> Response:
+        lists = {"epsilons": EPSILONS, "wrongs": WRONGS, "other": OTHER, "comparisons": COMPARISONS, "conditions": CONDITIONS}
+        lists |= {"offered": offered(dataset), "groupable": groupable(dataset), "examples": examples(dataset)}
+        first = {"priced": priced(dataset), "answer": None, "problem": None, "more": None, "dataset": dataset, "asked": asked}
+        checked = await self._checked(request, dataset, asked)
+        return render(request, "ask.html", status, **{**first, **lists, **checked, **shown})
+
+
+def as_sql(dataset: Mapping[str, Any], asked: AskedForm) -> AskedForm:
+    """The form with the menus' question written out."""
+    terms = asked.terms(dataset, asked=False)
+    if "question" not in terms:
+        raise Refused("bad question", "which groups may be shown is not asked in SQL")
+    return replace(asked, mode="sql", question=terms["question"])
+
+
+def answer_shown(dataset: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer for its template, and where to go to spend more on it, or to have a definite one."""
+    terms = answer.get("terms", {})
+    asked = "question" in terms and not answer.get("made_up")
+    more = twice(terms) if asked else None
+    definite = asked and answer.get("answer") == "too close to call" and priced(dataset)
+    return {
+        "answer": answer,
+        "name": dataset["name"],
+        "more": None if more is None else {"epsilon": plain(more), "query": query_of(terms, more)},
+        "definite": query_of(terms, None) if definite else None,
+    }
+
+
+def priced(dataset: Mapping[str, Any]) -> bool:
+    """Whether answers may be bought at an ε: where close calls are charged, only with a budget for that."""
+    return dataset["close_calls"] is None or dataset["close_calls"]["definite"] is not None
+
+
+def accuracy(preview: Mapping[str, Any], groups: bool) -> Plot:
+    """The curve by margin: how often an answer is wrong, or too close to call, or a group is left out."""
+    points = [(float(people), float(chance)) for people, chance in preview["curve"]]
+    close, last = "too_close_by_margin" in preview, max(2.0, points[-1][0])
+    by_margin = preview["too_close_by_margin" if close else "error_by_margin"]
+    top = 1.0 if close or groups else 0.5
+    word = "too close to call" if close else "not shown" if groups else "wrong"
+    ticks = [1.0, *(10.0**power for power in range(1, 13) if 10.0**power < last / 1.5), last]
+    label, log = "people in the group" if groups else "people who would flip the answer", last > 30
+    return plot(
+        points,
+        x=Axis(1, last, f"{label} (logarithmic)" if log else label, tuple(ticks), log=log),
+        y=Axis(0, top, word, tuple(2 * tenth for tenth in TENTHS) if top == 1 else TENTHS),
+        title="How accurate",
+        says=_said(by_margin, last, word),
+    )
+
+
+def _said(by_margin: Mapping[str, float], last: float, word: str) -> str:
+    """The curve in a sentence: where one person decides, and at the last few margins of the curve."""
+    unit, several = ("is in the group", "are") if word == "not shown" else ("would flip the answer", "would")
+    others = [(people, chance) for people, chance in by_margin.items() if 1 < int(people) <= last][-4:]
+    more = "".join(f", {chance:.3g} where {people} {several}" for people, chance in others)
+    return f"{word.capitalize()} with probability {by_margin['1']:.3g} where one person {unit}{more}."

@@ -1,0 +1,182 @@
+"""Pages from templates: everything that comes from outside is escaped, and what would steer a screen is shown as text."""
+
+from __future__ import annotations
+
+import functools
+import json
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from duotone.desk.callers import Caller, Refused
+from duotone.words import budgets
+
+if TYPE_CHECKING:
+    from duotone.desk.desk import Desk
+
+
+HERE = Path(__file__).parent
+UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Control characters, marks without a width or that turn the direction of text, and separators of lines."""
+
+LARGEST = 2**31 - 1
+BUDGETS = {"left": budgets.left, "price": budgets.price}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Verbatim(str):
+    """Text that a field must send back as it came: escaped for HTML, but not made visible."""
+
+    __slots__ = ()
+
+
+def visible(value: object) -> object:
+    """A value as a page shows it: control characters and marks of direction as escapes that one can see; line ends are kept.
+
+    >>> visible("a\\u202eb\\x00\\n<i>"), visible(None), visible(3)
+    ('a\\\\u202eb\\\\x00\\n<i>', '', 3)
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str) or isinstance(value, Verbatim) or hasattr(value, "__html__"):
+        return value
+    return "".join(c if c == "\n" or unicodedata.category(c) not in UNPRINTABLE else _escape(c) for c in value)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def quoted(name: str) -> str:
+    """A name in an address."""
+    return quote(name, safe="")
+
+
+def said(sentence: str) -> str:
+    """A sentence of the service on a page: with a full stop.
+
+    >>> said("say in how many groups one counts"), said("Done.")
+    ('say in how many groups one counts.', 'Done.')
+    """
+    return f"{sentence.rstrip('.')}."
+
+
+ENVIRONMENT = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    finalize=visible,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": budgets.decimal, "address": quoted, "said": said}
+ENVIRONMENT.filters |= {
+    "left": functools.partial(budgets.left, symbols=True),
+    "price": functools.partial(budgets.price, symbols=True),
+}
+
+
+def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A page, or a part of one, with what every template may use: who is logged in, the token of forms, the path."""
+    common = {
+        "caller": caller(request),
+        "csrf": getattr(request.state, "csrf", ""),
+        "path": request.url.path,
+    }
+    return HTMLResponse(ENVIRONMENT.get_template(template).render(common | values), status)
+
+
+def download(document: object, name: str) -> Response:
+    """JSON as a file."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(json.dumps(document, indent=1), media_type="application/json", headers=headers)
+
+
+def partial(request: Request) -> bool:
+    """Whether only a part of a page is asked for, by htmx."""
+    return request.headers.get("HX-Request") == "true"
+
+
+def to(request: Request, address: str) -> Response:
+    """Go to another page; for a part of a page, the whole page goes."""
+    if partial(request):
+        return Response(status_code=204, headers={"HX-Redirect": address})
+    return RedirectResponse(address, 303)
+
+
+def caller(request: Request) -> Caller | None:
+    """Who is logged in."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    return known
+
+
+def who(request: Request) -> Caller:
+    """Who is logged in, where a stranger does not come."""
+    known = caller(request)
+    if known is None:
+        raise Refused("bad token", "log in first")
+    return known
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form, each as text, the last of a name; no files."""
+    async with request.form(max_files=0, max_fields=100, max_part_size=2**18) as form:
+        return {name: str(value) for name, value in form.multi_items()}
+
+
+def number_of(request: Request, name: str) -> int:
+    """A number in the address; one that nothing can have is unknown."""
+    number: int = request.path_params[name]
+    if number > LARGEST:
+        raise Refused("unknown", f"there is no {name} {number}")
+    return number
+
+
+def signed_in(handler: Handler) -> Handler:
+    """A handler for those who are logged in; what is refused is shown in its sentence."""
+
+    async def serve(request: Request) -> Response:
+        if caller(request) is None:
+            return to(request, "/login")
+        try:
+            return await handler(request)
+        except Refused as refused:
+            return refusal(request, refused)
+
+    return serve
+
+
+def refusal(request: Request, refused: Refused) -> Response:
+    """What is not served and why: a part of a page where a part was asked for."""
+    template = "refused_part.html" if partial(request) else "refused.html"
+    answer = render(request, template, refused.status, refused=refused)
+    if refused.retry_after is not None:
+        answer.headers["Retry-After"] = str(refused.retry_after)
+    return answer
+
+
+async def choose_dataset(request: Request, desk: Desk, page: str) -> Response:
+    """The datasets that one may see, each with its address under this page; the only one at once."""
+    datasets = (await desk.datasets(who(request)))["datasets"]
+    if len(datasets) == 1:
+        return to(request, f"/{page}/{quoted(datasets[0]['name'])}")
+    shown = [{**one, "can_spend": can_spend(one["left"], one["allowance"])} for one in datasets]
+    return render(request, "choose.html", datasets=shown, page=page, title=page.capitalize())
+
+
+def can_spend(left: Mapping[str, Any], allowance: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What one can still spend: of the budget's rest and one's own the smaller.
+
+    >>> can_spend({"epsilon": 3, "delta": 1e-06}, {"epsilon": 1, "delta": 1e-05}), can_spend({"close_calls": 3}, None)
+    ({'epsilon': 1, 'delta': 1e-06}, {'close_calls': 3})
+    """
+    if allowance is None or "epsilon" not in left:
+        return left
+    return {name: min(left[name], allowance[name]) for name in ("epsilon", "delta")}

@@ -1,0 +1,259 @@
+"""The studio: draw a coloured graph, move the budget and the boundary, and watch the optimal mechanism change."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from duotone.desk.callers import Refused
+from duotone.errors import DuotoneError, Infeasible
+from duotone.graphs.document import document
+from duotone.graphs.graph import ColouredGraph, label
+from duotone.graphs.morphism import line_of
+from duotone.graphs.optimum import Boundary, design, improvable
+from duotone.line.mechanism import balanced, tradeoff
+from duotone.model.notice import budget_notes
+from duotone.pages.drawn_graph import EXAMPLES, MOST_TEXT, from_file, from_text, places_from, to_text
+from duotone.pages.render import form_of, render, who
+from duotone.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, plot
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.words import budgets
+
+if TYPE_CHECKING:
+    from duotone.desk.desk import Desk
+
+LONGEST_NUMBER = 40
+HALVES = (0, 0.25, 0.5, 0.75, 1)
+NOTES = 5
+"""The datasets that are named as having room for more, at most."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the form says; all of it as text."""
+
+    edges: str = ""
+    blue: str = ""
+    places: str = ""
+    unit: str = "ratio"
+    epsilon: str = "2"
+    delta: str = "0.1"
+    boundary: str = "balanced"
+    value: str = "0.8"
+    each: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the studio shows for it: as much as there is of a drawing, the mechanism and its pictures, and what is wrong."""
+
+    drawing: Drawing | None = None
+    problem: str | None = None
+    clash: bool = False
+    document: Mapping[str, Any] | None = None
+    summary: str = ""
+    bars: tuple[Bar, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def example(name: str) -> Asked:
+    """An example, as the form would have it."""
+    if name not in EXAMPLES:
+        raise Refused("unknown", f"there is no example {name}")
+    chosen = EXAMPLES[name]
+    edges, blue = to_text(chosen.graph())
+    places = "" if chosen.places is None else json.dumps(chosen.places)
+    boundary = "each" if chosen.each else "balanced"
+    return Asked(edges, blue, places, "ratio", chosen.ratio, chosen.delta, boundary, each=chosen.each)
+
+
+def show(asked: Asked) -> Shown:
+    """The optimal mechanism, drawn; or the graph and what is wrong with the rest."""
+    if not asked.edges.strip():
+        return Shown(EMPTY)
+    try:
+        graph, places = from_text(asked.edges, asked.blue), places_from(asked.places)
+    except DuotoneError as error:
+        return Shown(problem=str(error))
+    plain = Shown(drawing(graph, places))
+    try:
+        privacy, boundary = privacy_of(asked), boundary_of(asked, graph)
+        mechanism = design(graph, privacy, boundary)
+    except Infeasible as error:
+        path = [label(d) for d in error.path]
+        return Shown(drawing(graph, places, path=path), str(error), clash=True)
+    except DuotoneError as error:
+        return replace(plain, problem=str(error))
+    written = document(mechanism, privacy)
+    entries = written["datasets"]
+    free = improvable(graph, privacy, boundary)
+    return Shown(
+        drawing(graph, places, entries),
+        document=written,
+        summary=_summary(graph, entries, privacy),
+        bars=tuple(bars(graph, entries)),
+        plots=(_two_errors(graph, entries, privacy), _by_epsilon(privacy)),
+        notes=(*map(str, budget_notes(privacy)), *_room(free)),
+    )
+
+
+def privacy_of(asked: Asked) -> ApproxDP:
+    """ε or e^ε, and δ."""
+    for name, text in (("epsilon", asked.epsilon), ("delta", asked.delta), ("the value at the boundary", asked.value)):
+        if len(text) > LONGEST_NUMBER:
+            raise DuotoneError(f"{name} must have at most {LONGEST_NUMBER} characters")
+    if asked.unit == "ratio":
+        return ApproxDP(exp_epsilon=asked.epsilon.strip(), delta=asked.delta.strip())
+    return ApproxDP(asked.epsilon.strip(), asked.delta.strip())
+
+
+def boundary_of(asked: Asked, graph: ColouredGraph) -> Boundary:
+    """Both sides alike, one value, or one for each blue dataset of the boundary."""
+    if asked.boundary == "balanced":
+        return "balanced"
+    if asked.boundary == "one":
+        return asked.value.strip()
+    values: dict[str, str] = {}
+    for part in (cell for row in csv.reader([re.sub(r"\s+", " ", asked.each)], skipinitialspace=True) for cell in row):
+        name, _, value = (text.strip() for text in part.rpartition("="))
+        if not part.strip():
+            continue
+        if name in values:
+            raise DuotoneError(f"dataset {name} is given two values")
+        if graph.find(name) is None:
+            raise DuotoneError(f"there is no dataset {name or part.strip()} to fix at the boundary")
+        if len(value) > LONGEST_NUMBER:
+            raise DuotoneError(f"the value at {name} must have at most {LONGEST_NUMBER} characters")
+        values[name] = value
+    return values
+
+
+def _summary(graph: ColouredGraph, entries: Mapping[str, Any], privacy: ApproxDP) -> str:
+    blue, red = line_of(graph)
+    worst = max(float(Fraction(entry["error"])) for entry in entries.values())
+    if not (blue and red):
+        return "All neighbours agree: nothing has to be hidden, and every answer is true."
+    return (
+        f"The optimum under ε = {privacy.epsilon:.4g}, δ = {float(privacy.delta):.4g} is wrong with probability "
+        f"{worst:.4g} at most, next to the boundary; the graph leads to the ({blue}, {red})-line."
+    )
+
+
+def _room(free: Mapping[Any, Any]) -> list[str]:
+    notes = [
+        f"dataset {label(d)} could tell the truth with probability {budgets.decimal(free[d])}, at no cost to any other dataset"
+        for d in free
+    ]
+    return notes[:NOTES] if len(notes) <= NOTES else [*notes[:NOTES], f"so could {len(notes) - NOTES} more, more often"]
+
+
+def _two_errors(graph: ColouredGraph, entries: Mapping[str, Any], privacy: ApproxDP) -> Plot:
+    """How rarely both sides of the boundary can be wrong, and where the pairs of neighbours across it lie."""
+    names = graph.labels()
+    errors = {name: float(Fraction(entry["error"])) for name, entry in entries.items()}
+    dots: dict[tuple[float, float], list[str]] = {}
+    for a, b in graph.edge_array().tolist():
+        if graph.blue[a] != graph.blue[b]:
+            yes, no = (names[a], names[b]) if graph.blue[a] else (names[b], names[a])
+            dots.setdefault((errors[yes], errors[no]), []).append(f"{yes} and {no}")
+    curve = [(1 - float(blue), 1 - float(red)) for blue, red in tradeoff(_floats(privacy), 61)]
+    said = "; ".join(f"wrong with {x:.4g} and {y:.4g} at {', '.join(pairs[:3])}" for (x, y), pairs in [*dots.items()][:6])
+    return plot(
+        curve,
+        x=Axis(0, 1, "wrong where yes is true", HALVES),
+        y=Axis(0, 1, "wrong where no is true", HALVES),
+        title="The trade-off at the boundary",
+        says="No private mechanism lies below the curve" + (f"; here {said}." if said else "."),
+        dots=[(x, y, f"{', '.join(pairs[:3])}: {x:.4g} and {y:.4g}") for (x, y), pairs in dots.items()],
+    )
+
+
+def _by_epsilon(privacy: ApproxDP) -> Plot:
+    """The error at the boundary, both sides alike, as ε grows."""
+    now = privacy.epsilon
+    most = max(3.0, min(12.0, math.ceil(1.5 * now)))
+    curve = [(e, _wrong(ApproxDP(e, float(privacy.delta)))) for e in (most * i / 60 for i in range(61))]
+    here = _wrong(privacy)
+    return plot(
+        curve,
+        x=Axis(0, most, "ε, both sides alike", (0, most / 3, 2 * most / 3, most)),
+        y=Axis(0, 0.5, "wrong at the boundary", (0, 0.1, 0.2, 0.3, 0.4, 0.5)),
+        title="What a larger ε buys",
+        says=f"With δ as it is, ε = {now:.4g} makes {here:.4g} at the boundary when both sides are alike.",
+        dots=[(now, here, f"ε = {now:.4g}: {here:.4g}")],
+    )
+
+
+def _wrong(privacy: ApproxDP) -> float:
+    return float(balanced(privacy).error(0))
+
+
+def _floats(privacy: ApproxDP) -> ApproxDP:
+    return ApproxDP(float(privacy.epsilon), float(privacy.delta))
+
+
+@dataclass(frozen=True)
+class StudioPages:
+    """What the pages of the studio do; a graph is drawn by the desk's threads, in which everybody has a share."""
+
+    desk: Desk
+
+    async def page(self, request: Request) -> Response:
+        """The whole page: an example, or what a form without a script sends."""
+        if request.method == "POST":
+            asked = await _asked(request)
+        else:
+            asked = example(request.query_params.get("example", "voters"))
+        return await self._answer(request, "studio.html", asked)
+
+    async def result(self, request: Request) -> Response:
+        """The pictures alone, while somebody draws or types."""
+        return await self._answer(request, "studio_result.html", await _asked(request))
+
+    async def load(self, request: Request) -> Response:
+        """A graph from a file."""
+        async with request.form(max_files=1, max_fields=20, max_part_size=MOST_TEXT) as form:
+            sent = form.get("file")
+            if not isinstance(sent, UploadFile) or not sent.filename:
+                raise Refused("bad question", "choose a file first")
+            name, content = sent.filename, await sent.read(MOST_TEXT + 1)
+        asked = Asked(unit="epsilon", epsilon="1", delta="0.01")
+        try:
+            if name.lower().endswith(".csv"):
+                asked = replace(asked, edges=content.decode())
+            else:
+                edges, blue = to_text(await self.desk.draw(who(request), partial(from_file, name, content)))
+                asked = replace(asked, edges=edges, blue=blue)
+        except UnicodeDecodeError:
+            raise Refused("bad question", "the file must be text in UTF-8") from None
+        return await self._answer(request, "studio.html", asked)
+
+    async def document(self, request: Request) -> Response:
+        """The mechanism as `duotone design --json` prints it."""
+        shown = await self.desk.draw(who(request), partial(show, await _asked(request)))
+        if shown.document is None:
+            raise Refused("bad question", shown.problem or "there is no dataset yet")
+        headers = {"Content-Disposition": 'attachment; filename="mechanism.json"'}
+        return Response(json.dumps(shown.document), media_type="application/json", headers=headers)
+
+    async def _answer(self, request: Request, template: str, asked: Asked) -> Response:
+        shown = await self.desk.draw(who(request), partial(show, asked))
+        status = 422 if shown.problem and not shown.clash else 200
+        return render(request, template, status, asked=asked, shown=shown, examples=EXAMPLES)
+
+
+async def _asked(request: Request) -> Asked:
+    sent = await form_of(request)
+    return Asked(**{field.name: sent[field.name].replace("\r\n", "\n") for field in fields(Asked) if field.name in sent})

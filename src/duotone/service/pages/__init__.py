@@ -1,8 +1,0 @@
-"""Pages of the service, for people who would rather look: rendered here, readable without a script, nothing from elsewhere.
-
-Imports the rest of `service`, and `graphs` and `plotting` for the studio. Start with `routes` (every address). `render` makes a
-page of a template, and shows what would steer a screen as text; `login` is the door, and `choose` the list of datasets. `ask`
-has the question and its answer (`asked_form` is its form, `menus` writes the SQL of what is chosen); `budget`, `requests`,
-`owner` and `interface`, for programs, are what their names say.
-`studio` draws mechanisms: `drawn_graph` reads graphs from text and files, `studio_examples` has some, `svg` places it all.
-"""
