@@ -14,10 +14,10 @@ from typer.main import get_command
 
 from duotone import ApproxDP, Dataset
 from duotone.cli.app import app
+from duotone.desk.office_file import HERE
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model.bounds import Bounds
 from duotone.model.dataset import CHECKS, DEFAULTS, KEYS, MAPPINGS, OPENING
-from duotone.service.office_file import HERE
 
 DOCS = Path(__file__).parents[2] / "docs"
 EVERY: dict[str, Any] = {
