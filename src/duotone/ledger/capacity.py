@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.ledger.account import choose
 from duotone.ledger.loss_distributions import MOST
-from duotone.ledger.planned_composition import PlannedComposition, choose
+from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import BasicComposition, RuleName, most_answers
 from duotone.line.mechanism import LineMechanism, balanced
 from duotone.privacy.approx_dp import ApproxDP

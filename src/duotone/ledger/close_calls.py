@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.errors import DuotoneError, MissingExtra
+from duotone.errors import DuotoneError, LedgerError, MissingExtra
+from duotone.ledger.entries import Calls
 from duotone.ledger.privacy_filters import write
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.cost import CloseCallCharge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_object, read_definition
@@ -110,6 +112,20 @@ class CloseCalls:
     count: int
     delta: float
     grid: Grid
+
+    def accepts(self, cost: Cost) -> None:
+        """Refuse a question that is asked in another way."""
+        if not isinstance(cost, CloseCallCharge) or cost.question != self.question:
+            asked = cost.question if isinstance(cost, CloseCallCharge) else cost
+            raise LedgerError(f"this dataset is asked by {self.question}, and this question by {asked}")
+
+    def fits(self, taken: Calls) -> bool:
+        """Whether no more are used and reserved than there are."""
+        return taken.taken <= self.count
+
+    def left(self, taken: Calls) -> Left:
+        """Those that are neither used nor reserved."""
+        return Left(close_calls=self.count - taken.taken, reserved=taken.reserved)
 
     def written(self) -> dict[str, Any]:
         """As the entry of a registration carries it."""
