@@ -48,7 +48,7 @@ def read_office(path: Path) -> Office:
             raise OfficeError(f"{path} is not an office file: it has more than {LARGEST} bytes")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise OfficeError(f"{path} is not there: name an office file, or write one (see docs/service.md)") from None
+        raise OfficeError(f"{path} is not there: name an office file, or write one (see docs/serve.md)") from None
     except (OSError, UnicodeDecodeError):
         raise OfficeError(f"{path} cannot be read: it must be a TOML file in UTF-8") from None
     try:

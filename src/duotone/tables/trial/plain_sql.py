@@ -1,7 +1,7 @@
 """Plain SQL: the truth of a question on made-up tables, by its own text and the engine's own aggregates.
 
 Nothing of how Duotone reads a question is used here: sqlglot parses its text, each select gets the number of the made-up table
-as one more group, and DuckDB runs it. Only the stated rules (docs/tables.md) that differ from SQL are written into the text.
+as one more group, and DuckDB runs it. Only the stated rules (docs/sql.md) that differ from SQL are written into the text.
 """
 
 from __future__ import annotations
