@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
-from duotone.ledger.planned_composition import PlannedComposition, choose, filter_of
+from duotone.ledger.account import choose, filter_of
+from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, short, write
 from duotone.ledger.sums import Spent, exp_above, log_above
 from duotone.privacy.text import read_definition

@@ -14,8 +14,7 @@ from ledgers import ABOUT, HALF, ask, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger import ledger as module
-from duotone.ledger.ledger import Ledger
-from duotone.ledger.question_lock import Turns
+from duotone.ledger.ledger import Ledger, Turns
 from duotone.model.cost import Receipt
 
 HERE = Path(__file__).parents[1] / "support"

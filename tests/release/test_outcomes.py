@@ -127,6 +127,13 @@ def test_yes_and_no_are_outcomes_too() -> None:
         sure.outcomes([len(graph)])
 
 
+def test_what_is_not_optimal_by_itself_does_not_claim_to_be() -> None:
+    for table in (TABLE, FIVE):
+        for write in (table.certificate, table.certificate_text):
+            with pytest.raises(DuotoneError, match="only a table of yes and no proves itself"):
+                write()
+
+
 def test_a_row_has_a_number_for_each_outcome_and_they_add_up() -> None:
     """Whatever the table: of levels, of datasets, of three outcomes."""
     graph = graph_table(families.figure_2(), ApproxDP(1, "1e-6"))

@@ -136,7 +136,7 @@ def test_a_column_with_a_format_is_a_date_in_the_question(tmp_path: Path) -> Non
         assert asked._levels()[2].tolist() == [2]
     for wrong, says in (
         ({"dy": "%d/%m/%Y"}, r"no column dy \(did you mean day\?\); it has day, seen"),
-        ("%d", "formats are {column: format}"),
+        ("%d", "formats must be {column: format}"),
     ):
         with pytest.raises(DuotoneError, match=says):
             open_source(file, formats=wrong)

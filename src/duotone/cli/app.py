@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from duotone.cli.audit import audit, paper
 from duotone.cli.budget import budget
 from duotone.cli.charging import LOST
+from duotone.cli.declare import declare
 from duotone.cli.design import check, design, line
 from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
@@ -24,7 +25,7 @@ from duotone.cli.mcp import mcp
 from duotone.cli.serve import serve, tokens
 from duotone.cli.tables import ask, groups
 from duotone.cli.terminal import say
-from duotone.errors import DuotoneError, OfficeError
+from duotone.errors import DatasetError, DuotoneError, Mistake, OfficeError
 from duotone.words.sentences import sentence
 
 UsageError: Any = typer.BadParameter.__base__
@@ -37,7 +38,7 @@ class _InOrder(TyperGroup):
     """Commands in the order of `--help`: those that most people need first. Typer puts groups of commands last."""
 
     def list_commands(self, _: Any) -> list[str]:
-        first = ["ask", "groups", "inspect", "budget", "ledger", "serve", "token", "mcp"]
+        first = ["ask", "groups", "inspect", "declare", "budget", "ledger", "serve", "token", "mcp"]
         return [*first, *(name for name in self.commands if name not in first)]
 
 
@@ -52,6 +53,7 @@ app = typer.Typer(
 app.command()(ask)
 app.command()(groups)
 app.command()(inspect)
+app.command()(declare)
 app.command()(budget)
 app.add_typer(ledgers, name="ledger")
 app.command()(serve)
@@ -117,9 +119,9 @@ def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
     except Exception as error:
         if interrupts:
             return _interrupted()
-        if isinstance(error, OfficeError):
-            for mistake in error.sentences:
-                say(mistake, line="duotone: ")
+        if isinstance(error, OfficeError | DatasetError):
+            for said in error.sentences if isinstance(error, OfficeError) else map(_mistake, error.mistakes):
+                say(said, line="duotone: ")
         elif isinstance(error, DuotoneError):
             say(sentence(error, "command"), line="duotone: ")
         elif isinstance(error, UsageError):
@@ -132,6 +134,13 @@ def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int | None) else 2
     return _interrupted() if code == INTERRUPTED else code or 0
+
+
+def _mistake(mistake: Mistake) -> str:
+    """A mistake in a file by its line, and in an option by its flag."""
+    first, *steps = mistake.steps or ("",)
+    flag = "" if mistake.place or not first else f"--{str(first).replace('_', '-')}"
+    return mistake.sentence if not flag else " ".join([flag, *map(str, steps), mistake.words])
 
 
 NAMED = dict.fromkeys(("plot", "show"), ": a dataset is named by --dataset") | {"groups": ": columns are named by --by"}

@@ -48,23 +48,22 @@ def charging(
     for flag, given, key in (("--ledger", place, declared.ledger), ("--dataset", dataset, declared.dataset)):
         if given is not None and key is not None and declared.ledger is not None:
             raise DuotoneError(f"the dataset's file says that already: leave {flag} out, or change it there")
-    if dataset is None:
-        dataset = None if place is None and declared.ledger is None else declared.account
+    account = declared.account if dataset is None and not none else dataset
     if place is None and not none and declared.ledger is not None:
-        return Charging(str(declared.ledger), dataset, again, asker)
+        return Charging(str(declared.ledger), account, again, asker)
     if none and place is not None:
         raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
     # further tables of a database are named, and in no files of their own
     default = None if none or place is not None else default_ledger(table, *(also if in_files(table) else ()))
     if default is not None:
         own = None if also else default.dataset
-        return Charging(default.place, own if dataset is None else dataset, again, asker, default.said_by)
+        return Charging(default.place, own if account is None else account, again, asker, default.said_by)
     if place is None and (again or dataset is not None or asker is not None):
         raise DuotoneError(
             "--again, --dataset and --asker are for a ledger"
             + (", and --no-ledger says that there is none: leave it out, or them" if none else ": name it by --ledger")
         )
-    return Charging(place, dataset, again, asker)
+    return Charging(place, account if place is not None else dataset, again, asker)
 
 
 def answered(prepared: Prepared, how: Charging) -> Answers:

@@ -11,8 +11,8 @@ from duotone.cli.terminal import print_table
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.account import Statement
     from duotone.ledger.close_calls import CloseCalls
+    from duotone.ledger.statement import Statement
     from duotone.line.three_way import ThreeWay
     from duotone.model.dataset import Dataset as Declared
     from duotone.privacy.approx_dp import ApproxDP

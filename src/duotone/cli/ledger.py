@@ -15,9 +15,9 @@ from duotone.cli.terminal import budget, printable, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.account import Statement
     from duotone.ledger.allowances import Share
     from duotone.ledger.ledger import Ledger
+    from duotone.ledger.statement import Statement
     from duotone.privacy.approx_dp import ApproxDP
 
 MOST_SHOWN = 20

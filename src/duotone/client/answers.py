@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from duotone.desk.operations import Document
-from duotone.errors import DuotoneError, MissingExtra, ServiceError
+from duotone.errors import DuotoneError, ServiceError
 from duotone.html import cell, table
 from duotone.line.table import Outcome
+from duotone.model.answer import SHOWN, Key, arrow_table, word
 from duotone.words import budgets
 
-Key = tuple[Any, ...]
-SHOWN = 50
-"""The groups that a notebook shows."""
 MADE_UP = "made-up rows: about nobody, and free"
 
 
@@ -51,18 +49,18 @@ class RemoteAnswers:
 
     def __str__(self) -> str:
         if not self.grouped:
-            return f"{_word(self.outcome)}{self._warning}"
-        return "\n".join(f"{', '.join(map(str, key))}: {_word(one)}{self._warning}" for key, one in self.answers.items())
+            return f"{word(self.outcome)}{self._warning}"
+        return "\n".join(f"{', '.join(map(str, key))}: {word(one)}{self._warning}" for key, one in self.answers.items())
 
     def __repr__(self) -> str:
-        words = [_word(answer) for answer in self.answers.values()]
+        words = [word(answer) for answer in self.answers.values()]
         many = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "none"
         said = str(self) if not self.grouped else f"{many} by {', '.join(self.labels)}" if self.labels else many
         left = budgets.left(self.ledger["left"]) if "left" in self.ledger else "unchanged"
         return f"<RemoteAnswers: {said}; {self.dataset}; left: {left}>"
 
     def _repr_html_(self) -> str:
-        rows = [[*map(cell, key), cell(_word(answer))] for key, answer in list(self.answers.items())[:SHOWN]]
+        rows = [[*map(cell, key), cell(word(answer))] for key, answer in list(self.answers.items())[:SHOWN]]
         said = [*filter(None, [self.document.get("person"), self.document.get("clipping")]), *self.notes]
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
@@ -125,17 +123,8 @@ class RemoteAnswers:
     def to_arrow(self) -> Any:
         """A table with the columns that the question is grouped by, as it calls them, and `answer`: a Boolean, or yes, no or
         too close to call."""
-        try:
-            import pyarrow as pa
-        except ImportError:
-            raise MissingExtra("an Arrow table", "tables") from None
-        if "answer" in self.labels:
-            raise DuotoneError("a column of the groups is called answer already: look at .answers")
-        keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.labels)
-        columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
-        three = any(isinstance(answer, Outcome) for answer in self.answers.values())
-        answers = [str(answer) if three else answer for answer in self.answers.values()]
-        return pa.table({**columns, "answer": pa.array(answers, pa.string() if three else pa.bool_())})
+        definite = not any(isinstance(answer, Outcome) for answer in self.answers.values())
+        return arrow_table(self.answers, self.labels, definite=definite)
 
     def to_pandas(self) -> Any:
         """The same as a data frame of pandas."""
@@ -182,7 +171,3 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[int], Document
 def _answer(word: str, calls: bool) -> bool | Outcome:
     outcome = Outcome(word)
     return outcome if calls else bool(outcome)
-
-
-def _word(answer: bool | Outcome) -> str:
-    return str(answer) if isinstance(answer, Outcome) else "yes" if answer else "no"

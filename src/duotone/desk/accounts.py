@@ -11,10 +11,11 @@ from duotone.desk.records import Records
 from duotone.desk.same_table import asked_as, remember
 from duotone.desk.tables import OpenTable
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.account import ChargeRecord, Registered
+from duotone.ledger.account import Registered
 from duotone.ledger.allowances import EVERYBODY
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.request import Standing
+from duotone.ledger.statement import ChargeRecord
 from duotone.model.checks import COHORT
 from duotone.model.cost import Cost, Left, as_json
 from duotone.privacy.approx_dp import ApproxDP

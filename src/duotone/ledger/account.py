@@ -1,28 +1,26 @@
-"""Accounts: how a dataset was registered, what was charged to it, and what an answer cost."""
+"""How a dataset was registered: its budget, whom it protects, and by which rule its charges add up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
-from duotone.ledger.entries import Body, State, at, dated, intact, is_label, label
-from duotone.ledger.planned_composition import choose, filter_of
-from duotone.ledger.privacy_filters import PrivacyFilter, RuleName, short, write
-from duotone.ledger.stores import Entries, Store
-from duotone.ledger.stores.store import Scan
-from duotone.ledger.sums import Spent
+from duotone.ledger.entries import State, dated, intact, is_label, label
+from duotone.ledger.planned_composition import PlannedComposition
+from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, RuleName, short, write
+from duotone.ledger.stores import Entries
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import reach
 from duotone.line.three_way import ThreeWay, three_way_table
-from duotone.model.cost import Left, boundary_text
+from duotone.model.cost import MOST_ANSWERS, Left, boundary_text
 from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import number
 from duotone.privacy.text import read_definition
 
 NEIGHBOURS = ("add-remove", "replace")
@@ -49,7 +47,7 @@ class Registered:
 
     def fits(self, state: State) -> bool:
         """Whether no more is spent, and no more close calls are taken, than there were."""
-        called = self.close_calls is None or (state.calls is not None and state.calls.taken <= self.close_calls.count)
+        called = self.close_calls is None or (state.calls is not None and self.close_calls.fits(state.calls))
         return called and self.privacy_filter.fits(state.spent)
 
     def left(self, state: State) -> Left:
@@ -58,7 +56,8 @@ class Registered:
         if self.close_calls is None or state.calls is None:
             return definite
         aside = Left() if self.budget == ApproxDP(0) else definite
-        return replace(aside, close_calls=self.close_calls.count - state.calls.taken, reserved=state.calls.reserved)
+        calls = self.close_calls.left(state.calls)
+        return replace(aside, close_calls=calls.close_calls, reserved=calls.reserved)
 
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question about other units or neighbours."""
@@ -68,65 +67,6 @@ class Registered:
                 raise Refusal("unit differs", **about)
             if registered != asked:
                 raise Refusal("registration differs", what=name, **about)
-
-
-@dataclass(frozen=True)
-class ChargeRecord:
-    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False where there is none."""
-
-    seq: int
-    at: datetime
-    by: str | None
-    question: str
-    privacy: ApproxDP
-    answers: int
-    again: bool
-    answered: bool
-    answer: Any
-    state: State
-    calls: int | None = None
-    """How many of its answers were too close to call, or may have been; None where it was charged as a definite answer."""
-
-    @property
-    def spent(self) -> Spent:
-        """What the dataset had spent after this charge."""
-        return self.state.spent
-
-    @property
-    def clear(self) -> int:
-        """How many of its answers were clear, and free: none where every answer is charged, or it has none."""
-        if self.calls is None or not self.answered:
-            return 0
-        listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
-        return (len(listed) if isinstance(listed, list) else self.answers) - self.calls
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A dataset's account: how it was registered, how it stands, and every charge."""
-
-    registered: Registered
-    state: State
-    charges: tuple[ChargeRecord, ...]
-    shares: Mapping[str, Share] = field(default_factory=dict)
-    """What each asker has spent and may spend, where there are allowances; under `*`, whoever has none of their own."""
-    since: datetime | None = None
-    """When it was registered."""
-
-    @property
-    def spent(self) -> tuple[float, float]:
-        """(ε, δ) of everything charged so far, by the dataset's privacy filter."""
-        return self.registered.privacy_filter.spent(self.state.spent)
-
-    @property
-    def left(self) -> Left:
-        """What may still be spent."""
-        return self.registered.left(self.state)
-
-    @property
-    def clear(self) -> int:
-        """How many answers were clear, and free, where close calls are counted."""
-        return sum(charge.clear for charge in self.charges)
 
 
 def registration(
@@ -197,41 +137,26 @@ def names(entries: Entries) -> list[str]:
     return [dataset for _, dataset in sorted((row.seq, dataset) for row, dataset in firsts if row is not None)]
 
 
-def statement(store: Store, dataset: str) -> Statement:
-    """The dataset's whole account.
-
-    Guarantee: what was spent is added up from every charge, and is what the last entry carries, which `ask` goes by.
-    """
-    with store.reading() as entries:
-        load(entries, dataset)  # or there is no such dataset
-    rows = Scan(store, lambda entries: load(entries, dataset), dataset)
-    state, charged, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
-    since: datetime | None = None
-    for row, body, state in added_up(rows, askers):
-        if body["kind"] == "register":
-            since = at(body)
-        elif body["kind"] == "charge":
-            charged[row.seq] = body, state
-        elif body["kind"] == "answer":
-            answers[body["charge"]] = body
-    registered, carried = rows.end()
-    must_add_up(dataset, state, carried)
-    charges = (charge_record(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
-    return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {}, since)
+def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> PrivacyFilter:
+    """The privacy filter of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
+    if name == "plan":
+        if answers_at is None:
+            raise DuotoneError("a plan needs the privacy definition of each of its answers: give answers_at")
+        return PlannedComposition.most(budget, read_definition(write(answers_at)), tuple(map(boundary_text, boundaries)))
+    if answers_at is not None or boundaries:
+        raise DuotoneError("answers_at and boundaries are for the rule plan: leave them out, or choose that rule")
+    return AdvancedComposition.of(budget) if name == "advanced" else filter_of(budget, {"rule": name})
 
 
-def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
-    """One charge of a statement, from its entry, the state after it, and the entry of its answer."""
-    return ChargeRecord(
-        seq=seq,
-        at=at(body),
-        by=body.get("by"),
-        question=body["question"],
-        privacy=read_definition(body["notion"]),
-        answers=body["answers"],
-        again=bool(body["again"]),
-        answered=answer is not None,
-        answer=None if answer is None else deepcopy(answer["answer"]),
-        state=state,
-        calls=body.get("calls") if answer is None else answer.get("calls"),
-    )
+def filter_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:
+    """The privacy filter that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
+    if written["rule"] == "sum":
+        return BasicComposition(budget)
+    if written["rule"] == "advanced":
+        return AdvancedComposition(budget, Fraction(number(written["slack"])))
+    if written["rule"] == "plan":
+        count, boundaries = written["count"], written["boundaries"]
+        if not (type(count) is int and 1 <= count <= MOST_ANSWERS and all(isinstance(each, str) for each in boundaries)):
+            raise DuotoneError(f"a plan has from 1 to {MOST_ANSWERS} answers, and boundaries as text")
+        return PlannedComposition(budget, read_definition(written["answers_at"]), tuple(boundaries), count)
+    raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']!s:.60}")

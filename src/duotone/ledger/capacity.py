@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.ledger.account import choose
 from duotone.ledger.loss_distributions import MOST
-from duotone.ledger.planned_composition import PlannedComposition, choose
+from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import BasicComposition, RuleName, most_answers
 from duotone.line.mechanism import LineMechanism, balanced
 from duotone.privacy.approx_dp import ApproxDP
@@ -32,7 +33,7 @@ class Capacity:
 
     @property
     def mechanism(self) -> LineMechanism:
-        """Of one answer, where neither mistake is worse."""
+        """The mechanism of one answer, where both mistakes are equally bad."""
         return balanced(self.each)
 
     @cached_property
@@ -49,7 +50,7 @@ class Capacity:
 
     @property
     def unplanned(self) -> str | None:
-        """Why there is no number for the rule plan, and what to do about it."""
+        """Why the rule `plan` has no number of answers here, and how to get one."""
         return None if self._planned is not None else str(MissingExtra("a ledger's plan", "ledger"))
 
     @cached_property

@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from duotone.errors import DuotoneError, MissingExtra
+from duotone.errors import DuotoneError, LedgerError, MissingExtra
+from duotone.ledger.entries import Calls
 from duotone.ledger.privacy_filters import write
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.cost import CloseCallCharge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_object, read_definition
@@ -49,6 +51,8 @@ SPARE = 1 + 2**-7
 """By how much more floats may find on another machine."""
 LARGEST, LEAST = 64, 1e-11
 """The largest ε and the least δ of a budget whose close calls are counted: below it, most would be what floats may lose."""
+SMALLEST = 1e-5
+"""An ε of questions below which more would fit than can be counted, whatever the budget; floats would be lost on it."""
 
 Array = NDArray[np.float64]
 
@@ -111,6 +115,20 @@ class CloseCalls:
     delta: float
     grid: Grid
 
+    def accepts(self, cost: Cost) -> None:
+        """Refuse a question that is asked in another way."""
+        if not isinstance(cost, CloseCallCharge) or cost.question != self.question:
+            asked = cost.question if isinstance(cost, CloseCallCharge) else cost
+            raise LedgerError(f"this dataset is asked by {self.question}, and this question by {asked}")
+
+    def fits(self, taken: Calls) -> bool:
+        """Whether no more are used and reserved than there are."""
+        return taken.taken <= self.count
+
+    def left(self, taken: Calls) -> Left:
+        """Those that are neither used nor reserved."""
+        return Left(close_calls=self.count - taken.taken, reserved=taken.reserved)
+
     def written(self) -> dict[str, Any]:
         """As the entry of a registration carries it."""
         asked = {"question": write(self.question.privacy), "wrong": show(self.question.wrong)}
@@ -128,7 +146,8 @@ class CloseCalls:
         return cls(read_definition(body["budget"]), question, body["count"], body["delta"], grid)
 
     def certificate(self) -> dict[str, Any]:
-        """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
+        """The proof that this many close calls fit into the budget: the mechanism of each question in integers, and the
+        nodes of the game."""
         called = {"budget": definition_object(self.budget), "close_calls": self.count, "nodes": asdict(self.grid)}
         beside = {"wrong": show(self.question.wrong), **called}
         return three_way_table(self.question).document({"private": True}, beside).as_dict()
@@ -143,14 +162,14 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
         raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
     if not (budget.delta >= LEAST and budget.epsilon <= LARGEST):
         raise DuotoneError(f"close calls need a budget with delta of at least {LEAST:g} and epsilon of at most {LARGEST}")
+    if not question.privacy.epsilon >= SMALLEST:
+        raise _too_many_fit()
     if not (question.privacy.epsilon <= LARGEST and (most := attacked(budget, question))):
         raise _none_fits(budget)
     jump = FINEST
     while (grid := Grid.of(budget, question, jump)).nodes * most > WORK:
         if jump == COARSEST:
-            raise DuotoneError(
-                "the epsilon of a question is too small for this budget: too many close calls would fit to count"
-            )
+            raise _too_many_fit()
         jump //= 2
     best = _shown(budget, question, grid)
     if not best.count:
@@ -162,6 +181,10 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
             break
         best = coarser
     return best
+
+
+def _too_many_fit() -> DuotoneError:
+    return DuotoneError("the epsilon of a question is too small for this budget: too many close calls would fit to count")
 
 
 def _none_fits(budget: ApproxDP) -> DuotoneError:
@@ -186,8 +209,8 @@ def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
 
 
 def attacked(budget: ApproxDP, question: ThreeWay) -> int:
-    """A number of close calls beyond which whoever asks learns more than the budget allows, by asking until so many answers are
-    too close to call and watching how long that takes: the best attack that is decided beforehand, in closed form."""
+    """The number of close calls above which a known attack exceeds the budget: ask until that many answers are too close to
+    call, and watch how long it takes. It is the best attack that is decided beforehand, in closed form."""
     try:
         from scipy.special import gammainc, gammaincc
     except ImportError:
@@ -215,8 +238,8 @@ def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:
 
 @lru_cache(maxsize=64)
 def proved(calls: CloseCalls) -> bool:
-    """Whether so many close calls fit, by the nodes that they are recorded with; floats of another machine may differ a little.
-    A certificate proves it exactly."""
+    """Whether this many close calls fit into the budget, checked in floats at the recorded nodes; another machine may round
+    differently. A certificate proves it exactly."""
     grid, budget, ratio = calls.grid, calls.budget, calls.question.privacy.exp_epsilon
     within = 1 <= grid.fine <= 2**24 and 1 <= grid.jump <= FINEST and -(2**22) < grid.low < 0 < grid.high < 2**22
     if not (within and 2 * grid.jump < grid.nodes and grid.nodes * calls.count <= 2 * WORK):

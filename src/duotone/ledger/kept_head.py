@@ -15,7 +15,7 @@ from pathlib import Path
 
 from duotone.errors import LedgerError
 from duotone.ledger.entries import DAMAGE, LEDGER, intact
-from duotone.ledger.stores import Entries
+from duotone.ledger.stores import Entries, Row
 
 Head = tuple[int, str]
 PLACES = (0, 4096)
@@ -23,10 +23,9 @@ PLACES = (0, 4096)
 WIDTH = 97
 
 
-def place_of(entries: Entries) -> Path | None:
-    """The file that the ledger names; None where its head is kept nowhere else."""
-    row = entries.last(LEDGER, "head")
-    return None if row is None else Path(intact(entries, row)["place"])
+def place_of(entries: Entries, named: Row) -> Path:
+    """The file that an entry of the ledger names."""
+    return Path(intact(entries, named)["place"])
 
 
 def must_have(entries: Entries, place: Path, head: Head) -> None:
@@ -55,13 +54,12 @@ def kept(place: Path) -> Head:
 
 
 def problem(entries: Entries) -> str | None:
-    """That the ledger lacks an entry whose head was kept; None where it does not, or no head can be read."""
+    """A sentence if the ledger lacks an entry whose head was kept; None if it has that entry, or if no head can be read."""
     try:
-        place = place_of(entries)
-        head = None if place is None else kept(place)
+        named = entries.last(LEDGER, "head")
+        if named is None or _has(entries, head := kept(place := place_of(entries, named))):
+            return None
     except DAMAGE:
-        return None
-    if head is None or _has(entries, head):
         return None
     return f"entry {head[0]} is not the one whose head was kept in {place}"
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -18,18 +19,9 @@ from typing import Any, Self
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
 from duotone.ledger.account import (
-    ChargeRecord,
-    Registered,
-    Statement,
     latest_time,
     load,
-    names,
-    registration,
-    statement,
 )
-from duotone.ledger.allowances import Share, allowance_of, askers_so_far, filed_under, share_of, whom
-from duotone.ledger.backup import backup
-from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.entries import (
     LEDGER,
     VERSION,
@@ -39,31 +31,67 @@ from duotone.ledger.entries import (
     damage_as_error,
     decoded,
     intact,
-    label,
-    loaded,
     row_of,
-    signed,
 )
-from duotone.ledger.latest import ClearAnswers, latest_charges
-from duotone.ledger.privacy_filters import RuleName, beyond, write
-from duotone.ledger.question_lock import Turns
+from duotone.ledger.owner import Owned
+from duotone.ledger.privacy_filters import beyond
 from duotone.ledger.request import Request, Standing, standing
+from duotone.ledger.statement import ClearAnswers
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
-from duotone.ledger.stores.store import Scan
-from duotone.ledger.verify import Verdict, verify
-from duotone.line.mechanism import Boundary
-from duotone.line.three_way import ThreeWay
 from duotone.model.cost import AnsweredBefore, CloseCallCharge, Cost, Left, Quote, Receipt
-from duotone.model.notice import Notice
-from duotone.privacy.approx_dp import ApproxDP
 
 LONGEST_WAIT = 10**6
+
+
+@dataclass
+class _Turn:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+
+
+class Turns:
+    """A lock for each key that somebody holds or waits for, and none for others.
+
+    A thread that already has a turn takes no second one: no two of them can wait for each other for ever.
+    """
+
+    def __init__(self) -> None:
+        self._start()
+        os.register_at_fork(after_in_child=self._start)  # whoever held a turn is not in the child
+
+    def _start(self) -> None:
+        self._guard, self._turns, self._mine = threading.Lock(), dict[Hashable, _Turn](), threading.local()
+
+    @contextmanager
+    def of(self, key: Hashable) -> Iterator[None]:
+        """The only thread of this process in here under this key."""
+        mine = self._mine
+        if getattr(mine, "has", False):
+            yield
+            return
+        with self._guard:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.users += 1
+        try:
+            with turn.lock:
+                mine.has = True
+                try:
+                    yield
+                finally:
+                    mine.has = False
+        finally:
+            with self._guard:
+                turn.users -= 1
+                if turn.users == 0 and self._turns.get(key) is turn:
+                    del self._turns[key]
+
+
 _TURNS = Turns()
 
 
 @dataclass(frozen=True)
 class _Charged:
-    """A charge that is on the disk: its number, the question's key, and what is left."""
+    """A charge that is on the disk: its number, the key of its question, and the budget left after it."""
 
     seq: int
     key: str
@@ -74,7 +102,7 @@ class _Charged:
     """The close calls that are reserved for it."""
 
 
-class Ledger:
+class Ledger(Owned):
     """Budgets of datasets, kept in a file or in Postgres; see `open_ledger`.
 
     Guarantee: `ask` draws nothing before its charge is on the disk, and returns nothing before its answer is. No order
@@ -210,18 +238,20 @@ class Ledger:
                         f"the server of {self.place} has {entries.doubt}, or let the ledger's owner accept in words that a "
                         "failover may forget charges (accept_standbys); nothing was released"
                     )
-                place = kept_head.place_of(entries)
-                if place is not None:
+                named = entries.last(LEDGER, "head")
+                if named is not None:
+                    place = kept_head.place_of(entries, named)
                     with suppress(LedgerError) if anew else nullcontext():
                         head = kept_head.kept(place)
                         anew = False
                     if not anew:
                         kept_head.must_have(entries, place, head)
                 yield entries
-                place, head = kept_head.place_of(entries), entries.head()
-            if place is not None and (newest := kept_head.advance(place, head)) != head:
+                named, head = entries.last(LEDGER, "head"), entries.head()
+                kept_at = None if named is None else kept_head.place_of(entries, named)
+            if kept_at is not None and (newest := kept_head.advance(kept_at, head)) != head:
                 with self._store.reading() as entries:
-                    kept_head.must_have(entries, place, newest)
+                    kept_head.must_have(entries, kept_at, newest)
 
     def _append(self, entries: Entries, body: Body, after: State | None, *, patient: bool = False) -> int:
         """One more entry, with its dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
@@ -285,193 +315,16 @@ class Ledger:
             registered, _ = load(entries, dataset)
             return standing(entries, dataset, (registered.unit, registered.neighbours), by)
 
-    def register(
-        self,
-        dataset: str,
-        budget: ApproxDP,
-        *,
-        unit: str,
-        neighbours: str,
-        version: str,
-        rule: RuleName = "sum",
-        answers_at: ApproxDP | None = None,
-        boundaries: tuple[Boundary, ...] = (),
-        close_calls: ThreeWay | None = None,
-        definite: ApproxDP | None = None,
-        by: str | None = None,
-    ) -> Registered:
-        """Give a dataset its total budget, once and for all; makes the ledger where there is none.
-
-        `rule` is how answers add up (see `docs/budgets.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
-        definition of its answers. With `close_calls`, questions are asked so that only those are charged that are too close to
-        call (docs/theory.md), but for a part that may be set aside for `definite` answers, to which the rule applies.
-        """
-        about = unit, neighbours, rule, answers_at, boundaries, close_calls, definite
-        registered = registration(dataset, budget, *about)
-        labelled = {"version": label(version, "version"), **signed(by)}
-        body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}
-        with self._writing(create=True) as entries:
-            if entries.last(dataset) is not None:
-                raise LedgerError(_registered_already(dataset, load(entries, dataset)[1]))
-            self._append(entries, body, State().after(body))
-        return registered
-
-    def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
-        """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
-        label(version, "version")
-        with self._writing() as entries:
-            state = self._open_state(entries, dataset)
-            labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
-            if version in {decoded(row)["version"] for row in labelled}:
-                raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
-            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
-            self._append(entries, body, state.after(body))
-
-    def allow(self, dataset: str, asker: str, budget: ApproxDP, *, by: str | None = None) -> None:
-        """Give an asker an allowance: so much of the dataset's budget, by sums of ε and δ, in all that they have asked and ask.
-
-        The asker `*` is each one who has no allowance of their own. A later allowance replaces an earlier one. From the first
-        allowance on, every charge must say who asks. The dataset's own budget stays as it is.
-        """
-        if not isinstance(budget, ApproxDP):
-            raise DuotoneError("an allowance is an ApproxDP")
-        about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
-        allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
-        with self._writing() as entries:
-            state = self._open_state(entries, dataset)
-            if state.calls is not None:
-                raise LedgerError(f"{dataset} is asked with close calls, which are counted for all askers together")
-            if not state.allowances:
-                for name, spent in askers_so_far(entries, dataset, state).spent.items():
-                    body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
-                    state = self._filed(entries, {**body, "filed": filed_under(dataset, name)}, state)
-            named = whom(asker)
-            if named is not None:
-                allowance["asker_spent"] = share_of(entries, dataset, named).spent.written()
-            self._filed(entries, {**allowance, "filed": filed_under(dataset, named)}, state)
-
-    def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
-        """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
-        with self._writing() as entries:
-            state = self._open_state(entries, dataset)
-            self._filed(entries, {"kind": "close", "v": VERSION, "dataset": dataset, **signed(by)}, state)
-
-    def _filed(self, entries: Entries, body: Body, state: State) -> State:
-        """The state after one more entry, which is appended."""
-        after = state.after(body)
-        self._append(entries, body, after)
-        return after
-
-    def _open_state(self, entries: Entries, dataset: str) -> State:
-        """A dataset as its last entry left it, if it is not closed."""
-        _, state = load(entries, dataset)
-        if state.closed:
-            raise LedgerError(f"{dataset} is closed, for ever")
-        return state
-
-    def reset_clock(self, *, by: str) -> None:
-        """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
-
-        For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
-        Who did this, when, and from which time the clock was set back stay in the ledger for ever.
-        """
-        with self._writing() as entries:
-            now, latest = self._now(), latest_time(entries)
-            if latest is None or now > latest - SKEW:
-                raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
-            body = {"kind": "clock", "v": VERSION, "dataset": LEDGER, "before": latest.isoformat(), "by": label(by, "name")}
-            self._chain(entries, {**body, "at": now.isoformat()})
-
-    def keep_head(self, place: str | Path, *, by: str) -> None:
-        """From now on keep the ledger's head, how many entries it has and the hash of the last, in a file as well, on another
-        disk or machine than the ledger; whoever charges it must be able to write there.
-
-        A ledger that lacks an entry whose head was kept is refused from then on: a standby that was promoted, or an older copy.
-        A later file replaces an earlier one, where that says nothing else or is gone.
-        """
-        path = Path(place).absolute()
-        body = {"kind": "head", "v": VERSION, "dataset": LEDGER, "place": str(path), "by": label(by, "name")}
-        with self._writing(anew=True) as entries:
-            kept_head.begin(entries, path)
-            self._append(entries, body, None)
-
-    def accept_standbys(self, words: str, *, by: str) -> None:
-        """Accept that a failover may forget charges, on a server with standbys that commits do not wait for. For the owner, who
-        says why, in words that stay in the ledger; makes the ledger where there is none."""
-        body = {"kind": "standbys", "v": VERSION, "dataset": LEDGER, "words": label(words, "reason"), "by": label(by, "name")}
-        with self._writing(create=True, accepting=True) as entries:
-            self._append(entries, body, None)
-
-    def close_calls(self, dataset: str) -> CloseCalls | None:
-        """The close calls that a dataset was registered with; None for one whose every answer is charged."""
-        with damage_as_error(), self._store.reading() as entries:
-            return load(entries, dataset)[0].close_calls
-
-    def datasets(self) -> list[str]:
-        """Every dataset, in the order of registration."""
-        with damage_as_error(), self._store.reading() as entries:
-            return names(entries)
-
-    def latest(self, dataset: str, many: int) -> list[ChargeRecord]:
-        """The latest charges of a dataset, the last first: in a ledger of any length, no others are read."""
-        with damage_as_error(), self._store.reading() as entries:
-            load(entries, dataset)
-            return latest_charges(entries, dataset, many)
-
-    def clear_answers(self, dataset: str) -> int:
-        """How many answers were clear, and free, where close calls are counted; only those since the last look are read."""
-        with damage_as_error(), self._store.reading() as entries:
-            called = load(entries, dataset)[0].close_calls
-            return 0 if called is None else self._clear.of(entries, dataset)
-
-    def share(self, dataset: str, asker: str) -> Share:
-        """An asker's part of a dataset, as the last entries say; without any allowances, an empty one."""
-        with damage_as_error(), self._store.reading() as entries:
-            return allowance_of(entries, dataset, asker) if load(entries, dataset)[1].allowances else Share()
-
-    def statement(self, dataset: str) -> Statement:
-        """What was asked when, by whom, at what cost, and what is left."""
-        with damage_as_error():
-            return statement(self._store, dataset)
-
-    def entries(self) -> list[dict[str, Any]]:
-        """Every entry in order, each with its number and hash."""
-        with damage_as_error():
-            return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Entries.head)]
-
-    def verify(self, head: str | None = None) -> Verdict:
-        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, and against that of the file which
-        the ledger names for it, if it can be read."""
-        with damage_as_error():
-            rows = Scan(self._store, lambda entries: (entries.head(), kept_head.problem(entries)))
-            verdict = verify(rows, lambda: rows.end()[0], head)
-            lost = rows.end()[1] if verdict.holds else None
-            return verdict if lost is None else replace(verdict, problems=(lost,))
-
-    def backup(self, path: str | Path) -> Verdict:
-        """Copy every entry, as of one moment, into a new ledger in a file, verified; right while others write.
-
-        The copy is a ledger like any other: charging it and this one spends the same budget twice.
-        """
-        return backup(self._store, path)
-
     def close(self) -> None:
         """Close the file or the connection; the next use opens it again."""
         self._store.close()
-
-
-def _registered_already(dataset: str, state: State) -> Notice:
-    """Why a name is taken; and, as long as nothing was charged, how a mistake in its registration is put right."""
-    if state.charges:
-        return Notice("registered already", dataset=dataset)
-    return Notice("registered already, closed" if state.closed else "registered already, unused", dataset=dataset)
 
 
 def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     """A ledger by its place: a file, or a Postgres URL. A busy one is waited for, for `wait` seconds.
 
     >>> import tempfile
-    >>> from duotone import Coin, balanced
+    >>> from duotone import ApproxDP, Charge, Coin, balanced
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = open_ledger(f"{folder.name}/budget.ledger")
     >>> _ = ledger.register("survey", ApproxDP(1), unit="person", neighbours="add-remove", version="2026")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -13,7 +12,6 @@ from duotone.errors import DuotoneError
 from duotone.ledger.loss_distributions import (
     LEAST,
     LONGEST,
-    MOST,
     SHORTEST,
     TAIL,
     DominatingPair,
@@ -25,20 +23,18 @@ from duotone.ledger.loss_distributions import (
     pair_of_definition,
 )
 from duotone.ledger.privacy_filters import (
-    AdvancedComposition,
     BasicComposition,
-    PrivacyFilter,
     RuleName,
+    definite,
     most_answers,
-    write,
 )
 from duotone.ledger.sums import Spent, epsilon_above, epsilon_below
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.table import line_table
-from duotone.model.cost import Charge, Left, boundary_text
+from duotone.model.cost import Cost, Left, boundary_text
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import float_above, float_below, number
-from duotone.privacy.text import definition_text, read_definition
+from duotone.privacy.numbers import float_above, float_below
+from duotone.privacy.text import definition_text
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class PlannedComposition:
 
     @property
     def proved(self) -> bool:
-        """Whether the budget admits so many answers, computed anew."""
+        """Whether the budget allows this many answers; the proof is computed again."""
         return self.count <= PlannedComposition.most(self.budget, self.answers_at, self.boundaries).count
 
     @property
@@ -98,8 +94,9 @@ class PlannedComposition:
         any_boundary = losses(pair_of_definition(self.answers_at), self.answers_at.epsilon, fine=1)
         return (any_boundary, losses(self.pair, self.answers_at.epsilon)) if self.boundaries else (any_boundary,)
 
-    def accepts(self, charge: Charge) -> None:
+    def accepts(self, cost: Cost) -> None:
         """Refuse a mechanism that could reveal more than the plan's answers do."""
+        charge = definite(cost)
         if not (self.pair.covers(pair_of_definition(charge.privacy)) or self.pair.covers(pair_of(*charge.tables))):
             kinds = f" with boundary {', '.join(map(str, self.boundaries))}" if self.boundaries else ""
             raise DuotoneError(
@@ -107,12 +104,12 @@ class PlannedComposition:
                 f"{charge.privacy} with boundary {charge.boundary}"
             )
 
-    def fits(self, sums: Spent) -> bool:
+    def fits(self, taken: Spent) -> bool:
         """Whether no more answers than planned were charged."""
-        return sums.answers <= self.count
+        return taken.answers <= self.count
 
     def spent(self, sums: Spent) -> tuple[float, float]:
-        """The least ε at the budget's δ that is proved for so many answers."""
+        """The least ε, at the budget's δ, that is proved for this many answers."""
         answers, delta = sums.answers, float_below(self.budget.delta)
         epsilons, deltas = answers * epsilon_above(self.answers_at), answers * Fraction(self.answers_at.delta)
         summed = float_above(epsilons), float_above(deltas)
@@ -121,9 +118,9 @@ class PlannedComposition:
         best = min(composed(one, answers, delta * TAIL).epsilon(delta) for one in self.losses), delta
         return min(best, summed) if deltas <= Fraction(self.budget.delta) else best
 
-    def left(self, sums: Spent) -> Left:
+    def left(self, taken: Spent) -> Left:
         """The answers that are left."""
-        return Left(answers=max(0, self.count - sums.answers), of=self.count, each=self.answers_at)
+        return Left(answers=max(0, self.count - taken.answers), of=self.count, each=self.answers_at)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
@@ -136,28 +133,3 @@ def _entered(answers_at: ApproxDP, boundaries: tuple[Boundary, ...]) -> Dominati
     if not boundaries:
         return pair_of_definition(answers_at)
     return pair_of(*(line_table(on_line(answers_at, boundary)) for boundary in boundaries))
-
-
-def choose(budget: ApproxDP, name: RuleName, answers_at: ApproxDP | None, boundaries: tuple[Boundary, ...]) -> PrivacyFilter:
-    """The privacy filter of that name for a new dataset; half of the budget's δ is the slack of "advanced"."""
-    if name == "plan":
-        if answers_at is None:
-            raise DuotoneError("a plan needs the privacy definition of each of its answers: give answers_at")
-        return PlannedComposition.most(budget, read_definition(write(answers_at)), tuple(map(boundary_text, boundaries)))
-    if answers_at is not None or boundaries:
-        raise DuotoneError("answers_at and boundaries are for the rule plan: leave them out, or choose that rule")
-    return filter_of(budget, {"rule": name, "slack": Fraction(budget.delta) / 2})
-
-
-def filter_of(budget: ApproxDP, written: Mapping[str, Any]) -> PrivacyFilter:
-    """The privacy filter that a ledger recorded. A plan's count is taken as it was written: its meaning never changes."""
-    if written["rule"] == "sum":
-        return BasicComposition(budget)
-    if written["rule"] == "advanced":
-        return AdvancedComposition(budget, Fraction(number(written["slack"])))
-    if written["rule"] == "plan":
-        count, boundaries = written["count"], written["boundaries"]
-        if not (type(count) is int and 1 <= count <= MOST and all(isinstance(each, str) for each in boundaries)):
-            raise DuotoneError(f"a plan has from 1 to {MOST} answers, and boundaries as text")
-        return PlannedComposition(budget, read_definition(written["answers_at"]), tuple(boundaries), count)
-    raise DuotoneError(f"a budget's rule is sum, advanced or plan, got {written['rule']!s:.60}")

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from duotone.errors import DuotoneError
 from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
@@ -26,7 +26,26 @@ LONGEST = 3000
 RuleName = Literal["sum", "advanced", "plan"]
 
 
-class PrivacyFilter(Protocol):
+Taken = TypeVar("Taken", contravariant=True)
+
+
+class Account(Protocol[Taken]):
+    """What bounds charges, by what has been taken so far: sums of what was spent, or a number of close calls."""
+
+    def accepts(self, cost: Cost) -> None:
+        """Raise where such a cost cannot be charged, whatever is left."""
+        ...
+
+    def fits(self, taken: Taken) -> bool:
+        """Whether so much is within the budget."""
+        ...
+
+    def left(self, taken: Taken) -> Left:
+        """What may still be taken."""
+        ...
+
+
+class PrivacyFilter(Account[Spent], Protocol):
     """A privacy filter: whether what was charged stays within the budget, whatever was chosen after seeing what."""
 
     @property
@@ -34,20 +53,8 @@ class PrivacyFilter(Protocol):
         """As it is recorded."""
         ...
 
-    def accepts(self, charge: Charge) -> None:
-        """Raise where this budget does not cover such a charge."""
-        ...
-
-    def fits(self, sums: Spent) -> bool:
-        """Whether these sums are within the budget."""
-        ...
-
     def spent(self, sums: Spent) -> tuple[float, float]:
         """(ε, δ) of these sums, to be read; decisions are by `fits`."""
-        ...
-
-    def left(self, sums: Spent) -> Left:
-        """What may still be spent."""
         ...
 
     def written(self) -> dict[str, Any]:
@@ -69,26 +76,27 @@ class BasicComposition:
     budget: ApproxDP
     name: RuleName = "sum"
 
-    def accepts(self, charge: Charge) -> None:
+    def accepts(self, cost: Cost) -> None:
         """Any charge is covered."""
+        definite(cost)
 
-    def fits(self, sums: Spent) -> bool:
+    def fits(self, taken: Spent) -> bool:
         """Σε ≤ ε and Σδ ≤ δ; where ratios were given, their product counts, and e^x is rounded towards refusal."""
-        room = epsilon_above(self.budget) - sums.epsilon
-        if not (room >= 0 and sums.delta <= Fraction(self.budget.delta)):
+        room = epsilon_above(self.budget) - taken.epsilon
+        if not (room >= 0 and taken.delta <= Fraction(self.budget.delta)):
             return False
         if self.budget.epsilon_exact is None:
-            return sums.exp_epsilon * exp_above(sums.epsilon) <= self.budget.exp_epsilon
-        return sums.exp_epsilon == 1 or sums.exp_epsilon <= exp_below(room, PRECISION)
+            return taken.exp_epsilon * exp_above(taken.epsilon) <= self.budget.exp_epsilon
+        return taken.exp_epsilon == 1 or taken.exp_epsilon <= exp_below(room, PRECISION)
 
     def spent(self, sums: Spent) -> tuple[float, float]:
         """The two sums."""
         return float(sums.epsilon + log_above(sums.exp_epsilon)), float(sums.delta)
 
-    def left(self, sums: Spent) -> Left:
+    def left(self, taken: Spent) -> Left:
         """The rest of ε and of δ."""
-        epsilon = epsilon_below(self.budget) - sums.epsilon - log_above(sums.exp_epsilon)
-        return _rest(epsilon, Fraction(self.budget.delta) - sums.delta)
+        epsilon = epsilon_below(self.budget) - taken.epsilon - log_above(taken.exp_epsilon)
+        return _rest(epsilon, Fraction(self.budget.delta) - taken.delta)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
@@ -117,16 +125,22 @@ class AdvancedComposition:
         if not 0 < self.slack <= Fraction(self.budget.delta):
             raise DuotoneError("advanced composition needs a budget with delta above 0")
 
-    def accepts(self, charge: Charge) -> None:
-        """Any charge is covered."""
+    @classmethod
+    def of(cls, budget: ApproxDP) -> AdvancedComposition:
+        """Half of the budget's δ is set aside."""
+        return cls(budget, Fraction(budget.delta) / 2)
 
-    def fits(self, sums: Spent) -> bool:
+    def accepts(self, cost: Cost) -> None:
+        """Any charge is covered."""
+        definite(cost)
+
+    def fits(self, taken: Spent) -> bool:
         """2·S·ln(1/slack) ≤ (ε − S/2)² and Σδ ≤ δ − slack."""
-        room = epsilon_below(self.budget) - sums.squares / 2
+        room = epsilon_below(self.budget) - taken.squares / 2
         return (
-            sums.delta <= Fraction(self.budget.delta) - self.slack
+            taken.delta <= Fraction(self.budget.delta) - self.slack
             and room >= 0
-            and 2 * sums.squares * log_above(1 / self.slack) <= room**2
+            and 2 * taken.squares * log_above(1 / self.slack) <= room**2
         )
 
     def spent(self, sums: Spent) -> tuple[float, float]:
@@ -135,10 +149,10 @@ class AdvancedComposition:
         epsilon = math.sqrt(2 * squares * float(log_above(1 / self.slack))) + squares / 2
         return epsilon, float(self.slack + sums.delta) if sums.answers else 0.0
 
-    def left(self, sums: Spent) -> Left:
+    def left(self, taken: Spent) -> Left:
         """The rest of the bound and of δ."""
-        epsilon = epsilon_below(self.budget) - Fraction(self.spent(sums)[0])
-        return _rest(epsilon, Fraction(self.budget.delta) - self.slack - sums.delta)
+        epsilon = epsilon_below(self.budget) - Fraction(self.spent(taken)[0])
+        return _rest(epsilon, Fraction(self.budget.delta) - self.slack - taken.delta)
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
@@ -171,6 +185,14 @@ def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
     return tuple(name for name, part in asked.items() if any(part > getattr(left, name) for left in rooms))
 
 
+def definite(cost: Cost) -> Charge:
+    """A cost that adds to sums: that of a definite answer."""
+    if not isinstance(cost, Charge):
+        raise DuotoneError("this is charged by close calls, and adds to no sum")
+    return cost
+
+
+@lru_cache(maxsize=256)
 def write(privacy: ApproxDP) -> str:
     """A definition as a ledger records it: what was given, exactly, in at most 3,000 characters.
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
 from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
-from duotone.ledger.answered_before import answered_before
-from duotone.ledger.entries import VERSION, Body, State, key_of, label, signed
+from duotone.ledger.entries import VERSION, Body, State, canonical, key_of, label, loaded, signed
 from duotone.ledger.privacy_filters import beyond, short, write
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
 from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
 from duotone.model.notice import Notice, Refusal
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import show
+from duotone.privacy.text import read_definition
 
 LONGEST_QUESTION = 100_000
+FIXED = ("balanced", "selection")
+"""Boundaries that are the same at every budget: one that follows from costs is not."""
+LONGEST_BUDGET = 200
+"""The characters of a budget that a sentence names."""
 MOST_REPEATS = 10**6
 
 
@@ -85,10 +92,11 @@ class Request:
         if state.allowances and self.by is None:
             raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
-    def body(self, state: State, share: Share, calls: int | None) -> Body:
-        """The entry of its charge, after which the asker has spent this share, and so many close calls are reserved for it."""
+    def body(self, state: State, share: Share | None, calls: int | None) -> Body:
+        """The ledger entry of its charge: `share` is the asker's spending after it, `calls` the close calls reserved for
+        it."""
         body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
-        if state.allowances and self.by is not None:
+        if share is not None and self.by is not None:
             body |= share.written(self.dataset, self.by)
         body |= {} if calls is None else {"calls": calls}
         return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
@@ -100,7 +108,8 @@ class Standing:
 
     registered: Registered
     state: State
-    share: Share
+    share: Share | None
+    """None where there are no allowances, or nobody is named."""
 
     @property
     def left(self) -> Left:
@@ -110,12 +119,12 @@ class Standing:
     @property
     def allowance(self) -> Left | None:
         """What is left of the asker's allowance."""
-        return self.share.left
+        return None if self.share is None else self.share.left
 
     @property
     def fits(self) -> bool:
         """Whether no more is spent than there was, of the budget, of the close calls and of the allowance."""
-        return self.registered.fits(self.state) and self.share.fits
+        return self.registered.fits(self.state) and (self.share is None or self.share.fits)
 
     def charged(self, request: Request) -> tuple[Body, Standing]:
         """The entry of a charge, and how the dataset stands after it; whether that fits is another question."""
@@ -125,7 +134,7 @@ class Standing:
             calls = self._reserved(request.charge)
         else:
             self.registered.privacy_filter.accepts(request.charge)
-            share = self.share.plus(request.charge)
+            share = None if share is None else share.plus(request.charge)
         body = request.body(self.state, share, calls)
         return body, Standing(self.registered, self.state.after(body), share)
 
@@ -134,9 +143,8 @@ class Standing:
         called, taken = self.registered.close_calls, self.state.calls
         if called is None or taken is None:
             raise LedgerError(f"{self.registered.dataset} was not registered with close calls: ask with an epsilon")
-        if called.question != asked.question:
-            raise LedgerError(f"{self.registered.dataset} is asked by {called.question}, and this question by {asked.question}")
-        return max(min(asked.answers, called.count - taken.taken), 1)
+        called.accepts(asked)
+        return max(min(asked.answers, called.left(taken).close_calls or 0), 1)
 
     def repeats(self, charge: Cost) -> int:
         """How many such charges would fit from here, one after the other; up to a million."""
@@ -146,8 +154,9 @@ class Standing:
         privacy, rule, answers = charge.privacy, self.registered.privacy_filter, charge.answers
 
         def fit(many: int) -> bool:
-            share = replace(self.share, spent=self.share.spent.plus(privacy, many * answers))
-            return rule.fits(self.state.spent.plus(privacy, many * answers)) and share.fits
+            own, more = self.share, many * answers
+            spared = own is None or replace(own, spent=own.spent.plus(privacy, more)).fits
+            return rule.fits(self.state.spent.plus(privacy, more)) and spared
 
         return bisect_left(range(1, MOST_REPEATS + 1), True, key=lambda many: not fit(many))
 
@@ -171,5 +180,54 @@ def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | N
     """How a dataset stands now; its unit and neighbours must be those that it was registered with."""
     registered, state = load(entries, dataset)
     registered.check(*about)
-    share = share_of(entries, dataset, by) if state.allowances and by is not None else Share()
+    share = share_of(entries, dataset, by) if state.allowances and by is not None else None
     return Standing(registered, state, share)
+
+
+def answered_before(entries: Entries, state: State, dataset: str, terms: Body) -> AnsweredBefore | None:
+    """The latest answer to the question of these `terms` at another budget or choice of costs, among the last charges."""
+    text = str(terms["question"])
+    for row in entries.charged_with(dataset, canonical({"question": text})[1:-1]):
+        body = loaded(row)
+        same = body.get("question") == text and body.get("version") == state.version and "calls" not in body
+        if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
+            fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
+            free = fixed and body["answers"] == terms["answers"]
+            return AnsweredBefore(row.seq, differs, _budget(body["notion"], body["answers"]) if free else None)
+    return None
+
+
+def _differs(terms: Body, body: Body) -> tuple[str, ...]:
+    now, then = (read_definition(each["notion"]) for each in (terms, body))
+    budget = {"epsilon": _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}
+    fixed = any(set(each["boundary"].split("+")) <= {*FIXED} for each in (terms, body))
+    # where both boundaries follow from costs, and the budgets differ, the costs may be the same
+    costs = terms["boundary"] != body["boundary"] and (fixed or not any(budget.values()))
+    other = {"choice of costs": costs, "number of answers": terms["answers"] != body["answers"]}
+    return tuple(name for name, differs in (budget | other).items() if differs)
+
+
+def _first(privacy: ApproxDP) -> tuple[str, Fraction]:
+    if privacy.epsilon_exact is None:
+        return "e^epsilon", privacy.exp_epsilon
+    return "epsilon", privacy.epsilon_exact
+
+
+def _budget(definition: str, answers: int) -> str | None:
+    """The budget that is divided among so many answers under a definition; None where it is long, or not known exactly."""
+    budget = read_definition(definition).unsplit(answers)
+    if budget is None:
+        return None
+    name, first = _first(budget)
+    text = f"{name} {_written(first)}, delta {_written(Fraction(budget.delta))}"
+    return text if len(text) <= LONGEST_BUDGET else None
+
+
+def _written(value: Fraction) -> str:
+    """A number exactly: as a short decimal, if it is one.
+
+    >>> _written(Fraction(1, 10**7)), _written(Fraction(1, 3))
+    ('1e-07', '1/3')
+    """
+    decimal = f"{float(value):g}"
+    return decimal if Fraction(decimal) == value else show(value)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.ledger.account import filter_of
 from duotone.ledger.allowances import Askers
 from duotone.ledger.close_calls import CloseCalls, proved
 from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
-from duotone.ledger.planned_composition import PlannedComposition, filter_of
+from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
 from duotone.ledger.stores import Row
 from duotone.model.cost import TOO_CLOSE, CloseCallCharge

@@ -159,6 +159,10 @@ class Table:
 
     def _optimal(self) -> RowsJson:
         """The certificate of a table of yes/no answers."""
+        if self.outcomes != YES_NO:
+            raise DuotoneError(
+                "only a table of yes and no proves itself: of close calls, what proves them is `CloseCalls.certificate`"
+            )
         boundary, lowered = self.boundary, {}
         if self.graph is not None and isinstance(boundary, Mapping):
             names = self.graph.labels()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
@@ -96,6 +96,10 @@ class Dataset:
     ledger: Any = None
     made_by: str | None = field(default=None, repr=False)
     """The unit, where an inner select has made one row of each person: then each row is a person, and `unit` is None."""
+
+    if TYPE_CHECKING:  # what is written becomes what the fields say
+
+        def __init__(self, source: Any, **declared: Any) -> None: ...
 
     def __post_init__(self) -> None:
         mistakes = Mistakes()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from duotone.ledger.account import Statement
 from duotone.ledger.capacity import Capacity
 from duotone.ledger.privacy_filters import BasicComposition
+from duotone.ledger.statement import Statement
 from duotone.plotting.close_calls import calls
 from duotone.plotting.curves import error_by_distance
 from duotone.plotting.figures import BLUE, FAINT, RED, budget_label, framed, new_axes, titled

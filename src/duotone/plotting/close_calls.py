@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from duotone.ledger.account import Statement
+from duotone.ledger.statement import Statement
 from duotone.line.table import Table
 from duotone.line.three_way import clear_from
 from duotone.plotting.figures import BLUE, FAINT, INK, RED, framed, new_axes, titled

@@ -8,7 +8,7 @@ declared with a question, `sql` reads it into comparisons, `compile_question` (`
 say what each asks of an engine and which level follows, `engines` ask it (`shape` is the table that a question makes of
 others; `work`, with `patterns`, what it costs at most); every question is on `trial` with made-up tables first;
 `engine_conformance` opens a table, and tries an unknown engine on made-up rows before it is trusted.
-`inspection`, with `text_columns`, is for a table's owner, and not private.
+`inspection`, with `text_columns`, and `first_declaration` are for a table's owner, and not private.
 """
 
 from importlib.util import find_spec

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from duotone.errors import DuotoneError, MissingExtra
+from duotone.errors import DuotoneError
 from duotone.html import cell, table
 from duotone.ledger.close_calls import CloseCalls
 from duotone.line.table import Outcome
+from duotone.model.answer import SHOWN, arrow_table, word
 from duotone.model.cost import Receipt
 from duotone.model.notice import Notice
 from duotone.tables.accuracy import Accuracy, Clearness, written_budget
@@ -21,9 +22,6 @@ from duotone.tables.facts import Facts
 from duotone.tables.terms import DefiniteTerms
 from duotone.words.options import Audience
 from duotone.words.sentences import sentence
-
-SHOWN = 50
-"""The groups that a notebook shows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,18 +164,7 @@ or removal;
 
     def to_arrow(self) -> Any:
         """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call."""
-        try:
-            import pyarrow as pa
-        except ImportError:
-            raise MissingExtra("an Arrow table", "tables") from None
-        labels = self.facts.labels
-        if "answer" in labels:
-            raise DuotoneError("a column of the groups is called answer already: look at .answers")
-        keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(labels)
-        columns = dict(zip(labels, (list(column) for column in keys), strict=True))
-        if isinstance(self.facts.terms, DefiniteTerms):
-            return pa.table({**columns, "answer": pa.array(self.answers.values(), pa.bool_())})
-        return pa.table({**columns, "answer": pa.array(self.words.values(), pa.string())})
+        return arrow_table(self.answers, self.facts.labels, definite=isinstance(self.facts.terms, DefiniteTerms))
 
     def to_pandas(self) -> Any:
         """The same as a data frame of pandas."""
@@ -205,8 +192,3 @@ or removal;
         unanswered = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
         none = isinstance(facts.terms, DefiniteTerms)
         return {"answers": rows, **({} if none else unanswered), "private": self.private, **document}
-
-
-def word(answer: bool | Outcome) -> str:
-    """An answer as a word."""
-    return str(answer) if isinstance(answer, Outcome) else "yes" if answer else "no"

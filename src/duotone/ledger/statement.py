@@ -1,0 +1,159 @@
+"""A dataset's account, for who looks: every charge of it; or its end, for which only new entries are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from duotone.ledger.account import Registered, load
+from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
+from duotone.ledger.entries import Body, State, at, decoded
+from duotone.ledger.stores import Entries, Store
+from duotone.ledger.stores.store import CHUNK, Scan
+from duotone.ledger.sums import Spent
+from duotone.model.cost import Left
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import read_definition
+
+
+@dataclass(frozen=True)
+class ChargeRecord:
+    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False where there is none."""
+
+    seq: int
+    at: datetime
+    by: str | None
+    question: str
+    privacy: ApproxDP
+    answers: int
+    again: bool
+    answered: bool
+    answer: Any
+    state: State
+    calls: int | None = None
+    """How many of its answers were too close to call, or may have been; None where it was charged as a definite answer."""
+
+    @property
+    def spent(self) -> Spent:
+        """What the dataset had spent after this charge."""
+        return self.state.spent
+
+    @property
+    def clear(self) -> int:
+        """How many of its answers were clear, and free: none where every answer is charged, or it has none."""
+        if self.calls is None or not self.answered:
+            return 0
+        listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
+        return (len(listed) if isinstance(listed, list) else self.answers) - self.calls
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A dataset's account: how it was registered, how it stands, and every charge."""
+
+    registered: Registered
+    state: State
+    charges: tuple[ChargeRecord, ...]
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    """What each asker has spent and may spend, where there are allowances; under `*`, whoever has none of their own."""
+    since: datetime | None = None
+    """When it was registered."""
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """(ε, δ) of everything charged so far, by the dataset's privacy filter."""
+        return self.registered.privacy_filter.spent(self.state.spent)
+
+    @property
+    def left(self) -> Left:
+        """What may still be spent."""
+        return self.registered.left(self.state)
+
+    @property
+    def clear(self) -> int:
+        """How many answers were clear, and free, where close calls are counted."""
+        return sum(charge.clear for charge in self.charges)
+
+
+def statement(store: Store, dataset: str) -> Statement:
+    """The dataset's whole account.
+
+    Guarantee: what was spent is added up from every charge, and is what the last entry carries, which `ask` goes by.
+    """
+    with store.reading() as entries:
+        load(entries, dataset)  # or there is no such dataset
+    rows = Scan(store, lambda entries: load(entries, dataset), dataset)
+    state, charged, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
+    since: datetime | None = None
+    for row, body, state in added_up(rows, askers):
+        if body["kind"] == "register":
+            since = at(body)
+        elif body["kind"] == "charge":
+            charged[row.seq] = body, state
+        elif body["kind"] == "answer":
+            answers[body["charge"]] = body
+    registered, carried = rows.end()
+    must_add_up(dataset, state, carried)
+    charges = (charge_record(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
+    return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {}, since)
+
+
+def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
+    """One charge of a statement, from its entry, the state after it, and the entry of its answer."""
+    return ChargeRecord(
+        seq=seq,
+        at=at(body),
+        by=body.get("by"),
+        question=body["question"],
+        privacy=read_definition(body["notion"]),
+        answers=body["answers"],
+        again=bool(body["again"]),
+        answered=answer is not None,
+        answer=None if answer is None else deepcopy(answer["answer"]),
+        state=state,
+        calls=body.get("calls") if answer is None else answer.get("calls"),
+    )
+
+
+def latest_charges(entries: Entries, dataset: str, many: int) -> list[ChargeRecord]:
+    """The latest charges of a dataset, the last first, each with its answer.
+
+    An answer stands after its charge, so those after the first of these charges are all that are looked at.
+    """
+    charges = entries.latest(dataset, "charge", many)
+    answers: dict[int, Body] = {}
+    after = charges[-1].seq if charges else 0
+    while charges and (rows := entries.after(dataset, "answer", after)):
+        answers |= {body["charge"]: body for body in map(decoded, rows)}
+        after = rows[-1].seq
+    bodies = ((row.seq, decoded(row)) for row in charges)
+    return [charge_record(seq, body, State.of(body), answers.get(seq)) for seq, body in bodies]
+
+
+class ClearAnswers:
+    """How many answers of each dataset were clear, and free: counted once, and then on from where it ended."""
+
+    def __init__(self) -> None:
+        self._counted: dict[str, tuple[int, str, int]] = {}
+        """By dataset, the number and the hash of the last answer that was looked at, and how many were clear."""
+
+    def of(self, entries: Entries, dataset: str) -> int:
+        """As of now. A ledger that was replaced is counted anew."""
+        after, digest, clear = self._counted.get(dataset, (0, "", 0))
+        row = entries.at(after)
+        if after and (row is None or row.hash != digest):
+            after, digest, clear = 0, "", 0
+        while rows := entries.after(dataset, "answer", after):
+            for answer in (body for body in map(decoded, rows) if "calls" in body):
+                charge = entries.at(answer["charge"])
+                if charge is not None:
+                    body = decoded(charge)
+                    clear += charge_record(charge.seq, body, State.of(body), answer).clear
+            after, digest = rows[-1].seq, rows[-1].hash
+            if len(rows) < CHUNK:
+                break
+        self._counted[dataset] = after, digest, clear
+        return clear
