@@ -104,11 +104,18 @@ SCENES = {
         def charged():  # as `charge` has it, without a ledger, which would have no close calls left
             try:
                 read.append(asked._read("", lambda: None))
-                asked._drawn(read, 10)
+                asked._called(read, 10)
             finally:
                 read.clear()
 
         main(charged, 200, 0.04)
+    """,
+    "charge": """
+        rows = pa.table({"g": [i % 3000 for i in range(30_000)], "x": [i % 7 for i in range(30_000)]})
+        asked = prepare(rows, "select g, avg(x) > 3 from t group by g", ApproxDP("0.01", "1e-6"), bounds={"x": (0, 9)})
+        with open_ledger(os.path.join(tempfile.mkdtemp(), "budget.ledger")) as ledger:
+            ledger.register("t", ApproxDP(60, "0.1"), unit="row", neighbours="add-remove", version="1")
+            main(lambda: asked.charge(ledger, "t", again=True), 150, 0.15)
     """,
 }
 

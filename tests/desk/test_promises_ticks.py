@@ -196,7 +196,7 @@ def test_a_desk_that_drains_waits_for_answers_under_way(office: AtDesk, hands: H
             unanswered = [office.desk.ledger.stands("votes").state.unanswered]
             answer = asyncio.create_task(told(other.desk.ask(other.caller("ana"), "votes", terms)))
             await others.until_waiting(1)
-            closed = asyncio.create_task(other.desk.drain())
+            closed = asyncio.create_task(other.desk.workers.drain())
             await others.move(SECONDS - TICK / 2)
             unanswered.append(office.desk.ledger.stands("votes").state.unanswered)
             assert not closed.done()

@@ -20,8 +20,9 @@ from stopped_clock import Hands
 
 from duotone.desk.answering import Answering
 from duotone.desk.callers import Refused
-from duotone.desk.desk import LONG, STOPPED, STOPPING
 from duotone.desk.queue import Queue
+from duotone.desk.terms import Terms
+from duotone.desk.workers import LONG, STOPPED, STOPPING
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb import DuckDB
 
@@ -86,7 +87,7 @@ def test_what_reads_no_row_leaves_at_the_next_tick_and_holds_no_place(office: At
         ]
         replies = [asking(office, "ana", "slow", **each) for each in terms * 2]
         await hands.until_waiting(len(replies))
-        assert not office.desk.queue.here
+        assert not office.desk.workers.queue.here
         await hands.move(TICK / 2)
         return [(await reply)[0] for reply in replies]
 
@@ -119,12 +120,12 @@ def test_who_goes_away_while_waiting_is_not_charged_and_frees_the_place(office: 
         under_way = asking(office, "ana", "slow", question=YES.format(1))
         await hands.until_waiting(1)
         waiting = [asking(office, "ana", "slow", question=YES.format(i)) for i in range(2, 5)]
-        while office.desk.queue.here["ana"] < 4:
+        while office.desk.workers.queue.here["ana"] < 4:
             await asyncio.sleep(0.01)
         for one in waiting:
             one.cancel()
         await asyncio.wait(waiting)
-        here = dict(office.desk.queue.here)
+        here = dict(office.desk.workers.queue.here)
         charged = office.desk.ledger.stands("slow").state.unanswered - charges
         under_way.cancel()
         await asyncio.wait([under_way])
@@ -160,6 +161,24 @@ def test_previews_and_made_up_questions_of_two_people_keep_no_check_waiting(
             await asyncio.wait([*tried, answer])
 
     assert office.loop.run(run()) == 200
+
+
+@pytest.mark.parametrize("made_up", [False, True])
+def test_a_made_up_question_is_no_check_however_it_comes(
+    office: AtDesk, hands: Hands, monkeypatch: pytest.MonkeyPatch, made_up: bool
+) -> None:
+    """Over HTTP terms come as they are read, and not as a dict."""
+    names: list[str] = []
+
+    def unread(*_: Any) -> Any:
+        names.append(threading.current_thread().name.partition("_")[0])
+        raise Refused("too many", "enough")
+
+    monkeypatch.setattr(Answering, "unread", unread)
+    sent = {"question": YES.format(1), "epsilon": "0.01", "made_up": made_up}
+    for terms in (sent, Terms.read(sent)):
+        assert office.now(office.desk.ask(office.caller("ana"), "votes", terms))[0] == 429
+    assert names == ["look" if made_up else "check"] * 2
 
 
 class Engine:
@@ -198,12 +217,12 @@ def test_who_goes_away_while_the_engine_works_stops_it(
         await asyncio.to_thread(wait_until, engine.working.is_set, "the engine")
         one.cancel()
         await asyncio.wait([one])
-        taken = len(office.desk.queue._taken)
+        taken = len(office.desk.workers.queue._taken)
         await asyncio.to_thread(wait_until, engine.ended.is_set, "the end of the engine")
-        own = office.desk.queue.here["ana"]
+        own = office.desk.workers.queue.here["ana"]
         await hands.until_waiting(1)
         await hands.move(LONGEST)
-        await asyncio.to_thread(wait_until, lambda: not office.desk.queue.here, "the end of the share")
+        await asyncio.to_thread(wait_until, lambda: not office.desk.workers.queue.here, "the end of the share")
         return taken, own, office.desk.ledger.stands(dataset).state.unanswered - before
 
     assert office.loop.run(run()) == (0, 1, wasted)
@@ -234,9 +253,9 @@ def test_a_desk_that_drains_says_so_and_keeps_its_time(office: AtDesk, hands: Ha
         short = asking(office, "ana", "votes", question=YES.format(100))
         long = [asking(office, "ben", "slow", question=YES.format(i)) for i in range(2)]  # the second waits
         await hands.until_waiting(2)
-        while office.desk.queue.here["ben"] < 2:
+        while office.desk.workers.queue.here["ben"] < 2:
             await asyncio.sleep(0.01)
-        drained = asyncio.ensure_future(office.desk.drain())
+        drained = asyncio.ensure_future(office.desk.workers.drain())
         await asyncio.sleep(0.05)
         new = [asking(office, "ana", "votes", question=YES.format(101))]
         new.append(asyncio.ensure_future(told(office.desk.datasets(office.caller("ana")))))

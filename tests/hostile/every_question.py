@@ -188,13 +188,14 @@ class Grammar:
 
 
 def tables(draw: random.Random, question: Question, most: int) -> Tables:
-    """All multisets of up to three persons, or two with several rows, over a few kinds of them, as many as `most`."""
+    """All multisets of up to three persons, or two with several rows, over as many kinds of them as make `most` tables; a tenth
+    of that where people have several rows."""
     kinds: list[Person] = []
-    for _ in range(4):
+    persons, many = (2, max(15, most // 10)) if question.several else (3, most)  # the former are prepared one by one
+    for _ in range(max(k for k in range(1, most) if math.comb(k + persons, persons) <= many)):
         rows = draw.choice((1, 1, 2)) if question.several else 1
         kinds.append(tuple(tuple(draw.choice(values) for values in CRITICAL.values()) for _ in range(rows)))
     kinds = list(dict.fromkeys(kinds))
-    persons = 2 if question.several else 3  # which are prepared one by one
     return [d for n in range(persons + 1) for d in itertools.combinations_with_replacement(kinds, n)][:most]
 
 

@@ -334,4 +334,4 @@ def test_a_full_queue_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         for thread in threads:
             thread.join()
     assert sorted(replies) == [200, 200, 429, 429]
-    assert not own.desk.queue.here
+    assert not own.desk.workers.queue.here

@@ -283,6 +283,9 @@ def test_what_cannot_be_counted_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     for budget, step, says in (
         (ApproxDP(1), "0.02", "a budget with delta of at least 1e-11"),
         (BUDGET, "0.0001", "too small for this budget"),
+        *(
+            (BUDGET, step, "too small for this budget") for step in ("1e-6", "1e-20", "1e-100", "1e-320")
+        ),  # hours, or an overflow
         (BUDGET, "0.1", "not one close call fits"),
     ):
         with pytest.raises(DuotoneError, match=says):

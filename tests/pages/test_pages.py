@@ -129,7 +129,7 @@ def test_who_is_revoked_while_logged_in_learns_why(desk: Desk, app: object) -> N
 def test_the_studio_takes_its_turn(desk: Desk, app: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person who draws has no more threads than for anything else; where all of theirs are taken, that is said."""
     ana = browser(desk, app, "ana")
-    monkeypatch.setattr(desk, "looks", Queue(4, 0, 0))
+    monkeypatch.setattr(desk.workers, "looks", Queue(4, 0, 0))
     assert ana.post("/studio/result", {"edges": "a, b", "blue": "a"}, part=True).status_code == 429
 
 

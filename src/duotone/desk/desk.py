@@ -7,13 +7,7 @@ on the request and the ledger alone.
 
 from __future__ import annotations
 
-import asyncio
-import math
-import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, Protocol, TypeVar
 
@@ -21,18 +15,18 @@ from duotone.desk import accounts, made_up
 from duotone.desk.answering import LOG, NO_LEDGER, Answering, refusal
 from duotone.desk.approvals import Approvals
 from duotone.desk.callers import Caller, Refused
-from duotone.desk.clock import Clock, Departure
+from duotone.desk.clock import Clock
 from duotone.desk.documents import preview_document
 from duotone.desk.log import audit
 from duotone.desk.office import Office
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.desk.public_files import PublicFiles
-from duotone.desk.queue import ProcessorTime, Queue
 from duotone.desk.records import Records
 from duotone.desk.same_table import remember
 from duotone.desk.tables import OpenTable, refuse_same
 from duotone.desk.terms import Terms
 from duotone.desk.work import seconds_of
+from duotone.desk.workers import Workers
 from duotone.errors import DuotoneError, LedgerError, OfficeError
 from duotone.ledger.ledger import Ledger
 from duotone.model.mistakes import Mistakes
@@ -43,22 +37,6 @@ T = TypeVar("T")
 Method = Callable[..., Coroutine[Any, Any, Document]]
 LEVELS = 2**16
 """Of a certificate that is sent, at most, which then has some megabytes: a slow reader keeps it in memory."""
-LOOKS = 4
-"""Threads for whatever reads no private row: previews, for one; and as many for the checks of questions that are asked."""
-LONG = 10.0
-"""Seconds of declared time beyond which a question is a long one: these have half of the places, at most."""
-CLOSING = 2.0
-"""Seconds that threads have to end, once nobody waits for what they do."""
-STOPPING = "the service is stopping: ask again when it is back; nothing was charged"
-STOPPED = "the service stopped before the answer was due; if the question was charged, the charge stands"
-
-
-@dataclass(frozen=True)
-class UnderWay:
-    """A question for which the table is being read: the thread's work, and whether the service stops before it is due."""
-
-    work: asyncio.Future[Document]
-    stopped: asyncio.Event
 
 
 class Browsers(Protocol):
@@ -96,21 +74,11 @@ class Desk:
         self.clock = Clock(office.clock.tick) if clock is None else clock
         public = PublicFiles()
         self.tables = {name: OpenTable(name, office, dataset, public=public) for name, dataset in office.datasets.items()}
-        self.queue = Queue(office.limits.workers, office.limits.share, office.limits.waiting)
-        self.looks = Queue(LOOKS, LOOKS // 2, office.limits.waiting)
-        self.checks = Queue(LOOKS, 1, office.limits.waiting)
-        self.processor = ProcessorTime(office.limits.looking, self.clock.now)
+        self.workers = Workers(office, self.clock)
         self.approvals = Approvals(office, ledger, records)
         self.answering = Answering(office, ledger, records, self.approvals)
-        threads = office.limits.workers + office.limits.share * len(office.people)  # of those who went away, some still end
-        self._asking = ThreadPoolExecutor(threads, thread_name_prefix="ask")
-        self._under_way: dict[Departure, UnderWay] = {}
         self.browsers: Browsers | None = None
         """Where browsers log in."""
-        self.stopping = False
-        """Whether nothing new is taken any more."""
-        self._looking = ThreadPoolExecutor(LOOKS, thread_name_prefix="look")
-        self._checking = ThreadPoolExecutor(LOOKS, thread_name_prefix="check")
 
     def start(self) -> None:
         """Open every table once, and hold the ledger against the office."""
@@ -124,31 +92,10 @@ class Desk:
             table.read_public()
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
 
-    async def drain(self) -> None:
-        """Take nothing new, and let what is being answered come to its tick, if that is within the office's `stop` seconds;
-        the rest is given up at once, and whoever waits hears so.
-
-        Guarantee: which answers are given up follows from public times alone; what was charged for them is wasted.
-        """
-        last = self.clock.now() + self.office.limits.stop
-        self.stopping = True
-        for queue in (self.queue, self.looks, self.checks):
-            queue.close(Refused("unavailable", STOPPING, retry_after=math.ceil(self.office.limits.stop)))
-        for leaving, one in self._under_way.items():
-            if leaving.due > last:
-                one.stopped.set()
-        over: asyncio.Future[Any] = asyncio.ensure_future(self.clock.until(last))
-        while not over.done() and (works := [one.work for one in self._under_way.values() if not one.stopped.is_set()]):
-            await asyncio.wait((over, *works), return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.sleep(0)  # so that what is done is no longer under way
-        over.cancel()
-        for one in self._under_way.values():  # an engine that was not done at its tick
-            one.stopped.set()
-
     def close(self) -> bool:
         """Close everything, once nothing is being answered; False where a thread does not end: an engine that cannot be
         interrupted."""
-        ended = _ended(self._asking, self._looking, self._checking)
+        ended = self.workers.end()
         for table in self.tables.values():
             table.reopen()
         self.ledger.close()
@@ -171,11 +118,14 @@ class Desk:
         A place in the queue is taken for a question only if the table is read for it, and for a public time.
         """
         try:
-            made_up = isinstance(written, dict) and bool(written.get("made_up"))
-            check = partial(self.answering.unread, caller, table, written)
-            terms, question, reply = await self._look(caller, check, checks=not made_up)
+            asked = Terms.read(written)
+            check = partial(self.answering.unread, caller, table, asked)
+            terms, question, reply = await self.workers.look(caller, check, checks=not asked.made_up)
             if reply is None:
-                return await self._read(caller, table, terms, question)
+                answered = partial(self.answering.answered, caller, table, terms, question)
+                return await self.workers.read(
+                    caller, answered, self._seconds(table, question), partial(self._late, table.name)
+                )
         except Refused as refused:
             if refused.kind != "too many":
                 await self.clock.next_tick()
@@ -184,36 +134,13 @@ class Desk:
             await self.clock.next_tick()
         return reply
 
-    async def _read(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
-        """The answer from the table, after the question's declared time. Whoever goes away before that gives it up. While it
-        waits for a place, nothing is open for it."""
-        seconds = self._seconds(table, question)
-        async with self.queue.place(caller.name, long=seconds > LONG) as place:
-            leaving = self.clock.departure(self.clock.now(), seconds, partial(self._late, table.name))
-            work = self._run(self._asking, partial(self.answering.answered, caller, table, terms, question, leaving))
-            self._under_way[leaving] = UnderWay(work, stopped := asyncio.Event())
-            ending = asyncio.ensure_future(stopped.wait())
-            try:
-                await asyncio.wait((work, ending), return_when=asyncio.FIRST_COMPLETED)
-                if not work.done():
-                    leaving.give_up()
-                    if not leaving.held:
-                        raise Refused("unavailable", STOPPED)
-                return await asyncio.shield(work)
-            finally:
-                ending.cancel()
-                del self._under_way[leaving]
-                if not work.done():
-                    leaving.give_up()
-                    place.until = work if leaving.held else self.clock.until(leaving.due)
-
     def _seconds(self, table: OpenTable, question: Prepared) -> float:
         """After which an answer leaves, by public facts."""
         return seconds_of(question, table.dataset, table.engine, self.office.limits)
 
     def _late(self, name: str) -> None:
         LOG.warning("an answer was not there at its tick", extra={"dataset": name})
-        self._looking.submit(self.records.count, f"late {name}")
+        self.workers.note(partial(self.records.count, f"late {name}"))
 
     # Approval
 
@@ -227,27 +154,27 @@ class Desk:
             request = self.approvals.plan(caller, table, terms, question)
             return {**request, "preview": self._previewed(caller, table, terms, question)}
 
-        return await self._look(caller, planned)
+        return await self.workers.look(caller, planned)
 
     @operation
     async def requests(self, caller: Caller) -> Document:
         """One's own requests, and those that one may decide about."""
-        return await self._look(caller, partial(self.approvals.every, caller))
+        return await self.workers.look(caller, partial(self.approvals.every, caller))
 
     @operation
     async def decide(self, caller: Caller, number: int, approve: bool) -> Document:
         """Approve or refuse a request: one's own assistant's, or another person's."""
-        return await self._look(caller, partial(self.approvals.decide, caller, number, approve))
+        return await self.workers.look(caller, partial(self.approvals.decide, caller, number, approve))
 
     @operation
     async def allow_assistant(self, caller: Caller, table: OpenTable, allowance: Any) -> Document:
         """What one's assistant may ask without waiting: from now on, in all."""
-        return await self._look(caller, partial(self.approvals.allow, caller, table, allowance))
+        return await self.workers.look(caller, partial(self.approvals.allow, caller, table, allowance))
 
     @operation
     async def assistant_allowance(self, caller: Caller, table: OpenTable) -> Document:
         """What is left of that."""
-        return await self._look(caller, partial(self.approvals.allowance, caller, table))
+        return await self.workers.look(caller, partial(self.approvals.allowance, caller, table))
 
     # Looking
 
@@ -260,12 +187,14 @@ class Desk:
     async def datasets(self, caller: Caller) -> Document:
         """What one may know of every dataset that one may see."""
         names = [name for name in self.tables if caller.person.may_see(name)]
-        return {"datasets": await self._look(caller, lambda: [self._dataset(caller, self.tables[name]) for name in names])}
+        return {
+            "datasets": await self.workers.look(caller, lambda: [self._dataset(caller, self.tables[name]) for name in names])
+        }
 
     @operation
     async def dataset(self, caller: Caller, table: OpenTable) -> Document:
         """What one may know of a dataset."""
-        return await self._look(caller, partial(self._dataset, caller, table))
+        return await self.workers.look(caller, partial(self._dataset, caller, table))
 
     def _dataset(self, caller: Caller, table: OpenTable) -> Document:
         return accounts.dataset_document(table, self.ledger, caller, self.clock.tick)
@@ -278,7 +207,7 @@ class Desk:
             terms = Terms.read(written)
             return self._previewed(caller, table, terms, self.answering.question(table, terms))
 
-        return await self._look(caller, previewed)
+        return await self.workers.look(caller, previewed)
 
     def _previewed(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
         document = preview_document(question, self.ledger, table.account(), terms, caller.name)
@@ -291,12 +220,12 @@ class Desk:
         """Made-up rows with the dataset's columns."""
         columns = table.made_up_columns
         rows = partial(made_up.made_up, columns, table.declared.unit, max_rows=table.declared.max_rows)
-        return {"csv": await self._look(caller, lambda: made_up.as_csv(rows()))}
+        return {"csv": await self.workers.look(caller, lambda: made_up.as_csv(rows()))}
 
     @operation
     async def history(self, caller: Caller, table: OpenTable) -> Document:
         """What was asked about a dataset."""
-        return await self._look(caller, partial(accounts.history_document, table, self.ledger, self.records, caller))
+        return await self.workers.look(caller, partial(accounts.history_document, table, self.ledger, self.records, caller))
 
     @operation
     async def budget(self, caller: Caller, table: OpenTable, written: Any = None) -> Document:
@@ -306,7 +235,7 @@ class Desk:
             cost = None if written is None else self.answering.question(table, Terms.read(written)).cost
             return accounts.budget_document(table, self.ledger, caller, cost)
 
-        return await self._look(caller, read)
+        return await self.workers.look(caller, read)
 
     @operation
     async def certificate(self, caller: Caller, table: OpenTable, charge: int) -> Document:
@@ -329,11 +258,11 @@ class Desk:
                 raise Refused("too large", f"{sentence}`duotone line` makes the same of its epsilon and delta")
             return {**drawn_from.certificate(), **basis}
 
-        return await self._look(caller, made)
+        return await self.workers.look(caller, made)
 
     async def draw(self, caller: Caller, drawing: Callable[[], T]) -> T:
         """A drawing of the studio: it needs no dataset, and takes its turn as whatever else one looks at."""
-        return await self._look(caller, drawing)
+        return await self.workers.look(caller, drawing)
 
     # The owner
 
@@ -355,12 +284,12 @@ class Desk:
             remember(table.name, table.keys, self.records)
             return self._dataset(caller, table)
 
-        return await self._look(caller, relabelled)
+        return await self.workers.look(caller, relabelled)
 
     @operation
     async def verify(self, caller: Caller, _: OpenTable) -> Document:
         """Whether the ledger is as it was written."""
-        verdict = await self._look(caller, self.ledger.verify)
+        verdict = await self.workers.look(caller, self.ledger.verify)
         return {
             "verified": verdict.holds,
             "problems": list(verdict.problems),
@@ -371,7 +300,7 @@ class Desk:
     @operation
     async def overview(self, caller: Caller) -> Document:
         """For the owner: who there is, which answers were late, and how often an engine failed."""
-        counts = await self._look(caller, self.records.counts)
+        counts = await self.workers.look(caller, self.records.counts)
         of = {kind: {name: counts.get(f"{kind} {name}", 0) for name in self.tables} for kind in ("late", "failed")}
         members = self.office.people.items()
         people = [{"name": who, "role": member.role, "datasets": list(member.datasets)} for who, member in members]
@@ -396,49 +325,3 @@ class Desk:
         if name not in self.tables or not caller.person.may_see(name):
             raise Refused("unknown", "there is no such dataset")
         return self.tables[name]
-
-    async def _look(self, caller: Caller, work: Callable[[], T], *, checks: bool = False) -> T:
-        """Some work that reads no private row: a person has half of the threads for it at most, and so much processor time, so
-        that others get theirs. An owner has as much as they like. Checks of questions that are asked have threads of their own,
-        of which a person has one: previews and made-up questions do not keep them waiting."""
-
-        def measured() -> T:
-            with self.processor.measured(caller.name):
-                return work()
-
-        queue, pool = (self.checks, self._checking) if checks else (self.looks, self._looking)
-        async with queue.place(caller.name) as place:
-            if caller.person.role != "owner":
-                self.processor.require(caller.name)
-            done = self._run(pool, measured)
-            try:
-                return await asyncio.shield(done)
-            finally:
-                if not done.done():  # who asked went away, but the thread is at work
-                    place.until, place.shared = done, True
-
-    def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Some work in a thread; what the ledger refuses there is said without its place."""
-
-        def done() -> T:
-            try:
-                return work()
-            except LedgerError as error:
-                raise refusal(error) from None
-            except DuotoneError as error:
-                raise Refused("bad question", error) from None
-
-        future = asyncio.get_running_loop().run_in_executor(pool, copy_context().run, done)
-        future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # where nobody waits for it, no matter
-        return future
-
-
-def _ended(*pools: ThreadPoolExecutor) -> bool:
-    """Whether the threads of these pools end in time; what has not begun is not done any more."""
-    last = time.monotonic() + CLOSING
-    for pool in pools:
-        pool.shutdown(wait=False, cancel_futures=True)
-    threads = [thread for pool in pools for thread in pool._threads]
-    for thread in threads:
-        thread.join(max(0.0, last - time.monotonic()))
-    return not any(thread.is_alive() for thread in threads)

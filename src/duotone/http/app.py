@@ -67,7 +67,7 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
         async with tools.lifespan():
             with draining(desk):
                 yield
-            await desk.drain()  # where no signal came
+            await desk.workers.drain()  # where no signal came
         ended = desk.close()
         if threading.current_thread() is threading.main_thread():  # else it is a guest of another program
             leave_temporary_folder()
@@ -93,13 +93,13 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
 
     @app.get("/healthz", include_in_schema=False)
     async def healthz() -> Response:
-        return JSONResponse({"status": "stopping" if desk.stopping else "ok", "version": __version__})
+        return JSONResponse({"status": "stopping" if desk.workers.stopping else "ok", "version": __version__})
 
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
         parts = await ready.now()
-        holds = all(parts.values()) and not desk.stopping
-        status = "stopping" if desk.stopping else "ready" if holds else "not ready"
+        holds = all(parts.values()) and not desk.workers.stopping
+        status = "stopping" if desk.workers.stopping else "ready" if holds else "not ready"
         return JSONResponse({"status": status, **parts}, 200 if holds else 503)
 
     @app.get("/metrics", include_in_schema=False)

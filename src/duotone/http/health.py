@@ -88,7 +88,7 @@ def draining(desk: Desk) -> Iterator[None]:
     async def drain(number: int, frame: FrameType | None) -> None:
         LOG.info("the service is stopping")
         try:
-            await desk.drain()
+            await desk.workers.drain()
         finally:
             passed_on(number, frame)
 

@@ -51,6 +51,8 @@ SPARE = 1 + 2**-7
 """By how much more floats may find on another machine."""
 LARGEST, LEAST = 64, 1e-11
 """The largest ε and the least δ of a budget whose close calls are counted: below it, most would be what floats may lose."""
+SMALLEST = 1e-5
+"""An ε of questions below which more would fit than can be counted, whatever the budget; floats would be lost on it."""
 
 Array = NDArray[np.float64]
 
@@ -159,14 +161,14 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
         raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
     if not (budget.delta >= LEAST and budget.epsilon <= LARGEST):
         raise DuotoneError(f"close calls need a budget with delta of at least {LEAST:g} and epsilon of at most {LARGEST}")
+    if not question.privacy.epsilon >= SMALLEST:
+        raise _too_many_fit()
     if not (question.privacy.epsilon <= LARGEST and (most := attacked(budget, question))):
         raise _none_fits(budget)
     jump = FINEST
     while (grid := Grid.of(budget, question, jump)).nodes * most > WORK:
         if jump == COARSEST:
-            raise DuotoneError(
-                "the epsilon of a question is too small for this budget: too many close calls would fit to count"
-            )
+            raise _too_many_fit()
         jump //= 2
     best = _shown(budget, question, grid)
     if not best.count:
@@ -178,6 +180,10 @@ def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
             break
         best = coarser
     return best
+
+
+def _too_many_fit() -> DuotoneError:
+    return DuotoneError("the epsilon of a question is too small for this budget: too many close calls would fit to count")
 
 
 def _none_fits(budget: ApproxDP) -> DuotoneError:

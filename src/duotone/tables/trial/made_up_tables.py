@@ -160,6 +160,8 @@ SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS, NEAR, MANY = 3, 5, 6, 4, 8, 10
 kinds of people there may be for all tables of them to be made; PAIRS: of people, where a unit of two values names them; NEAR:
 how many of a column's values, the first of them, half of the people have, so that several satisfy a condition together; MANY:
 up to how many rows that count some people have yet more, all alike."""
+AROUND, ALIKE = range(-2, 4), 8
+"""How many more people than its size a crowd has; how many crowds of each size are of people who are all alike."""
 Row = tuple[str, tuple[Any, ...]]
 """The table that a row is in, and its values."""
 
@@ -224,7 +226,12 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
             strangers = tuple(_stranger(layout, draw, i, odd=0, most=most) for i in range(3))
             if layout.unit is not None:
                 strangers = (*strangers[:2], replace(strangers[2], nameless=True))
-            tables += [MadeUp(strangers, (size + a, b, c)) for a, b, c in itertools.product(range(-2, 4), range(2), range(2))]
+            others = itertools.product(range(2), repeat=2) if most == 1 else [(0, 0), (1, 1)]
+            tables += [MadeUp(strangers, (size + a, b, c)) for b, c in others for a in AROUND]
+    for size in dict.fromkeys((2, *sizes)):
+        for _ in range(ALIKE):  # people without nulls, so that some of these satisfy what is asked
+            crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=False),)
+            tables += [MadeUp(crowd, (size + a,)) for a in AROUND]
     return tables
 
 
@@ -253,8 +260,10 @@ def multisets(kinds: int, most: int) -> list[tuple[int, ...]]:
     return [tuple(map(each.count, range(kinds))) for each in chosen]
 
 
-def _stranger(layout: Layout, draw: random.Random, number: int, odd: float = 0.2, most: int = 3) -> Stranger:
-    """A kind of person: the share of `odd` values, and at `most` so many rows in the first table."""
+def _stranger(
+    layout: Layout, draw: random.Random, number: int, odd: float = 0.2, most: int = 3, *, nulls: bool = True
+) -> Stranger:
+    """A kind of person: the share of `odd` values, and at `most` so many rows in the first table; perhaps without `nulls`."""
     usual, rows = True, []
     first = next(iter(layout.columns))
     near = NEAR if draw.random() < 0.5 else None
@@ -270,7 +279,8 @@ def _stranger(layout: Layout, draw: random.Random, number: int, odd: float = 0.2
                 values = layout.values[table][column]
                 is_odd = bool(values.odd) and draw.random() < odd
                 usual &= not is_odd
-                row.append(draw.choice(values.odd if is_odd else values.usual[:near]))
+                usually = values.usual if nulls else [v for v in values.usual if v is not None] or values.usual
+                row.append(draw.choice(values.odd if is_odd else usually[:near]))
             rows.append((table, tuple(row)))
     if layout.unit is not None and most > 1 and layout.rows <= MANY and draw.random() < 0.2:  # beyond the rows that count
         rows = [rows[0]] * (layout.rows + 1) + rows

@@ -74,7 +74,8 @@ def _truths(connection: Any, text: str, tables: Mapping[str, str], checks: Seque
     for clause in ("having", "order"):
         select.set(clause, None)
     if select.args.get("from_") is None:
-        select.set("from_", exp.From(this=exp.to_table(base)))
+        called = {column.table for column in select.find_all(exp.Column) if column.table}
+        select.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
     select.set(
         "expressions",
         [
