@@ -11,8 +11,8 @@ from unread import read_nothing
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.line.table import line_table
+from duotone.model import terms as terms_file
 from duotone.model.terms import DefiniteTerms
-from duotone.tables import terms as terms_file
 from duotone.tables.ask import prepare_groups
 
 P = ApproxDP(1, "1e-6")
