@@ -290,7 +290,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     assert "may count (--max-rows), or how its rows become one value (--per-unit)" in refused(
         visits, "avg(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
     )
-    assert "say which there are (--json-columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
+    assert "name them (--json-columns)" in refused(tmp_path / "a.jsonl", "count(*) > 1")
     assert "separates the columns (--separator)" in refused(tmp_path / "a.csv", "count(*) > 1")
     assert "say which (--table)" in refused(tmp_path / "a.duckdb", "count(*) > 1")
     assert "declare one (--public)" in refused(visits, "select count(*) > 1 from visits join towns using (town)")

@@ -255,8 +255,8 @@ def test_arrow_files_are_read_as_the_tables_they_hold(compression: str, tmp_path
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("t.jsonl", r"depends on its rows: say which there are \(columns\)"),
-        ("t.ndjson.gz", "say which there are"), ("t.json", "call it .jsonl"), ("t.json.gz", "must end in"),
+        ("t.jsonl", r"depend on its rows: name them \(json_columns\)"),
+        ("t.ndjson.gz", "name them"), ("t.json", "call it .jsonl"), ("t.json.gz", "must end in"),
         ("t.xlsx", "save the sheet as CSV"), ("t.csv.zip", "must end in .csv, .tsv, .txt, .jsonl"), ("t.gz", "must end in"),
     ],
 )  # fmt: skip

@@ -144,7 +144,7 @@ def test_what_is_declared_wrongly_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text('{"a": 1}\n')
     for columns, says in (
-        (None, "say which there are"), ("a", "of names"), ([], "at least one"), (["a", "a"], "each once"),
+        (None, "name them"), ("a", "of names"), ([], "at least one"), (["a", "a"], "each once"),
         ([""], "of names"), (["a\0"], "at least one"),
         ([1], "of names"), (["a", "A"], "the same name but for upper and lower case"),
     ):  # fmt: skip
@@ -177,7 +177,7 @@ def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path:
     assert re.search(r'WITH \{"formats": \{"day": "%d/%m/%Y"\}\} OF visits.jsonl$', entry["question"])
     other = (*flags[:-1], "day=%d/%m/%y")
     assert run(capsys, "ask", file, question, *other, "--ledger", ledger)[1].startswith("no")  # another reading, asked anew
-    assert "say which there are" in run(capsys, "ask", file, question, *flags[2:])[2]
+    assert "name them" in run(capsys, "ask", file, question, *flags[2:])[2]
     for wrong in ("day", "=%d", "day="):
         assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags[:-1], wrong)[2]
     assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags, "--formats", "day=%d/%m/%Y")[2]

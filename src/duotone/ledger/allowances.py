@@ -35,12 +35,12 @@ class Share:
     """The entry of an allowance of their own; 0 where there is none."""
 
     def plus(self, charge: Charge) -> Share:
-        """The same after a charge."""
+        """This share with one more charge added."""
         return replace(self, spent=self.spent.plus(charge.privacy, charge.answers))
 
     @property
     def fits(self) -> bool:
-        """Whether what is spent is within the allowance, exactly."""
+        """Whether the spending is within the allowance, in exact arithmetic."""
         return self.budget is None or BasicComposition(self.budget).fits(self.spent)
 
     @property
@@ -50,7 +50,7 @@ class Share:
 
     @property
     def totals(self) -> tuple[float, float]:
-        """(ε, δ) of what was spent, to be read."""
+        """The (ε, δ) spent so far, as numbers to read."""
         return BasicComposition(self.budget or ApproxDP(0)).spent(self.spent)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _number(row: Row, body: Body) -> int:
 
 @dataclass
 class Askers:
-    """Every asker of a dataset, by its entries so far: sums of what charges say, not what they carry."""
+    """Every asker of a dataset, computed from its charges: the sums are added up anew instead of read from the entries."""
 
     spent: dict[str, Spent] = field(default_factory=dict)
     allowances: dict[str, tuple[int, ApproxDP]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Askers:
         return Share(self.spent.get(asker, Spent()), budget, number)
 
     def shares(self) -> dict[str, Share]:
-        """Of every asker who has spent something or has an allowance; that of everybody else comes last."""
+        """The share of each asker who has spent something or has an allowance; everybody else comes last."""
         names = sorted({*self.spent, *self.allowances} - {EVERYBODY})
         others = {EVERYBODY: self.share(EVERYBODY)} if EVERYBODY in self.allowances else {}
         return {**{name: self.share(name) for name in names}, **others}

@@ -33,7 +33,7 @@ class Capacity:
 
     @property
     def mechanism(self) -> LineMechanism:
-        """Of one answer, where neither mistake is worse."""
+        """The mechanism of one answer, where both mistakes are equally bad."""
         return balanced(self.each)
 
     @cached_property
@@ -50,7 +50,7 @@ class Capacity:
 
     @property
     def unplanned(self) -> str | None:
-        """Why there is no number for the rule plan, and what to do about it."""
+        """Why the rule `plan` has no number of answers here, and how to get one."""
         return None if self._planned is not None else str(MissingExtra("a ledger's plan", "ledger"))
 
     @cached_property

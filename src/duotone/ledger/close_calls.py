@@ -146,7 +146,8 @@ class CloseCalls:
         return cls(read_definition(body["budget"]), question, body["count"], body["delta"], grid)
 
     def certificate(self) -> dict[str, Any]:
-        """What proves that so many close calls fit: the mechanism of each question in integers, and the nodes of the game."""
+        """The proof that this many close calls fit into the budget: the mechanism of each question in integers, and the
+        nodes of the game."""
         called = {"budget": definition_object(self.budget), "close_calls": self.count, "nodes": asdict(self.grid)}
         beside = {"wrong": show(self.question.wrong), **called}
         return three_way_table(self.question).document({"private": True}, beside).as_dict()
@@ -208,8 +209,8 @@ def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
 
 
 def attacked(budget: ApproxDP, question: ThreeWay) -> int:
-    """A number of close calls beyond which whoever asks learns more than the budget allows, by asking until so many answers are
-    too close to call and watching how long that takes: the best attack that is decided beforehand, in closed form."""
+    """The number of close calls above which a known attack exceeds the budget: ask until that many answers are too close to
+    call, and watch how long it takes. It is the best attack that is decided beforehand, in closed form."""
     try:
         from scipy.special import gammainc, gammaincc
     except ImportError:
@@ -237,8 +238,8 @@ def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:
 
 @lru_cache(maxsize=64)
 def proved(calls: CloseCalls) -> bool:
-    """Whether so many close calls fit, by the nodes that they are recorded with; floats of another machine may differ a little.
-    A certificate proves it exactly."""
+    """Whether this many close calls fit into the budget, checked in floats at the recorded nodes; another machine may round
+    differently. A certificate proves it exactly."""
     grid, budget, ratio = calls.grid, calls.budget, calls.question.privacy.exp_epsilon
     within = 1 <= grid.fine <= 2**24 and 1 <= grid.jump <= FINEST and -(2**22) < grid.low < 0 < grid.high < 2**22
     if not (within and 2 * grid.jump < grid.nodes and grid.nodes * calls.count <= 2 * WORK):

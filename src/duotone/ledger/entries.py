@@ -79,7 +79,7 @@ class Calls:
         return self.used + self.reserved
 
     def after(self, body: Body) -> Calls:
-        """The same after an entry."""
+        """The state after one more entry."""
         if "calls" not in body:
             return self
         if body["kind"] == "charge":

@@ -54,7 +54,7 @@ def kept(place: Path) -> Head:
 
 
 def problem(entries: Entries) -> str | None:
-    """That the ledger lacks an entry whose head was kept; None where it does not, or no head can be read."""
+    """A sentence if the ledger lacks an entry whose head was kept; None if it has that entry, or if no head can be read."""
     try:
         named = entries.last(LEDGER, "head")
         if named is None or _has(entries, head := kept(place := place_of(entries, named))):

@@ -91,7 +91,7 @@ _TURNS = Turns()
 
 @dataclass(frozen=True)
 class _Charged:
-    """A charge that is on the disk: its number, the question's key, and what is left."""
+    """A charge that is on the disk: its number, the key of its question, and the budget left after it."""
 
     seq: int
     key: str

@@ -72,7 +72,7 @@ class PlannedComposition:
 
     @property
     def proved(self) -> bool:
-        """Whether the budget admits so many answers, computed anew."""
+        """Whether the budget allows this many answers; the proof is computed again."""
         return self.count <= PlannedComposition.most(self.budget, self.answers_at, self.boundaries).count
 
     @property
@@ -109,7 +109,7 @@ class PlannedComposition:
         return taken.answers <= self.count
 
     def spent(self, sums: Spent) -> tuple[float, float]:
-        """The least ε at the budget's δ that is proved for so many answers."""
+        """The least ε, at the budget's δ, that is proved for this many answers."""
         answers, delta = sums.answers, float_below(self.budget.delta)
         epsilons, deltas = answers * epsilon_above(self.answers_at), answers * Fraction(self.answers_at.delta)
         summed = float_above(epsilons), float_above(deltas)

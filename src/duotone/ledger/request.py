@@ -93,7 +93,8 @@ class Request:
             raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
     def body(self, state: State, share: Share | None, calls: int | None) -> Body:
-        """The entry of its charge, after which the asker has spent this share, and so many close calls are reserved for it."""
+        """The ledger entry of its charge: `share` is the asker's spending after it, `calls` the close calls reserved for
+        it."""
         body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
         if share is not None and self.by is not None:
             body |= share.written(self.dataset, self.by)

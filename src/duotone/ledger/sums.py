@@ -51,7 +51,7 @@ class Spent:
         return f"Spent({', '.join(f'{name}={value}' for name, value in self.written().items())})"
 
     def plus(self, privacy: ApproxDP, answers: int = 1) -> Spent:
-        """The sums with so many answers more, each under this definition."""
+        """The sums after `answers` more answers, each under this definition."""
         epsilon, product, each = self.epsilon, self.exp_epsilon, epsilon_above(privacy)
         if privacy.epsilon_exact is not None:
             epsilon += answers * each
@@ -63,7 +63,7 @@ class Spent:
         return Spent(self.answers + answers, epsilon, product, delta, self.squares + answers * each**2).bounded()
 
     def bounded(self) -> Spent:
-        """The same with every sum short enough to be written down."""
+        """These sums, each rounded up to a fraction short enough to write down."""
         epsilon, product = self.epsilon, self.exp_epsilon
         if product > LARGEST:
             epsilon, product = epsilon + log_above(product), Fraction(1)
@@ -98,7 +98,7 @@ def rounded_up(x: Fraction) -> Fraction:
 
 
 def sum_text(x: Fraction) -> str:
-    """A sum as an entry carries it: `3/10`, or `5/2^200` where what is below the line is a long power of two.
+    """A sum as an entry writes it: `3/10`, or `5/2^200` if the denominator is a large power of two.
 
     >>> sum_text(Fraction(3, 10)), sum_text(Fraction(5, 2**200)), read_sum("5/2^200") == Fraction(5, 2**200)
     ('3/10', '5/2^200', True)

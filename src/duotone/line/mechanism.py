@@ -111,7 +111,7 @@ class LineMechanism:
 
     @cached_property
     def _starts(self) -> tuple[Number, Number]:
-        """The two boundary values before they became floats: next to 1, a float has lost what is left for the error."""
+        """The two boundary values in exact form: near 1, a float loses the digits of the error."""
         if not isinstance(self.privacy, ClosedForm) or self.privacy is (exact := exactly(self.privacy)):
             return self.blue, self.red
         line = on_line(exact, self.boundary)

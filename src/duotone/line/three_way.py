@@ -1,4 +1,4 @@
-"""Three-way answers: yes, no, or too close to call, of which only the last tells anything much about anybody.
+"""Three-way answers: yes, no, or too close to call. Only the last one reveals much about any person.
 
 On one side of the boundary, at distance d from it, answering is this: with probability f say the wrong thing; otherwise let a
 Poisson clock run for a while, and say "too close to call" if it strikes. The clock strikes λ(d) times on average, λ(0) is such

@@ -124,7 +124,7 @@ class ApproxDP:
         return f"ApproxDP({first}, delta={show(self.delta)})"
 
     def exactly(self) -> ApproxDP:
-        """The same bound in exact arithmetic, whatever the inputs were: what a check or a coin uses."""
+        """The step bound φ in exact arithmetic, for any inputs; checks and coins use it."""
         return ApproxDP._computed(self.exp_epsilon, Fraction(self.delta))
 
     def above(self) -> ApproxDP:
@@ -152,8 +152,8 @@ class ApproxDP:
         return ApproxDP._computed(exp_below(share), delta, share)
 
     def unsplit(self, parts: int) -> ApproxDP | None:
-        """The budget of which this is one of so many shares; None where that is not known exactly, since e^ε was given and its
-        root rounded.
+        """The budget that gives this definition when split into `parts` shares; None if it is not known exactly, because
+        e^ε was given and its root was rounded.
 
         >>> ApproxDP("0.3", "3e-6").split(3).unsplit(3)
         ApproxDP(epsilon=0.3, delta=3/1000000)

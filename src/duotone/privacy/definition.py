@@ -74,7 +74,7 @@ class Exactly(Protocol):
     """A definition that may be rounded and has its bound without rounding."""
 
     def exactly(self) -> PrivacyDefinition:
-        """The same bound in exact arithmetic."""
+        """The step bound φ in exact arithmetic."""
         ...
 
 

@@ -42,7 +42,7 @@ def iterates(ratio: Fraction, delta: Fraction, start: Fraction, pieces: float, c
 
 
 def _closed_form(ratio: Fraction, delta: Fraction, start: Fraction, first: float, n: int, bits: int) -> Both | None:
-    """The formulas above in so many bits; None where these do not suffice."""
+    """The formulas above, computed with this many bits of precision; None if that is not precise enough."""
     f, j = int(first), n - int(first)
     with gmpy2.context(precision=bits, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min()):
         x, d, gain = (gmpy2.mpfr(gmpy2.mpq(v.numerator, v.denominator)) for v in (start, delta, ratio - 1))

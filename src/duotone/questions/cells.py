@@ -106,6 +106,6 @@ def _changes(steps: Counts, outside: int | None) -> Counts:
 
 @lru_cache(maxsize=8)
 def _box(cells: int, reach: int) -> Counts:
-    """Every change of so many cells by at most `reach`."""
+    """Every vector of changes to this many cells, each by at most `reach`."""
     axes = np.meshgrid(*[np.arange(-reach, reach + 1)] * cells, indexing="ij")
     return np.stack(axes, axis=-1).reshape(-1, cells) if cells else np.zeros((1, 0), dtype=np.int64)

@@ -46,7 +46,7 @@ class Side:
 
     @property
     def mirrored(self) -> Side:
-        """The same with every value's sign turned."""
+        """This group with the sign of every value reversed."""
         return Side(self.people, -self.total, [-v for v in self.smallest], [-v for v in self.largest])
 
     def lowered(self, newcomer: int) -> _Lowered:
@@ -219,7 +219,7 @@ def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
 
 
 def _joining(first: Lowered, second: Lowered, goal: Goal, reach: int) -> int:
-    """Under add-remove the groups do not touch each other: so many changes in one, the rest in the other."""
+    """Under add-remove the two groups change independently: some changes fall in one group, the rest in the other."""
     emptied = min(first.people, second.people) if goal.yes else reach + 1
     least = min(emptied, reach + 1)
     others = [second.best(j) for j in range(least)]

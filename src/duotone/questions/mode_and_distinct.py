@@ -1,4 +1,4 @@
-"""Does one choice win? Are there at least so many different values?"""
+"""Levels of two questions: is this value the most frequent one, and are there at least this many different values?"""
 
 from __future__ import annotations
 

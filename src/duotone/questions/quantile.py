@@ -53,8 +53,8 @@ def smallest(above: Callable[[Any], bool], neighbours: Neighbours = "add-remove"
 
 
 def rank(q: Fraction, people: int) -> int:
-    """Which of so many values, from the smallest, is the lower q-quantile: the ⌈q·n⌉-th. With q = 0 it is the smallest value,
-    with q = 1 the largest.
+    """The rank of the lower q-quantile among n values, counted from the smallest: ⌈q·n⌉. For q = 0 it is the smallest
+    value, for q = 1 the largest.
 
     >>> rank(Fraction(1, 2), 5), rank(Fraction(1, 2), 4), rank(Fraction(0), 4), rank(Fraction(1), 4)
     (3, 2, 1, 4)
@@ -90,7 +90,7 @@ class QuantileSide:
 
     @property
     def mirrored(self) -> QuantileSide:
-        """The same with every value's sign turned."""
+        """This side with the sign of every value reversed."""
         upwards, downwards = [-v for v in self.upwards], [-v for v in self.downwards]
         return QuantileSide(self.people, self.q, upwards[:1] + downwards, upwards[1:], not self.turned)
 
@@ -99,7 +99,7 @@ class QuantileSide:
         return LoweredQuantile(self, newcomer)
 
     def rank(self, people: int) -> int:
-        """Which value of so many it is, from the smallest."""
+        """The rank of the quantile among this many values, counted from the smallest."""
         return people + 1 - rank(self.q, people) if self.turned else rank(self.q, people)
 
 

@@ -54,7 +54,8 @@ class Units(Protocol):
 
 @dataclass(frozen=True)
 class TotalUnits:
-    """Of a total of scores, whole numbers from `lowest` to `highest`, that is a yes from `at_least` on.
+    """Units of a sum of scores against a limit: scores are whole numbers from `lowest` to `highest`, and the answer is yes
+    if their sum is `at_least` or more.
 
     A table's total is `per`·(statistic − `zero`), times its number of rows where the statistic is `averaged`: a person has 1
     to `rows` of them. With `somebody`, each score is counted CROWD times, and each person 1 more. `least` are the smallest
@@ -103,7 +104,7 @@ class TotalUnits:
         return self._within(self._statistic(score, people), people, from_there_up=yes == self.upward)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """The best of what newcomers, leavers and the largest scores can do."""
+        """Up to where `margin` people can flip the answer, as newcomers, leavers or people with the largest scores."""
         if yes:
             most = self._close(margin, people, self.lowest, self.at_least, self.least[0])
             score = self._most_score(most, people)
@@ -140,11 +141,11 @@ class TotalUnits:
         return max(ways)
 
     def _least_score(self, total: int, people: int) -> int:
-        """The least sum of scores that makes such a total, with at least so many people."""
+        """The least sum of scores that makes such a total, with at least this many people."""
         return -((people - total) // CROWD) if self.somebody else total
 
     def _most_score(self, total: int, people: int) -> int:
-        """The greatest, with at most so many."""
+        """The greatest sum of scores that makes such a total, with at most this many people."""
         return (total - people) // CROWD if self.somebody else total
 
     def _statistic(self, score: int, size: int) -> Fraction:
@@ -153,7 +154,7 @@ class TotalUnits:
 
 @dataclass(frozen=True)
 class ValuedUnits:
-    """Of a total that is a no where nobody has a value: `people` are those who have one.
+    """Units of a sum that is a no if nobody has a value; `people` counts those who have one.
 
     Proof. A yes is one still after k − 1 changes if there are at least k people, and the total allows it. Nobody need be left
     when a no is flipped by fewer changes than there are people, so that what is true of the total alone is true.
@@ -177,7 +178,7 @@ class ValuedUnits:
 
 @dataclass(frozen=True)
 class NobodyUnits:
-    """Of "nobody is on the wrong side, and somebody on the right one": how many are on the wrong side.
+    """Units of "nobody is on the wrong side, and somebody is on the right one": the number of people on the wrong side.
 
     Proof. A yes has none, and one person who joins or changes flips it. A no with m of them, m ≥ 1, needs all m to leave or
     change, and where there is nobody else, one more to join.
@@ -245,7 +246,8 @@ class DifferenceUnits:
 
 @dataclass(frozen=True)
 class VarianceUnits:
-    """Of a variance against `limit`, of values that span `span`; squares are divided by the number of people less `less`.
+    """Units of a variance against `limit`: values lie within `span`, and the sum of squares is divided by the number of
+    people minus `less`.
 
     Proof, with N = n − less, S the sum of squares, V = S/N, R the span: one who leaves takes at most R² from S, one who joins
     brings at most R². With l who leave and j who join, l + j ≤ i or l, j ≤ i, levels look at variances of at least
@@ -285,7 +287,7 @@ class VarianceUnits:
 
 @dataclass(frozen=True)
 class DistinctUnits:
-    """Of how many different values there are, a yes from `at_least` on.
+    """Units of a count of different values; the answer is yes if there are `at_least` or more.
 
     Proof. Each person brings or takes at most one value. A newcomer may bring one, so a no is at_least − values from flipping.
     A yes flips when all who have one of the values − at_least + 1 rarest are gone, and these are at most their part of all.
@@ -315,7 +317,7 @@ class DistinctUnits:
 
 @dataclass(frozen=True)
 class LeadUnits:
-    """Of how many votes a choice is ahead of the strongest other; 0 or less is a no.
+    """Units of the lead of a choice over the strongest other, in votes; the answer is no at 0 or less.
 
     Proof. Someone who joins or leaves moves the lead by 1, someone who changes sides by 2. A yes needs no more than that: the
     strongest rival gains, or the choice loses. A no flips when 1 − lead people join the choice, or change to it.

@@ -147,7 +147,8 @@ def _read_nodes(nodes: Any, count: Any) -> Nodes:
 
 
 def gains(nodes: Nodes, budget_ratio: Fraction) -> Iterator[int]:
-    """Bounds on what any strategy gains with 1, 2, 3, … close calls, in parts of ONE: U(1), and what is paid for rounding.
+    """Upper bounds on the gain of any strategy with 1, 2, 3, … close calls, in parts of ONE: U(1) plus the cost of
+    rounding.
 
     A function is known by u(i) = U(g^i) / g^i. Below the nodes it is linear to (0, 0), above them it has slope 1.
     """

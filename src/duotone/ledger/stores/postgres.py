@@ -140,7 +140,8 @@ class PostgresStore(Store):
         return failure
 
     def _ledger_error(self, error: Exception) -> LedgerError:
-        """The state's code, or why there is no connection, and no more: the server's own words may hold what the URL holds."""
+        """The SQLSTATE code, or why there is no connection. The server's own message is left out: it may repeat parts of
+        the URL."""
         state = getattr(error, "sqlstate", None)
         if state is None and (why := reason(error)) is not None:
             return self._refusal(f"cannot be opened: {why}")

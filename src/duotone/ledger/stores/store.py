@@ -92,7 +92,7 @@ class Entries:
         return self._one("WHERE question = ? AND kind = 'answer' ", (question,))
 
     def charged_with(self, dataset: str, text: str) -> list[Row]:
-        """Of the latest charges of a dataset a few with a text in them, the last first."""
+        """A few of the latest charges of a dataset that contain a text, newest first."""
         charges = "WHERE dataset = ? AND kind = 'charge' ORDER BY seq DESC"
         latest = f"SELECT {COLUMNS} FROM duotone_entries {charges} LIMIT {LATEST}"
         chosen = f"SELECT {COLUMNS} FROM ({latest}) AS latest WHERE replace(body, ?, '') <> body ORDER BY seq DESC LIMIT {FEW}"
@@ -215,7 +215,7 @@ class Store(ABC):
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Every failure of the database as a LedgerError in plain words; after it the next use connects anew."""
+        """Turn every failure of the database into a LedgerError in plain words; the next use connects again."""
         failure = self._failure()
         try:
             yield

@@ -28,9 +28,7 @@ from duotone.tables.sql.text_notes import text_notes
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
 """Operations inside one another, at most: a question takes time that grows with them."""
-TOO_DEEP = (
-    f"the question is nested too deeply: at most {DEEPEST} operations may be inside one another, of which a || b || c has two"
-)
+TOO_DEEP = f"the question is nested too deeply: at most {DEEPEST} operations may be inside one another (a || b || c has two)"
 
 
 def read_question(
