@@ -483,3 +483,9 @@ def test_plain_sql_says_nothing_of_a_number_that_doubles_leave_out() -> None:
     with pytest.raises(plain_sql.Unknown):
         plain_sql._decided(asked, [])
     assert plain_sql._decided(sqlglot.parse_one("avg(x) >= avg(y) + 0.5", dialect="duckdb"), [])
+
+
+def test_an_inner_select_without_from_is_of_the_table_in_plain_sql_too(caplog: pytest.LogCaptureFixture) -> None:
+    question = "select avg(s) > 2 from (select person, sum(x) as s group by person)"
+    with prepare(WIDE, question, BUDGET, unit="person", bounds={"s": (0, 9)}):
+        assert not caplog.records

@@ -73,9 +73,9 @@ def _truths(connection: Any, text: str, tables: Mapping[str, str], checks: Seque
     answer, base = _judged(_answer(select)), next(iter(tables))
     for clause in ("having", "order"):
         select.set(clause, None)
-    if select.args.get("from_") is None:
-        called = {column.table for column in select.find_all(exp.Column) if column.table}
-        select.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
+    for each in [one for one in select.find_all(exp.Select) if one.args.get("from_") is None]:
+        called = {column.table for column in each.find_all(exp.Column) if column.table}
+        each.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
     select.set(
         "expressions",
         [
