@@ -15,10 +15,10 @@ from duotone.desk.office import Listed, Member, Office, Privacy
 from duotone.desk.plain_words import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
+from duotone.model.accuracy import written_budget
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.mistakes import Mistakes, close, unknown
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.tables.accuracy import written_budget
 
 LARGEST = 2**20
 """Bytes of an office file."""

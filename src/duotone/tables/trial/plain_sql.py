@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from duotone.model.bounds import Bounds, Grid
 from duotone.tables.trial.made_up_tables import TABLE
@@ -135,8 +136,11 @@ def _select(text: str) -> exp.Select:
 
 
 def columns_named(value: str) -> set[str]:
-    """The columns that a value is computed from, in lower case."""
-    return {column.name.lower() for column in sqlglot.parse_one(value, dialect="duckdb").find_all(exp.Column)}
+    """The columns that a value is computed from, in lower case: none of a column whose name is no SQL."""
+    try:
+        return {column.name.lower() for column in sqlglot.parse_one(value, dialect="duckdb").find_all(exp.Column)}
+    except SqlglotError:
+        return set()
 
 
 def _far_dates(select: exp.Select) -> bool:
