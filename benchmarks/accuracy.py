@@ -1,7 +1,7 @@
 """Accuracy of Duotone against noise and compare, on real tables, computed exactly. Usage: accuracy.py [FOLDER for pictures].
 
 The limit of each question is varied so that the table is 1 to 20 people from flipping, on both sides. What is compared, and
-with which sensitivities, stands in docs/accuracy.md.
+with which sensitivities, stands in docs/theory.md.
 """
 
 from __future__ import annotations

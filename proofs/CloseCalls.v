@@ -1,4 +1,4 @@
-(** The theorem of docs/close-calls.md: functions U_0, ..., U_tau that meet (0) to (3) of the page bound what any number of
+(** The theorem of docs/theory.md: functions U_0, ..., U_tau that meet (0) to (3) of the page bound what any number of
     three-way questions tell until the tau-th close call, whatever is asked, by U_tau (1).
 
     A strategy is a finite tree, of any depth: any number N of questions. The bound does not depend on N; for sets of infinite

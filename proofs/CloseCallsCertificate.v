@@ -1,4 +1,4 @@
-(** What a certificate of close calls proves (`close_calls` in tools/check_certificate.py, docs/certificates.md).
+(** What a certificate of close calls proves (`close_calls` in tools/check_certificate.py, docs/theory.md).
 
     Integers only are checked: the entries of the table, logarithms rounded down for their clocks, and what [Gains] computes.
     If they pass, then whatever is asked, and however often, everything that is answered until the tau-th close call is

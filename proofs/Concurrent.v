@@ -1,4 +1,4 @@
-(** Definite answers beside three-way ones (docs/close-calls.md, "Beside ordinary answers").
+(** Definite answers beside three-way ones (docs/theory.md, "Beside ordinary answers").
 
     Definite answers are charged by the rule `sum` to a part (E2, D2) of the budget, three-way ones count close calls under
     (E1, D1), and both kinds interleave: each question may depend on all answers so far. Together they are

@@ -1,4 +1,4 @@
-(** Functions U_0, ..., U_tau from values at nodes meet all that the theorem on close calls asks (docs/close-calls.md,
+(** Functions U_0, ..., U_tau from values at nodes meet all that the theorem on close calls asks (docs/theory.md,
     "On nodes" and "Rounding"): (0) by the first function's values, (1) to (3) by NodeSteps.v, and what they fail by is paid. *)
 
 From Coq Require Import Reals Lra Psatz List Lia Arith.

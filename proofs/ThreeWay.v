@@ -1,4 +1,4 @@
-(** The table of three-way answers, and all of it together (docs/close-calls.md, "The mechanism: one clock"; `ThreeWayTable`).
+(** The table of three-way answers, and all of it together (docs/theory.md, "The mechanism: one clock"; `ThreeWayTable`).
 
     Out of [parts] (2^b) the wrong answer has [wrong], the right one [clear d] at distance d from the boundary, and too close
     to call the rest. Three properties are all that is used: both sides agree at the boundary, [clear] never falls, and
@@ -156,7 +156,7 @@ Proof.
   repeat split; auto using table_one_clock.
 Qed.
 
-(** The promise of docs/close-calls.md: whoever asks, whatever and however often. *)
+(** The promise of docs/theory.md: whoever asks, whatever and however often. *)
 Theorem three_way_private y tau U who S a b :
   bounds y r tau U -> levels_near who -> near a b ->
   transcripts a (answered who tau) S <= y * transcripts b (answered who tau) S + U tau 1.

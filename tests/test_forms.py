@@ -1,4 +1,5 @@
-"""What docs/forms.md says of each question is what happens: how its level is known, or by what sentence it is refused."""
+"""What docs/sql.md says of each question is what happens: how its level is known, or by what sentence it is refused. So is
+what forms.md says, beside this file, of more questions of each kind."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from duotone.errors import DuotoneError
 from duotone.tables.trial import plain_sql, trial
 
 pytestmark = pytest.mark.slow
-PAGE = (Path(__file__).parents[1] / "docs" / "forms.md").read_text()
+HERE = Path(__file__).parent
+PAGES = [file.read_text() for file in (HERE.parent / "docs" / "sql.md", HERE / "forms.md")]
 HEADER = "| question | declared with it | answer |"
 BUDGET = ApproxDP(1, "1e-6")
 DAYS = [datetime.date(2025, 1, 1), datetime.date(2025, 3, 2), None, datetime.date(2025, 12, 31)]
@@ -51,7 +53,7 @@ def rows_of(page: str) -> list[Row]:
     return rows
 
 
-ROWS = rows_of(PAGE)
+ROWS = [row for page in PAGES for row in rows_of(page)]
 
 
 def options(declared: str) -> dict[str, Any]:
@@ -59,10 +61,10 @@ def options(declared: str) -> dict[str, Any]:
     return eval(f"dict({declared})", {"__builtins__": {}}, NAMES)  # type: ignore[no-any-return]
 
 
-def test_every_line_of_the_page_is_read() -> None:
-    lines = [line for line in PAGE.splitlines() if line.startswith("| `")]
-    assert len(ROWS) == len(lines) == len(set(ROWS)) >= 80
-    assert PAGE.count(HEADER) == PAGE.count("\n## ")
+def test_every_line_of_the_pages_is_read() -> None:
+    questions, forms = PAGES[0].split("## Question by question")[1], PAGES[1]
+    assert len(ROWS) == len(re.findall(r"^\| `", questions + forms, re.M)) == len(set(ROWS)) >= 300
+    assert questions.count(HEADER) == questions.count("\n### ") > 5
 
 
 SPARE = {"spare": (0, 9)}

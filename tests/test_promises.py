@@ -36,15 +36,15 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("limits", "at most {:,} answers", [loss_distributions.MOST]),
         ("limits", "end at {} voters", [truth_table.MOST_VOTERS]),
         ("limits", "ε above {}", [approx_dp.LARGEST_EPSILON]),
-        ("ledger", "at most {:,} characters each", [privacy_filters.LONGEST]),
-        ("ledger", "a name or label {}", [entries.LONGEST_LABEL]),
-        ("ledger", "an answer {:,}", [entries.LONGEST_ANSWER]),
-        ("ledger", "at most {:,} bits above", [sums.EXACT]),
-        ("certificates", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
-        ("certificates", "({:,} for `epsilon`)", [certificate_numbers.LONGEST_EPSILON]),
+        ("operate", "at most {:,} characters each", [privacy_filters.LONGEST]),
+        ("operate", "a name or label {}", [entries.LONGEST_LABEL]),
+        ("operate", "an answer {:,}", [entries.LONGEST_ANSWER]),
+        ("theory", "at most {:,} bits above", [sums.EXACT]),
+        ("theory", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
+        ("theory", "({:,} for `epsilon`)", [certificate_numbers.LONGEST_EPSILON]),
         ("reading", "longer than {:,} bytes", [text_lines.LONGEST]),
         ("reading", "of more than {:,} characters", [query.LONGEST]),
-        ("engines", "more than {:,} people from each end", [results.MOST_ENDS]),
+        ("operate", "more than {:,} people from each end", [results.MOST_ENDS]),
     ],
 )
 def test_limits_are_those_of_the_code(page: str, sentence: str, value: Sequence[int]) -> None:
@@ -72,13 +72,13 @@ def test_a_graph_takes_some_nine_bytes_an_edge() -> None:
 
 @pytest.mark.slow
 def test_the_price_of_dominating_pairs() -> None:
-    """docs/ledger.md: 12 answers under ε = ln 2, δ = 0.1, at e^ε = 4."""
+    """docs/theory.md: 12 answers under ε = ln 2, δ = 0.1, at e^ε = 4."""
     tenth = ApproxDP(exp_epsilon=2, delta="1/10")
     line = [Fraction(balanced(tenth).yes(level)) for level in range(-4, 4)]
     one = loss_distributions.losses(pair_of(line_table(balanced(tenth))), tenth.epsilon)
     by_pair = loss_distributions.composed(one, 12).delta(math.log(4))
     assert f"{by_pair:.3f} {float(worst(edges(line), 12, Fraction(4))):.3f}" == "0.875 0.791"
-    assert "δ is 0.875 by the pair and 0.791 for the worst such adversary" in (DOCS / "ledger.md").read_text()
+    assert "δ is 0.875 by the pair and 0.791 for the worst such adversary" in " ".join((DOCS / "theory.md").read_text().split())
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
 A certificate of close calls claims something else: answers are yes, no, or too close to call, and whatever is asked, one
 question after the other and without end, so many of the last kind and any number of the others are private together. What it
-takes is beside `close_calls` and `gains` below; docs/close-calls.md has the proof.
+takes is beside `close_calls` and `gains` below; docs/theory.md has the proof.
 """
 
 import functools

@@ -17,13 +17,13 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.line.three_way import ThreeWay
+from duotone.model.terms import WantedError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.tables import ask as asking
 from duotone.tables.answers import Answers
 from duotone.tables.inspection import Inspection, inspect_clipping
 from duotone.tables.prepared import Prepared
-from duotone.tables.terms import WantedError
 
 
 class FrameQuestions:

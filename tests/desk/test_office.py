@@ -188,7 +188,7 @@ def test_it_listens_beyond_this_machine_only_with_tls_or_a_proxy(tmp_path: Path)
 
 
 def test_the_page_names_every_key_and_its_example_is_an_office(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "service.md").read_text()
+    page = (ROOT / "docs" / "serve.md").read_text()
     parts = {"server", "clock", "limits", "engine", "openid"}
     for model in (Office, Listed, Member, Server, Limits, Engine, Ticks, SignIn):
         for key in model.model_fields.keys() - {"file", "text", "datasets", "people", "declared"}:

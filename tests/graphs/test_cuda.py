@@ -209,7 +209,7 @@ def test_unanimity_takes_the_form_that_it_needs(device: str) -> None:
 
 
 def test_the_page_shows_what_works(device: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "how-to.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text(encoding="utf-8")
     block = page[page.index("from duotone.graphs.cuda import") :]
     small = block[: block.index("```")].replace("range(1, 37), 333", "range(1, 20), 95")
     veto = TruthTable.from_array((np.bitwise_count(np.arange(2**10)) > 5) & (np.arange(2**10) & 1 == 1))

@@ -1,7 +1,7 @@
 """Questions of every kind about one column, each with its true answer by definition, in exact fractions.
 
 A row is what the model reads: the column's value (None for null), the side it is on, and the person it belongs to. Nothing here
-shares code with the package: aggregates are written out as docs/tables.md states them.
+shares code with the package: aggregates are written out as docs/sql.md states them.
 """
 
 from __future__ import annotations

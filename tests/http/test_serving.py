@@ -67,7 +67,9 @@ def test_an_address_that_is_taken_is_said_in_a_sentence(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(DuotoneError, match=f"nothing can listen at http://127.0.0.1:{port}: stop what is there"):
+        with pytest.raises(
+            DuotoneError, match=f"nothing can listen at http://127.0.0.1:{port}: stop the program that listens there"
+        ):
             serve(_office(tmp_path, f"port = {port}"))
 
 

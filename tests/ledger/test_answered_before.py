@@ -26,7 +26,7 @@ def ledger() -> Iterator[Ledger]:
 
 @pytest.mark.parametrize(("others", "said"), [(99, True), (100, False)])
 def test_the_last_hundred_charges_are_looked_through(ledger: Ledger, others: int, said: bool) -> None:
-    """As docs/ledger.md says."""
+    """As docs/budgets.md says."""
     ask(ledger, "q", HALF)
     for i in range(others):
         ask(ledger, f"another {i}", HALF)

@@ -129,7 +129,7 @@ def test_what_is_written_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(DuotoneError, match="has at most 100 characters as JSON, got 101; the charge stands"):
             ledger.ask("census", "r", Charge(balanced(ApproxDP(1))), lambda: "x" * 99, **ABOUT)
         assert ledger.statement("census").state.unanswered == 1
-        with pytest.raises(DuotoneError, match="what JSON can write"):
+        with pytest.raises(DuotoneError, match="JSON can hold"):
             ledger.ask("census", "s", Charge(balanced(ApproxDP(1))), _nested, **ABOUT)
 
 

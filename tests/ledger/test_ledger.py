@@ -116,7 +116,7 @@ def test_a_wasted_charge_is_told(ledger: Ledger) -> None:
     assert account.spent == (0.1, 0.0)
     assert ask(ledger).unanswered == 1
     assert ask(ledger).unanswered == 1
-    with pytest.raises(DuotoneError, match="what JSON can write; the charge stands"):
+    with pytest.raises(DuotoneError, match="JSON can hold; the charge stands"):
         ledger.ask("census", "r", Charge(balanced(ApproxDP("0.1"))), lambda: float("nan"), **ABOUT)
     assert ledger.statement("census").state.unanswered == 2
     assert ledger.verify().holds
@@ -239,7 +239,7 @@ def test_arguments_that_are_wrong_are_no_damage(tmp_path: Path) -> None:
             lambda: open_ledger("postgresql://h/d", wait=float("inf")),
         ]
         for mistake in wrong:
-            with pytest.raises(DuotoneError, match=r"^(a|what is charged for is a) ?"):
+            with pytest.raises(DuotoneError, match=r"^(a|charge must be a) ?"):
                 mistake()
         with pytest.raises(DuotoneError, match="no dataset survey in this ledger; it has census: name one of these"):
             ask(ledger, dataset="survey")

@@ -111,7 +111,7 @@ def test_never_below_the_worst_adversary(answers: int) -> None:
     for alpha in (Fraction(6),):
         exact = worst(edges(table), answers, alpha)
         claim = composed(one, answers).delta(math.log(alpha) * (1 - 1e-15))
-        assert exact <= claim <= exact + Fraction(1, 8)  # the price of a dominating pair: see docs/ledger.md
+        assert exact <= claim <= exact + Fraction(1, 8)  # the price of a dominating pair: see docs/theory.md
 
 
 @pytest.mark.slow

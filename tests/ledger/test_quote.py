@@ -60,7 +60,7 @@ def test_a_quote_is_refused_as_the_question_would_be(tmp_path: Path) -> None:
             ("e", charge, ABOUT, "there is no dataset e in this ledger"),
             ("d", charge, {**ABOUT, "unit": "u"}, "is registered with unit row"),
             ("d", Charge(balanced(ApproxDP(1, "1e-6"))), ABOUT, "plan"),
-            ("d", 5, ABOUT, "what is charged for is a Charge"),
+            ("d", 5, ABOUT, "charge must be a Charge"),
         ):
             with pytest.raises(DuotoneError, match=says):
                 ledger.quote(dataset, [("q", charges)], **about)  # type: ignore[list-item]

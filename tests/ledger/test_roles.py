@@ -23,12 +23,12 @@ from duotone.ledger.stores.postgres_schema import FUNCTIONS, LOCK
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
 TENTH = Charge(balanced(ApproxDP("0.1")))
-SQL = re.findall(r"```sql\n(.*?)```", (HERE.parents[1] / "docs" / "ledger.md").read_text(), re.S)
+SQL = re.findall(r"```sql\n(.*?)```", (HERE.parents[1] / "docs" / "operate.md").read_text(), re.S)
 
 
 @pytest.fixture(scope="session")
 def roles(server: Server) -> None:
-    """Those of docs/ledger.md, and a user for each."""
+    """Those of docs/operate.md, and a user for each."""
     execute(server.url, SQL[0])
     for name in ("asker", "reader", "member"):
         execute(server.url, f"CREATE ROLE {name} LOGIN")

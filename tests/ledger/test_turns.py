@@ -169,7 +169,7 @@ def test_a_child_does_not_wait_for_threads_of_its_parent(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_two_processes_may_both_pay(tmp_path: Path) -> None:
-    """As docs/ledger.md says: turns are of one process. Both charges are counted."""
+    """As docs/budgets.md says: turns are of one process. Both charges are counted."""
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger, ApproxDP(100))
 

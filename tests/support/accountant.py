@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 EXACT_BITS = 4224
-"""Sums that fit into so many bits are exact (docs/ledger.md), so that what fits exactly must be answered."""
+"""Sums that fit into so many bits are exact (docs/theory.md), so that what fits exactly must be answered."""
 LOSS = Fraction(1, 2**480)
 """Beyond, or where logarithms take part, this is more than rounding up may cost, relatively, in all charges together."""
 BITS = 640

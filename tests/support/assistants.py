@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
-from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from patience import PATIENCE
 
 import duotone
+from mcp import Client, StdioServerParameters
 
 T = TypeVar("T")
 

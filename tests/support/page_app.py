@@ -47,6 +47,9 @@ class Auth:
 
     openid: str | None = "Example Login"
 
+    def had_session(self, _request: Request) -> bool:
+        return False
+
     async def log_in(self, _request: Request, token: str) -> Response:
         if token != "the-token":
             raise Refused("bad token", "that token is not known here")

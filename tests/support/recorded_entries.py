@@ -64,7 +64,7 @@ ALLOWED = [
 
 
 def rows_of(texts: list[str]) -> list[Row]:
-    """Texts as they are chained, by the rule in docs/ledger.md."""
+    """Texts as they are chained, by the rule in docs/operate.md."""
     rows, previous = [], ""
     for seq, text in enumerate(texts, 1):
         body = json.loads(text)

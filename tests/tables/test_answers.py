@@ -22,8 +22,8 @@ from duotone import (
     with_boundary,
 )
 from duotone.line.table import line_table
+from duotone.model.accuracy import Accuracy, at_most
 from duotone.release.coin import insecure_test_seed
-from duotone.tables.accuracy import Accuracy, at_most
 from duotone.tables.ask import prepare_groups
 
 P = ApproxDP(1, "1e-6")

@@ -17,9 +17,9 @@ from duotone.ledger.close_calls import Grid, deltas
 from duotone.ledger.ledger import Ledger
 from duotone.line.table import Outcome
 from duotone.line.three_way import ThreeWay, clear_from, three_way_table
+from duotone.model.accuracy import Clearness
 from duotone.model.cost import CloseCallCharge, Left, Quote
 from duotone.release.coin import Coin, insecure_test_seed
-from duotone.tables.accuracy import Clearness
 from duotone.tables.ask import ask, prepare
 
 QUESTION = ThreeWay(ApproxDP("0.05"))

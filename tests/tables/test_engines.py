@@ -280,8 +280,8 @@ def test_queries_of_postgres_are_asked_about_where_they_are_vouched_for(postgres
         rows = "select i as x, i % 7 as p, 'a'::varchar(3) as s, 1.25::numeric(5, 2) as m from generate_series(0, 59) i"
         connection.execute(f"create table queried as {rows}; create view one_view as select * from queried")
         connection.execute("create materialized view kept as select * from queried")
-        only_vouched(postgres, "view one_view", name="one_view")
-        only_vouched(postgres, "materialised view kept", name="kept")
+        only_vouched(postgres, "view one_view", table="one_view")
+        only_vouched(postgres, "materialised view kept", table="kept")
         query = ibis.postgres.from_connection(connection).table("queried").filter(ibis._.x >= 0)
         only_vouched(query, "the Ibis query")
         with open_source(query, vouched=True) as source:
@@ -303,7 +303,7 @@ def test_queries_of_spark_are_asked_about_where_they_are_vouched_for(spark: dict
     for data in (files, files.alias("a"), session.createDataFrame(DATA)):  # files, and what is in memory
         assert open_source(data).vouched is None
     files.createOrReplaceTempView("v")
-    only_vouched(session, "view v", name="v")
+    only_vouched(session, "view v", table="v")
     queries = {"the Spark data frame, which a query makes,": files.filter("x >= 0"),
                "the Ibis query": ibis.pyspark.connect(session).table("v").filter(ibis._.x >= 0)}  # fmt: skip
     for what, query in queries.items():

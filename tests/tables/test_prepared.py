@@ -11,9 +11,9 @@ from unread import read_nothing
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.line.table import line_table
-from duotone.tables import terms as terms_file
+from duotone.model import terms as terms_file
+from duotone.model.terms import DefiniteTerms
 from duotone.tables.ask import prepare_groups
-from duotone.tables.terms import DefiniteTerms
 
 P = ApproxDP(1, "1e-6")
 VISITS = pa.table({"town": ["Ely"] * 30, "person": range(30), "spent": range(30)})

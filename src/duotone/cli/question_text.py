@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
     """The answer, if there is one, under which budget, about whom, and how accurate it is."""
-    from duotone.tables.terms import DefiniteTerms
+    from duotone.model.terms import DefiniteTerms
 
     facts, terms = prepared.facts, prepared.terms
     definite = isinstance(terms, DefiniteTerms)

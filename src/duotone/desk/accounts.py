@@ -16,10 +16,10 @@ from duotone.ledger.allowances import EVERYBODY
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.request import Standing
 from duotone.ledger.statement import ChargeRecord
+from duotone.model.accuracy import written_budget
 from duotone.model.checks import COHORT
 from duotone.model.cost import Cost, Left, as_json
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.tables.accuracy import written_budget
 
 LOG = logging.getLogger("duotone.service")
 LATEST = 200

@@ -2,7 +2,7 @@
 
 A question that begins at a time t, and has a declared number of seconds, is answered at the first tick after t plus these
 seconds. If the engine is not done by then, it is answered at the next tick but one, then four ticks later, then eight, and so
-on: each such delay is counted, and tells whoever waits at most that. docs/service.md says what this hides and what not.
+on: each such delay is counted, and tells whoever waits at most that. docs/serve.md says what this hides and what not.
 """
 
 from __future__ import annotations

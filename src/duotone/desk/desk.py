@@ -30,8 +30,8 @@ from duotone.desk.workers import Workers
 from duotone.errors import DuotoneError, LedgerError, OfficeError
 from duotone.ledger.ledger import Ledger
 from duotone.model.mistakes import Mistakes
+from duotone.model.terms import DefiniteTerms
 from duotone.tables.prepared import Prepared
-from duotone.tables.terms import DefiniteTerms
 
 T = TypeVar("T")
 Method = Callable[..., Coroutine[Any, Any, Document]]

@@ -9,11 +9,11 @@ from typing import Any
 from duotone.desk.office import called
 from duotone.desk.terms import Terms
 from duotone.ledger.ledger import Ledger
+from duotone.model.terms import DefiniteTerms
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared, quote_all
 from duotone.tables.preview import written
 from duotone.tables.sql.syntax import one_line, without_comments
-from duotone.tables.terms import DefiniteTerms
 
 POINTS = 60
 """Of a curve, at most."""

@@ -15,10 +15,10 @@ from duotone.desk.office import Listed, Member, Office, Privacy
 from duotone.desk.plain_words import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
+from duotone.model.accuracy import written_budget
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.mistakes import Mistakes, close, unknown
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.tables.accuracy import written_budget
 
 LARGEST = 2**20
 """Bytes of an office file."""
@@ -48,7 +48,7 @@ def read_office(path: Path) -> Office:
             raise OfficeError(f"{path} is not an office file: it has more than {LARGEST} bytes")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise OfficeError(f"{path} is not there: name an office file, or write one (see docs/service.md)") from None
+        raise OfficeError(f"{path} is not there: name an office file, or write one (see docs/serve.md)") from None
     except (OSError, UnicodeDecodeError):
         raise OfficeError(f"{path} cannot be read: it must be a TOML file in UTF-8") from None
     try:

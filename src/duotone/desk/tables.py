@@ -19,6 +19,7 @@ from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.mistakes import Mistakes
+from duotone.model.terms import WantedError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
 from duotone.tables.ask import prepare, prepare_groups
@@ -30,7 +31,6 @@ from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
-from duotone.tables.terms import WantedError
 
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
 AGAIN = 0.5

@@ -3,7 +3,7 @@
 Whoever may write a question may write one that takes long on some rows only, or whose level is found soon only where it is
 near. So the declared time covers the most that rows can cost, by construction: what the engine does for as many rows as there
 may be, with texts as long as they may be (`tables.work`), and the longest search. What could take longer is refused. See
-docs/service.md.
+docs/serve.md.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def exposed(office: Office) -> str | None:
         return None
     return (
         f"{host} can be reached from other machines, and tokens and answers would go there unencrypted: name a "
-        "certificate and a key, or say that a proxy encrypts (see docs/service.md)"
+        "certificate and a key, or say that a proxy encrypts (see docs/serve.md)"
     )
 
 

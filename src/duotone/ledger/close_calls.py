@@ -1,4 +1,4 @@
-"""How many close calls a budget admits, whatever is asked, adaptively and without end (docs/close-calls.md has the proof).
+"""How many close calls a budget admits, whatever is asked, adaptively and without end (docs/theory.md has the proof).
 
 What neighbours' answers tell is what one watches in the *Poisson game*: a clock strikes at rate 1 or r, whoever watches may
 turn round at any time which of two worlds has the faster one, and must stop at the τ-th strike. With Λ the likelihood ratio so

@@ -64,9 +64,9 @@ class Owned(ABC):
     ) -> Registered:
         """Give a dataset its total budget, once and for all; makes the ledger where there is none.
 
-        `rule` is how answers add up (see `docs/ledger.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
+        `rule` is how answers add up (see `docs/budgets.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
         definition of its answers. With `close_calls`, questions are asked so that only those are charged that are too close to
-        call (docs/close-calls.md), but for a part that may be set aside for `definite` answers, to which the rule applies.
+        call (docs/theory.md), but for a part that may be set aside for `definite` answers, to which the rule applies.
         """
         about = unit, neighbours, rule, answers_at, boundaries, close_calls, definite
         registered = registration(dataset, budget, *about)

@@ -66,7 +66,7 @@ class PrivacyFilter(Account[Spent], Protocol):
 class BasicComposition:
     """Sums of ε and of δ, exactly: a filter for any mix of privacy definitions.
 
-    Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/ledger.md has the proof).
+    Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/theory.md has the proof).
 
     >>> basic, ten = BasicComposition(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
     >>> basic.fits(ten), basic.fits(ten.plus(ApproxDP("1e-1000")))

@@ -175,7 +175,7 @@ class Table:
         return self.document(OPTIMAL, beside if self.graph is None else {**beside, "lowered": lowered})
 
     def document(self, claims: Mapping[str, Any], beside: Mapping[str, Any]) -> RowsJson:
-        """A certificate of format version 1 (docs/certificates.md): what is claimed, what else that takes, and the rows."""
+        """A certificate of format version 1 (docs/theory.md): what is claimed, what else that takes, and the rows."""
         before = {
             "certificate": "duotone",
             "version": 1,

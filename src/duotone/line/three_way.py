@@ -3,7 +3,7 @@
 On one side of the boundary, at distance d from it, answering is this: with probability f say the wrong thing; otherwise let a
 Poisson clock run for a while, and say "too close to call" if it strikes. The clock strikes λ(d) times on average, λ(0) is such
 that both sides agree at the boundary, and λ(d + 1) = λ(d) / r: so neighbouring datasets have clocks of which one runs at most r
-times as fast as the other, and everything that can be learnt is learnt from that (docs/close-calls.md).
+times as fast as the other, and everything that can be learnt is learnt from that (docs/theory.md).
 """
 
 from __future__ import annotations

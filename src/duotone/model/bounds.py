@@ -12,7 +12,7 @@ FLOAT_STEPS, INTEGER_STEPS, SQUARED_STEPS = 2**51, 2**62 - 1, 2**30
 """How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are
 put on the nearest step; up to the second, integers cannot overflow; up to the third, their squares can be added up. What one
 row or one person scores stays within the second too; sums of that over rows are exact on every engine for fewer than 2^42
-rows (docs/tables.md)."""
+rows (docs/sql.md)."""
 LARGEST = 2**100
 """Limits and weights are smaller than this."""
 COARSEST = 22

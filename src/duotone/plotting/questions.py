@@ -45,8 +45,8 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
 def question(of: Prepared | Answers, title: str | None = None) -> Figure:
     """How often the answer to a question is wrong, or too close to call, by how many people would flip it; of grouped answers,
     these beside it. The title is the question, if there is no other."""
+    from duotone.model.terms import DefiniteTerms
     from duotone.tables.answers import Answers
-    from duotone.tables.terms import DefiniteTerms
 
     facts = of.facts
     terms, title = facts.terms, facts.question if title is None else title

@@ -26,7 +26,7 @@ class Cells:
     `cell(person)` is a person's cell, from 0 on, or None for none of them. `asked` takes an array with a row for each table
     and a column for each cell, and gives a Boolean for each row. Levels are searched for up to `reach` changes.
 
-    Guarantee: levels are exact distances up to `reach` (docs/questions.md).
+    Guarantee: levels are exact distances up to `reach` (docs/theory.md).
 
     >>> as_many = Cells(cell=int, cells=2, asked=lambda n: n[:, 0] * n[:, 0] > 2 * n[:, 1])
     >>> as_many.level([0, 0, 0, 1, 1, 1, 1])

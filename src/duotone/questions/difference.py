@@ -67,7 +67,7 @@ class Difference:
     they are clipped to `bounds`, one pair for each side. `weights` are positive. Where a person may be on both sides, say
     `shared`. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
 
-    Guarantee: levels are exact distances up to `reach`; of `shared` sides, a safe bound (docs/questions.md).
+    Guarantee: levels are exact distances up to `reach`; of `shared` sides, a safe bound (docs/theory.md).
 
     >>> arm = {"A": lambda p: p[1] if p[0] == "A" else None, "B": lambda p: p[1] if p[0] == "B" else None}
     >>> trial = Difference(arm["A"], arm["B"], bounds=((0, 1), (0, 1)), more_than=0)

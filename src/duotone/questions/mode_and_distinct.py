@@ -19,7 +19,7 @@ class Plurality:
 
     `choice(person)` is a person's vote, None or NaN for nobody. There must be another choice that someone could take.
 
-    Guarantee: levels are exact distances (docs/questions.md).
+    Guarantee: levels are exact distances (docs/theory.md).
 
     >>> Plurality("A").level(["A", "A", "A", "B", "C"])
     1
@@ -78,7 +78,7 @@ class Distinct:
 
     There must always be a value that nobody has yet.
 
-    Guarantee: levels are exact distances (docs/questions.md).
+    Guarantee: levels are exact distances (docs/theory.md).
 
     >>> Distinct(at_least=2).level(["a", "a", "b", "b", "b"])
     1

@@ -1,5 +1,5 @@
 """A certificate of close calls: whatever is asked, adaptively and without end, so many answers that are too close to call, and
-any number of clear ones, stay within a budget (docs/close-calls.md has the proof).
+any number of clear ones, stay within a budget (docs/theory.md has the proof).
 
 Two things are checked. The table: neighbours' clocks differ by at most r, in logarithms that are bounded in integers. The game:
 functions U_h, h close calls left, on nodes g^i, are computed once more, in whole 2^−96, and put into every inequality that

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from itertools import accumulate
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from duotone.errors import DuotoneError
 from duotone.interrupts import uninterrupted
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import YES_NO, Outcome, Table, line_table
+from duotone.model.accuracy import Basis as Basis
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
 from duotone.resources import progress
@@ -34,8 +35,6 @@ COMPILED = 2**22
 """Answers from which on it pays to load a compiled loop, where numba is installed."""
 LONG = 2**28
 """Answers from which on a progress bar appears on a terminal."""
-
-Basis = Literal["exact distance", "safe bound"]
 
 
 class NotPrivateWarning(UserWarning):

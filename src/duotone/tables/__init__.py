@@ -1,12 +1,11 @@
 """Questions about tables: SQL in, a level out, then the charge, then the answer.
 
 Imports `questions`, `ledger` and `release`. Start with `ask`, then `prepared`: a question is checked, charged and released.
-`terms` say how it is answered and what that costs, `facts` all that is public about it, with its `accuracy`, `preview` and
-`group_notes`, `answers` are what comes out; `levels` are what it is drawn from, `billing` what a ledger calls it,
-`dataset_name` what its table is called there, `default_ledger` which ledger that is. `declared` checks what is
-declared with a question, `sql` reads it into comparisons, `compile_question` (`person_averages` for grids) and `comparisons`
-say what each asks of an engine and which level follows, `engines` ask it (`shape` is the table that a question makes of
-others; `work`, with `patterns`, what it costs at most); every question is on `trial` with made-up tables first;
+`facts` are all that is public about it, with its `preview`, `answers` what comes out; `levels` are what it is drawn from,
+`billing` what a ledger calls it and its table, `default_ledger` which ledger that is. `declared` holds what a dataset declares
+against its columns, `sql` reads the question into comparisons, `compile_question` (`person_averages` for grids) and
+`comparisons` say what each asks of an engine and which level follows, `engines` ask it (`shape` is the table that a question
+makes of others; `work`, with `patterns`, what it costs at most); every question is on `trial` with made-up tables first;
 `engine_conformance` opens a table, and tries an unknown engine on made-up rows before it is trusted.
 `inspection`, with `text_columns`, and `first_declaration` are for a table's owner, and not private.
 """

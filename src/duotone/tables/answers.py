@@ -13,13 +13,13 @@ from duotone.errors import DuotoneError
 from duotone.html import cell, table
 from duotone.ledger.close_calls import CloseCalls
 from duotone.line.table import Outcome
+from duotone.model.accuracy import Accuracy, Clearness, written_budget
 from duotone.model.answer import SHOWN, arrow_table, word
 from duotone.model.cost import Receipt
 from duotone.model.notice import Notice
-from duotone.tables.accuracy import Accuracy, Clearness, written_budget
+from duotone.model.terms import DefiniteTerms
 from duotone.tables.declared import Key
 from duotone.tables.facts import Facts
-from duotone.tables.terms import DefiniteTerms
 from duotone.words.options import Audience
 from duotone.words.sentences import sentence
 

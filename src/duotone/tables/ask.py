@@ -16,6 +16,7 @@ from duotone.line.three_way import ThreeWay
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.mistakes import unknown
 from duotone.model.notice import Notice, Refusal, why
+from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.tables.answers import Answers
@@ -53,7 +54,6 @@ from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.question_tables import PRESENT
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import one_line
-from duotone.tables.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.tables.trial import Asked, require_trial
 
 
@@ -80,14 +80,14 @@ def prepare(
     so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least
     that is possible.
     """
-    dataset = dataset_of(source, declared)
+    dataset = declared_by(source, declared)
     if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
         raise Refusal("options of definite answers")
     budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
     return _prepared(dataset, question, budget, costs, _pass_over if isinstance(source, Dataset) else at_once)
 
 
-def dataset_of(source: Any, declared: Mapping[str, Any]) -> Dataset:
+def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
     """What is declared: a dataset with more keys, or a source with its keys."""
     if isinstance(source, Dataset):
         return source.further(**declared)
@@ -337,7 +337,7 @@ def prepare_all(
     """
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions are a list of at least one: ask a single one by itself")
-    dataset, strict = dataset_of(source, declared), strict or not isinstance(source, Dataset)
+    dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
     share: ApproxDP | ThreeWay
     if isinstance(privacy, ThreeWay):
         share = privacy
@@ -386,7 +386,7 @@ def prepare_groups(
     keys = (by,) if isinstance(by, str) else tuple(by)
     if not (keys and all(isinstance(column, str) for column in keys) and len(set(keys)) == len(keys)):
         raise DuotoneError("name at least one column to group by, each once")
-    dataset = dataset_of(source, declared)
+    dataset = declared_by(source, declared)
     if dataset.replaced:
         raise DuotoneError("which groups may be shown is not asked where someone who changes may leave one for another")
     dataset = replace(dataset, also={})

@@ -1,4 +1,5 @@
-"""What a question is called in a ledger: in a form in which the same looks the same, of which dataset, and about whom."""
+"""What a question is called in a ledger: in a form in which the same looks the same, of which dataset, and about whom. Where
+nobody says which dataset a table is, a file's is called as the file is, without its ending."""
 
 from __future__ import annotations
 
@@ -7,11 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, LedgerError
+from duotone.ledger.ledger import Ledger
 from duotone.model.dataset import Dataset
-from duotone.model.notice import Refusal
+from duotone.model.notice import Notice, Refusal
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
+from duotone.tables.sql.names import ENDINGS
+
+LISTED = 10
+"""The datasets that an error names, at most."""
 
 
 class About(TypedDict):
@@ -58,3 +64,25 @@ def bill(normal: str, declared: Dataset, source: Source, dataset: str | None, *,
     tables = [*([] if own is None else [own]), *source.beside]
     end = f" OF {' AND '.join(tables)}" if tables else ""
     return Bill(source.name if dataset is None else dataset, f"{normal}{end}", about)
+
+
+def own_names(source: Source) -> tuple[str, ...]:
+    """What a table may be registered as: a file without its ending, or with it, as it was first; any other by its name."""
+    ending = next((ending for ending in ENDINGS if source.name.lower().endswith(ending)), "")
+    in_a_file = source.named and source.engine.can.embedded and source.sibling is None
+    if not (in_a_file and ending and len(ending) < len(source.name)):
+        return (source.name,)
+    return source.name[: -len(ending)], source.name
+
+
+def dataset_of(source: Source, ledger: Ledger) -> str:
+    """The dataset that a table is by its name. Only one that is registered is taken, so that no name opens a second budget."""
+    names, registered = own_names(source), ledger.datasets()
+    known = [name for name in names if name in registered]
+    if len(known) > 1:
+        raise Refusal("two datasets of a table", datasets=" and ".join(known))
+    if known:
+        return known[0]
+    if not registered:
+        raise LedgerError(Notice("table not registered", dataset=names[0]))
+    raise LedgerError(Notice("table not registered among others", dataset=names[0], others=", ".join(registered[:LISTED])))

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from duotone.model.accuracy import Accuracy, Basis, Clearness, written_budget
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
+from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
-from duotone.release.coin import Basis
-from duotone.tables.accuracy import Accuracy, Clearness, written_budget
 from duotone.tables.compile_question import Compiled
 from duotone.tables.engines import Source
 from duotone.tables.engines.source import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
-from duotone.tables.terms import DefiniteTerms, Terms
 from duotone.words.options import Audience
 from duotone.words.sentences import sentence
 

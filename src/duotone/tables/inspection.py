@@ -21,7 +21,7 @@ from duotone.html import table as page
 from duotone.model.bounds import Grid
 from duotone.model.dataset import Dataset
 from duotone.privacy.numbers import show
-from duotone.tables.ask import dataset_of, prepare
+from duotone.tables.ask import declared_by, prepare
 from duotone.tables.declared import column_bounds, public_groups, unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines import Source
@@ -179,7 +179,7 @@ def inspect_clipping(source: Any, *, by: Sequence[str] | str | None = None, **de
     >>> seen.rows.above, seen.values[0].below, seen.values[0].above, seen.values[0].rounded
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
-    dataset = dataset_of(source, declared)
+    dataset = declared_by(source, declared)
     with open_conforming(dataset, prepare) as opened:
         about = unit_in(replace(dataset, bounds=column_bounds(dataset.bounds, opened.columns)), opened)
         return _inspected(dataset, opened, about, by)

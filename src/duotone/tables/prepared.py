@@ -18,18 +18,18 @@ from duotone.interrupts import uninterrupted
 from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.table import Outcome
+from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal, why
+from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
 from duotone.resources import engine_limits, further_check
-from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.answers import Answers
-from duotone.tables.billing import Bill, bill, normal_form
+from duotone.tables.billing import Bill, bill, dataset_of, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled
-from duotone.tables.dataset_name import dataset_of
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
 from duotone.tables.engines.engine import UNREADABLE, Draws, quietly
@@ -41,7 +41,6 @@ from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Formula, parts_of
 from duotone.tables.sql.functions import FUNCTIONS
-from duotone.tables.terms import DefiniteTerms, Terms
 from duotone.tables.work import Work, require_room, work_of
 
 FEW = 10

@@ -14,10 +14,10 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.html import cell, table
+from duotone.model.accuracy import Accuracy, Clearness
 from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.questions.units import Units
-from duotone.tables.accuracy import Accuracy, Clearness
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.quantile import extreme_of
 from duotone.tables.comparisons.threshold import is_average

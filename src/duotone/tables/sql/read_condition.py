@@ -290,7 +290,7 @@ def _refusal(node: exp.Expression) -> str:
         return f"{text} changes from call to call: write the value itself"
     return (
         f"{text} is not understood here: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, and, or, "
-        "not, and the functions of docs/forms.md"
+        "not, and the functions of docs/sql.md"
     )
 
 

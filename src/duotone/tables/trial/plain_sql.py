@@ -1,7 +1,7 @@
 """Plain SQL: the truth of a question on made-up tables, by its own text and the engine's own aggregates.
 
 Nothing of how Duotone reads a question is used here: sqlglot parses its text, each select gets the number of the made-up table
-as one more group, and DuckDB runs it. Only the stated rules (docs/tables.md) that differ from SQL are written into the text.
+as one more group, and DuckDB runs it. Only the stated rules (docs/sql.md) that differ from SQL are written into the text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from duotone.model.bounds import Bounds, Grid
 from duotone.tables.trial.made_up_tables import TABLE
@@ -73,9 +74,9 @@ def _truths(connection: Any, text: str, tables: Mapping[str, str], checks: Seque
     answer, base = _judged(_answer(select)), next(iter(tables))
     for clause in ("having", "order"):
         select.set(clause, None)
-    if select.args.get("from_") is None:
-        called = {column.table for column in select.find_all(exp.Column) if column.table}
-        select.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
+    for each in [one for one in select.find_all(exp.Select) if one.args.get("from_") is None]:
+        called = {column.table for column in each.find_all(exp.Column) if column.table}
+        each.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
     select.set(
         "expressions",
         [
@@ -139,8 +140,11 @@ def selected(text: str) -> str:
 
 
 def columns_named(value: str) -> set[str]:
-    """The columns that a value is computed from, in lower case."""
-    return {column.name.lower() for column in sqlglot.parse_one(value, dialect="duckdb").find_all(exp.Column)}
+    """The columns that a value is computed from, in lower case: none of a column whose name is no SQL."""
+    try:
+        return {column.name.lower() for column in sqlglot.parse_one(value, dialect="duckdb").find_all(exp.Column)}
+    except SqlglotError:
+        return set()
 
 
 def _far_dates(select: exp.Select) -> bool:

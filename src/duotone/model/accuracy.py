@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
@@ -17,8 +17,8 @@ from duotone.line.table import Table
 from duotone.line.three_way import clear_from
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
-from duotone.release.coin import Basis
 
+Basis = Literal["exact distance", "safe bound"]
 NOTHING = 1e-12
 """Probabilities up to this are not shown."""
 USUAL_DELTA = "1e-6"

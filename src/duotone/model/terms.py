@@ -6,21 +6,24 @@ else about it is the same.
 
 from __future__ import annotations
 
+import bisect
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from duotone.cached import cached_property
 from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.table import Outcome, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.tables.accuracy import Accuracy, Clearness
-from duotone.tables.group_notes import selection_note
 
 
 @dataclass(frozen=True)
@@ -179,3 +182,27 @@ class ThreeWayTerms:
 
 
 Terms = DefiniteTerms | ThreeWayTerms
+
+
+SELDOM = 0.05
+"""A group that is shown less often than this is seldom shown."""
+
+
+def selection_note(selection: LineMechanism, *, halved: bool) -> Notice:
+    """Under how many people a group is seldom shown, and from how many on always; `halved` where answers about the groups take
+    the other half of the budget.
+
+    >>> from duotone import ApproxDP, partition_selection
+    >>> print(selection_note(partition_selection(ApproxDP(1, "1e-6")), halved=True))
+    groups are selected privately, with half of the budget: a group of fewer than 12 people is seldom shown (less than once \
+in 20), one of 28 or more always; for an answer about each, give the public list of groups (groups)
+    """
+    always = selection.certain[0] + 1
+    often = bisect.bisect_left(
+        range(int(min(always, 2**62))), SELDOM, lo=1, key=lambda people: float(selection.yes(np.array([people - 1]))[0])
+    )
+    budget = "half of the budget" if halved else "the budget"
+    few = Notice("few people seldom shown", people=often) if often > 1 else Notice("one person may be shown")
+    end = Notice("always shown", people=always) if math.isfinite(always) else ""
+    advice = Notice("list the groups") if halved else ""
+    return Notice("groups selected", budget=budget, few=few, always=end, advice=advice)
