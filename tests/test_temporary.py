@@ -19,7 +19,7 @@ import sys, time
 from pathlib import Path
 from duotone.tables.engines.duckdb import connected
 from duotone.temporary import temporary_folder
-connection, close = connected()
+connection = connected()[0].connection
 (spilled,) = connection.con.execute("select current_setting('temp_directory')").fetchone()
 (Path(spilled) / "rows").write_text("a patient")
 print(spilled, flush=True)

@@ -155,7 +155,7 @@ def test_a_token_ends(tmp_path: Path) -> None:
     with pytest.raises(DuotoneError):
         tokens.add("ana", days=0)
     (tmp_path / "t").write_text("no tokens")
-    with pytest.raises(DuotoneError, match="no file of tokens"):
+    with pytest.raises(DuotoneError, match="not a file of tokens"):
         tokens.every()
 
 
