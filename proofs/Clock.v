@@ -1,4 +1,4 @@
-(** One question of the game: a clock that is watched for a while (docs/theory.md, "Proof for N questions").
+(** One question of the game: a clock that is watched for a while (close-calls.md, "One question is one clock").
 
     W is a bound on what can be gained with the strikes that are left, W' with one strike less, and V is what the adversary
     does gain after a strike. All are functions of the masses A of P and B of Q, W A B = B * U (A / B) for the U of the page.

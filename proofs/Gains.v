@@ -1,4 +1,4 @@
-(** The checker's integers (`gains` in tools/check_certificate.py and its twin in the library; docs/theory.md, "Rounding").
+(** The checker's integers (`gains` in tools/check_certificate.py and its twin in the library; close-calls.md, "Rounding").
 
     Values at nodes are whole parts of 1 / one, one = 2^96. Everything is rounded so that no inequality looks better than it
     is, but for r, which is rounded up by less than one part and counts m + 1 times at most; so m + 1 parts more are paid. That

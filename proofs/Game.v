@@ -1,4 +1,4 @@
-(** Three-way questions, asked one after the other until the last close call (docs/theory.md, "The theorem").
+(** Three-way questions, asked one after the other until the last close call (close-calls.md, "The game").
 
     A strategy is a finite tree: a question, chosen by all answers so far, and what follows after each of yes, no and too close
     to call. Each question is *one clock*: the wrong answer has the same probability f under two neighbouring datasets;

@@ -1,4 +1,4 @@
-(** From one close call to the next: the inequalities at nodes hold everywhere (docs/theory.md, "On nodes").
+(** From one close call to the next: the inequalities at nodes hold everywhere (close-calls.md, "On nodes").
 
     u with its function U has one close call less than v with V. Below the nodes, on each piece between them and above them,
     U at r * t and at t / r is compared with a line that V gives, at the nodes that lie there. *)

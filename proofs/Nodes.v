@@ -1,4 +1,4 @@
-(** Functions that are known by their values at nodes (docs/theory.md, "On nodes" and "Rounding").
+(** Functions that are known by their values at nodes (close-calls.md, "On nodes" and "Rounding").
 
     Nodes are x j = x 0 * g^j for j = 0, ..., n, with g = 1 + 1/M and r = g^k, so that r times a node is a node. Between nodes
     U is straight, below the lowest it is straight to (0, 0), above the highest it has slope 1; u j is U (x j) / x j. On every

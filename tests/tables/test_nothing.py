@@ -14,7 +14,8 @@ from thinned import EXHAUSTIVE
 from duotone import ApproxDP
 from duotone.questions import Neighbours
 from duotone.tables.ask import prepare
-from hostile.every_question import Grammar, Question, tables, wrong
+from hostile.every_question import tables, wrong
+from hostile.question_grammar import Grammar, Question
 
 
 @pytest.mark.parametrize("neighbours", BOTH)

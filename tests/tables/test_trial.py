@@ -485,6 +485,15 @@ def test_plain_sql_says_nothing_of_a_number_that_doubles_leave_out() -> None:
     assert plain_sql._decided(sqlglot.parse_one("avg(x) >= avg(y) + 0.5", dialect="duckdb"), [])
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["sum(case when z then 1 else 0 end) / count(*) filter (where x > 0) > -1", "max(x) > 1 or count(distinct z) < -1"],
+)
+def test_columns_of_what_is_settled_are_made_up_for_plain_sql(question: str) -> None:
+    """Its trial was without plain SQL, which reads the whole text."""
+    prepare(pa.table({"x": [1, 2], "z": [True, False]}), question, ApproxDP(1, "1e-6")).close()
+
+
 def test_an_inner_select_without_from_is_of_the_table_in_plain_sql_too(caplog: pytest.LogCaptureFixture) -> None:
     question = "select avg(s) > 2 from (select person, sum(x) as s group by person)"
     with prepare(WIDE, question, BUDGET, unit="person", bounds={"s": (0, 9)}):

@@ -128,11 +128,15 @@ def within(value: str, bounds: Bounds) -> str:
 
 
 def _select(text: str) -> exp.Select:
-    bare = not text.lstrip().lower().startswith(("select", "with"))
-    parsed = sqlglot.parse_one(f"select {text}" if bare else text, dialect="duckdb")
+    parsed = sqlglot.parse_one(selected(text), dialect="duckdb")
     if not isinstance(parsed, exp.Select) or parsed.find(*ORDERED) or _far_dates(parsed):
         raise Unknown
     return _bottom_up(parsed)  # type: ignore[return-value]
+
+
+def selected(text: str) -> str:
+    """A question's text as a select."""
+    return text if text.lstrip().lower().startswith(("select", "with")) else f"select {text}"
 
 
 def columns_named(value: str) -> set[str]:

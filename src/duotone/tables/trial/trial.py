@@ -43,7 +43,7 @@ from duotone.tables.trial.made_up_tables import (
     rows_of,
     values_of,
 )
-from duotone.tables.trial.plain_sql import Unknown, columns_named, on_grid, truths, within, written
+from duotone.tables.trial.plain_sql import Unknown, columns_named, on_grid, selected, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
 """Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
@@ -143,10 +143,12 @@ def _layout(asked: Asked, constants: Constants) -> Layout:
     joined = {
         own for join in (*question.joins, *(j for other in question.beside for j in other.people.joins)) for own, _ in join.keys
     }
+    in_text = columns_named(selected(question.text))  # also in what is left out, since it is settled: plain SQL reads it
     named = columns_read(question) | {*question.by, declared.unit} | joined
     private = list(asked.private)[:1] + [other.table for other in question.beside]
     columns = {
-        table: {c: kind for c, kind in asked.private[table].items() if c in named and kind != "other"} for table in private
+        table: {c: kind for c, kind in asked.private[table].items() if (c in named or c.lower() in in_text) and kind != "other"}
+        for table in private
     }
     compared = {c for part in parts_of(question) if isinstance(part, Compare | OneOf) for c in columns_read(part)}
     values = {
