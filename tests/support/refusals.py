@@ -206,7 +206,8 @@ NOBODY, OUTSIDE = "no row can satisfy its condition", "the limit lies outside"
 NEVER = [
     ("count(*) < 0", "the sum can never reach"), ("count(*) <= -1", "the sum can never reach"),
     ("count(*) = 5/2", "whole numbers of people never make"), ("2 * count(*) = 3", "whole numbers of people never make"),
-    ("count(*) = -1", "what is added up"), ("sum(x) < 0", "what is added up"), ("sum(i) <= -1/2", "what is added up"),
+    ("count(*) = -1", "the sum can never reach"), ("sum(x) < 0", "the sum can never reach"),
+    ("sum(i) <= -1/2", "the sum can never reach"),
     ("count(*) filter (where i > 3 and i < 2) > 5", NOBODY), ("count(*) filter (where i > 9223372036854775807) >= 1", NOBODY),
     ("select count(*) > 3 from t where v = 'a' and v = 'b'", NOBODY), ("bool_or(v = 'a' and v = 'b')", NOBODY),
     ("avg(x) > 9", OUTSIDE), ("avg(x) >= 9.1", OUTSIDE), ("avg(x) < 0", OUTSIDE), ("avg(i) < 1", OUTSIDE),
@@ -220,8 +221,8 @@ NEVER = [
     ("avg(x) filter (where v = 'a') - avg(x) filter (where v = 'b') > 9", "no difference of values"),
     ("avg(x) filter (where v = 'a') - avg(x) filter (where v = 'b' and v = 'c') > 1", "no row can be on one of its sides"),
     ("avg(i = 1) filter (where v = 'a') - avg(i = 1) filter (where v = 'b') >= 1.01", "no difference of values"),
-    ("not count(*) >= 0", "what is added up"), ("count(*) > 5 and count(*) < 0", "what is added up"),
-    ("count(*) < 0 or sum(x) < 0", "what is added up"), ("count(*) between -3 and -1", "what is added up"),
+    ("not count(*) >= 0", "the sum can never reach"), ("count(*) > 5 and count(*) < 0", "the sum can never reach"),
+    ("count(*) < 0 or sum(x) < 0", "the sum can never reach"), ("count(*) between -3 and -1", "the sum can never reach"),
 ]  # fmt: skip
 """Questions that no table answers by yes, for x in [0, 9] and i in [1, 9]."""
 ALWAYS = [
@@ -288,7 +289,7 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     ("stddev(x) > 1", {"unit": "u", "bounds": {"x": (0, 9)}}, "a variance needs one value per person"),
     ("stddev(x) < 0", {"bounds": {"x": (0, 9)}}, "no on every table"),
     ("variance(x) > 41", {"bounds": {"x": (0, 9)}}, "no values within their bounds"),
-    ("count(distinct v) > 1", {"unit": "u"}, "of one value per person"),
+    ("count(distinct v) > 1", {"unit": "u"}, "needs one value per person"),
     ("count(distinct b) > 2", {}, "a Boolean has two values"),
     ("count(distinct v) >= 0", {}, "never fewer than 0"),
     ("count(*) filter (where b) / count(*) * count(*) filter (where i = 1) > 1", {"unit": "u"}, "is of people: write"),

@@ -22,7 +22,7 @@ def only_vouched(source: Any, what: str, **options: Any) -> None:
         prepare(source, "count(*) > 40", P, vouched="no", **options)
     asked = "count(*) filter (where x > 3) > 40"
     with prepare(source, asked, P, unit="p", max_rows=20, vouched=True, **options) as prepared:
-        assert prepared.notes == (SAID.format(what),)
+        assert [str(note) for note in prepared.facts.remarks] == [SAID.format(what)]
         keys, people, levels = prepared._levels()
         with prepare(DATA, asked, P, unit="p", max_rows=20) as stored:
             assert stored._levels() == (keys, people, levels)
