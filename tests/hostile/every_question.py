@@ -113,17 +113,16 @@ def wrong(question: Question, datasets: Tables) -> list[str] | None:
     if prepared is None:
         return None
     with prepared:
-        basis, fits = prepared.facts.basis, _fitting(prepared, question)
+        basis, fit, own = prepared.facts.basis, _fitting(prepared, question), prepared.declared
         try:
             every = _levels(prepared, content, question, len(datasets))
         except DuotoneError as error:
             return [f"an error after reading: {error}"] if is_about(error, "engine failed") else None
     said = [f"its trial did not run its text: {error}" for error in heard]
-    truths = plain(question, content, len(datasets), HELD)
+    truths = plain(question, content, [fit(d) for d in datasets], HELD, own.max_rows, own.per_unit)
     edges = list(neighbours_of(question.options["neighbours"], datasets))
     for levels, known in zip(every, truths, strict=True):
-        judged = [truth if fits(d) else None for truth, d in zip(known, datasets, strict=True)]
-        said += _wrong_levels(levels, judged, edges, datasets, basis)
+        said += _wrong_levels(levels, known, edges, datasets, basis)
     return said
 
 

@@ -14,6 +14,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from hostile.person_rules import by_person
 from hostile.question_grammar import PUBLIC, Question, bounds_of
 
 BY_VALUE = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException)
@@ -22,9 +23,17 @@ FLAGS = ("error_on_division_by_zero", "ieee_floating_point_ops")
 Truths = list[list[bool | None]]
 
 
-def plain(question: Question, content: Any, many: int, held: Mapping[str, Sequence[Any]]) -> Truths:
+def plain(
+    question: Question,
+    content: Any,
+    fits: Sequence[bool],
+    held: Mapping[str, Sequence[Any]],
+    rows: int | None,
+    reduced: str | None,
+) -> Truths:
     """By group, if there are any, then by table: the answer, or None where plain SQL has none. `held` are the values that a
-    column can have."""
+    column can have; tables of people who count as other `rows` than they have, or are `reduced`, do not fit, and are judged
+    where that can be written as SQL."""
     with duckdb.connect() as connection:
         connection.register("content", content)
         for name, table in PUBLIC.items():
@@ -37,10 +46,15 @@ def plain(question: Question, content: Any, many: int, held: Mapping[str, Sequen
         sql = _ruled(_clipped(question.text), held)
         groups = question.options.get("groups")
         every: list[list[Any] | None] = []
-        for d in range(many):
+        form = None if all(fits) else by_person(sql, rows, reduced, _ends(question.text))
+        for d, fit in enumerate(fits):
             connection.execute(f"create or replace temp view t as select * from everything where d = {d}")
             try:
-                every.append(connection.execute(sql).fetchall())
+                every.append(connection.execute(sql).fetchall() if fit else None)
+                if form is not None:
+                    other = connection.execute(form).fetchall()
+                    assert not fit or (other == [(True,)]) == (every[-1] == [(True,)]), (sql, form)
+                    every[-1] = other
             except BY_VALUE:
                 every.append(None)
         if groups is None:
@@ -56,15 +70,20 @@ def _key(value: Any) -> str:
     return str(value).lower().removesuffix(" 00:00:00") if not isinstance(value, str) else value
 
 
+def _ends(text: str) -> dict[str, tuple[int, int]]:
+    """The bounds of what is added up, as it is clipped."""
+    return {_clip(value): bounds_of(value[1]) for value in re.finditer("«(.*?)»", text)}
+
+
+def _clip(value: re.Match[str]) -> str:
+    low, high = bounds_of(value[1])
+    return f"(case when ({value[1]}) is not null then greatest(least({value[1]}, {high}), {low}) end)"
+
+
 def _clipped(text: str) -> str:
     """Values within their bounds; lower medians; and a select, if it is none."""
-
-    def clip(value: re.Match[str]) -> str:
-        low, high = bounds_of(value[1])
-        return f"(case when ({value[1]}) is not null then greatest(least({value[1]}, {high}), {low}) end)"
-
     text = re.sub(r"median\((«?\w»?)\)", r"quantile_disc(\1, 0.5)", text)
-    text = re.sub("«(.*?)»", clip, text)
+    text = re.sub("«(.*?)»", _clip, text)
     return text if text.startswith("select") else f"select {text} from t"
 
 

@@ -236,7 +236,7 @@ class Grammar:
                 f"sum(({self.condition(1)})::int)",
                 f"sum(case when {self.condition(1)} then 1 end)",
                 f"sum(case when {self.condition(1)} then 1 else 0 end)",
-                *(["count(distinct u)"] * 3 if self.unit or self.inner else []),
+                *(["count(distinct u)"] * 3 if self.unit else []),
             )
             + self.filter()
         )
@@ -337,9 +337,7 @@ class Grammar:
 
     def people(self, table: str) -> str:
         """An inner select: one row of each person."""
-        x = self.one(
-            "sum(x)", "max(x)", "min(x)", "count(*)", f"count_if({self.condition(1)})", "median(x)", "count(distinct v)"
-        )
+        x = self.one("sum(x)", "max(x)", "min(x)", "count(*)", f"count_if({self.condition(1)})", "count(distinct v)")
         y, z = self.one("max(y)", "min(y)", f"max(y) filter (where {self.condition(0)})"), self.one("min(z)", "sum(z)")
         b = self.one("bool_or(b)", "bool_and(b)", "not bool_or(b)", "bool_or(x > 0)", "max(x) > 0", "bool_or(b) is null")
         rest = "max(v) as v, min(day) as day, max(seen) as seen" + (", max(region) as region, max(rate) as rate" * self.joined)
