@@ -108,7 +108,7 @@ def test_what_null_decides(neighbours: Neighbours) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_questions_of_the_grammar(seed: int) -> None:
     """A part of what `tests/hostile/every_question.py` tries in `make exhaustive`."""
-    for number in range(3):
+    for number in range(16):
         draw = random.Random(f"suite {seed} {number}")
         question = Grammar(draw).question()
         assert not wrong(question, tables(draw, question, 40)), question.asked

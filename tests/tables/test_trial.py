@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 import sqlglot
 
-from duotone import ApproxDP, open_ledger, prepare
+from duotone import ApproxDP, Dataset, open_ledger, prepare
 from duotone.errors import DuotoneError, FailedTrial
 from duotone.questions.protocol import Neighbours
 from duotone.tables import ask as asking
@@ -498,3 +498,14 @@ def test_an_inner_select_without_from_is_of_the_table_in_plain_sql_too(caplog: p
     question = "select avg(s) > 2 from (select person, sum(x) as s group by person)"
     with prepare(WIDE, question, BUDGET, unit="person", bounds={"s": (0, 9)}):
         assert not caplog.records
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    "question", ["max(x) > 13", "not min(x) >= -4", "quantile(x, 0.75) <= 12", "mode(x) = 17", "median(x) > 12"]
+)
+def test_bounds_do_not_stop_a_question_about_values_as_they_are(question: str, neighbours: Neighbours) -> None:
+    """What is not clipped has values beyond the bounds of its column, which others are asked by: every such question failed."""
+    staff = Dataset(pa.table({"x": [1, 2]}), bounds={"x": (0, 9)}, neighbours=neighbours)
+    with prepare(staff, question, BUDGET) as asked:
+        assert asked.facts.basis == "exact distance"

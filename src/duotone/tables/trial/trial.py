@@ -27,7 +27,15 @@ from duotone.tables.engines.public_rows import PublicTable
 from duotone.tables.engines.stored_values import quoted
 from duotone.tables.levels import Population, levels_of
 from duotone.tables.shape import shaped
-from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
+from duotone.tables.sql.comparison import (
+    CountsComparison,
+    DistinctThreshold,
+    LinearThreshold,
+    MeanDifference,
+    ModeIs,
+    QuantileThreshold,
+    VarianceThreshold,
+)
 from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
 from duotone.tables.sql.question_tables import PeopleTable, PersonAggregate
 from duotone.tables.trial.checks import REACH, Checks, Levels
@@ -49,6 +57,9 @@ CROWDS, CROWD = range(2, 101), 6
 """Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
 NEAR, WHOLE = 10**6, ("integer", "float", "text", "boolean")
 """Constants and kinds whose neighbours are all among the critical values, so that distances can be searched for."""
+CLIPPED = LinearThreshold, MeanDifference, VarianceThreshold
+AS_THEY_ARE = Compare, OneOf, QuantileThreshold, ModeIs, DistinctThreshold
+"""Parts of a question that look at values within their bounds, and at those beyond, too."""
 KEPT = 10_000
 """Questions whose trials are remembered."""
 _PASSED: dict[str, None] = {}
@@ -150,9 +161,14 @@ def _layout(asked: Asked, constants: Constants) -> Layout:
         table: {c: kind for c, kind in asked.private[table].items() if (c in named or c.lower() in in_text) and kind != "other"}
         for table in private
     }
-    compared = {c for part in parts_of(question) if isinstance(part, Compare | OneOf) for c in columns_read(part)}
+    compared, clipped = (
+        {c for part in parts_of(question) if isinstance(part, kinds) for c in columns_read(part)}
+        for kinds in (AS_THEY_ARE, CLIPPED)
+    )
+    every = question.people is not None or declared.per_unit in ("avg", "sum")
+    bounds = {c: ends for c, ends in declared.bounds.items() if every or c in clipped}
     values = {
-        table: {c: values_of(kind, constants, declared.bounds.get(c), None, compared=c in compared) for c, kind in own.items()}
+        table: {c: values_of(kind, constants, bounds.get(c), None, compared=c in compared) for c, kind in own.items()}
         for table, own in columns.items()
     }
     for i, column in enumerate(question.by):
