@@ -195,7 +195,7 @@ def test_a_separator_may_be_given(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert json.loads(shown)["groups"] == [{"cost": "5"}]
         seen = json.loads(run(capsys, "inspect", file, "--bounds", "cost=0:9:1", *given, "--json")[1])
         assert seen["values"][0]["values"] == 90
-    assert "a separator is one ASCII character" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY, "--separator", "ab")[2]
+    assert "separator must be one ASCII character" in run(capsys, "ask", file, "count(*) > 3", *PRIVACY, "--separator", "ab")[2]
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from patience import PATIENCE
 
-FOLDER = Path(__file__).parents[1] / "service" / "provider"
+FOLDER = Path(__file__).parents[1] / "http" / "provider"
 REDIRECT = "https://office.example/login/openid/callback"
 SECRET = "a-secret-that-only-the-office-and-its-provider-know"
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey

@@ -128,7 +128,7 @@ def test_the_separator_is_found_in_the_first_line_alone(tmp_path: Path) -> None:
     assert ask(file, "count(*) filter (where c = 3) > 20", P, separator=";")
     assert list(select_groups(file, ["a"], ALL, separator=",").answers) == [("1",), ("a",)]
     for wrong in ("", ",,", '"', "\n", "é", 3):
-        with pytest.raises(DuotoneError, match="a separator is one ASCII character"):
+        with pytest.raises(DuotoneError, match="separator must be one ASCII character"):
             open_source(file, separator=wrong)
     for table in (pa.table({"x": [1]}), "postgres://h/d", tmp_path):
         _parquet(pa.table({"x": [1]}), tmp_path / "t.parquet")
@@ -275,7 +275,7 @@ def test_a_table_of_a_duckdb_connection() -> None:
         assert column(own, of="memory.main.t") == list(range(60))
         assert own.execute("select current_setting('timezone'), current_schema()").fetchall() == [("Europe/Paris", "q")]
         assert own.execute("select count(*) from duckdb_views() where not internal").fetchall() == [(1,)]
-        with pytest.raises(DuotoneError, match=r"say which \(name\)"):
+        with pytest.raises(DuotoneError, match=r"say which \(table\)"):
             open_source(own)
         with pytest.raises(DuotoneError, match="view v is not a stored table"):
             open_source(own, table="v")

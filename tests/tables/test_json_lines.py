@@ -110,7 +110,7 @@ def test_levels_are_those_of_the_rows(tmp_path: Path) -> None:
         for who, x, sick in people
     ]
     file.write_text("\n".join(lines))
-    declared: Any = {"columns": ["who", "x", "sick"]}
+    declared: Any = {"json_columns": ["who", "x", "sick"]}
     numbers = [x for _, x, _ in people if x is not None]
     sick = sum(sick for *_, sick in people)
     some = len({who for who, x, _ in people if x is not None and x > 4})

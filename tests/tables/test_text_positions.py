@@ -100,7 +100,7 @@ def test_a_large_file_has_the_rows_that_stand_in_it(ending: str, tmp_path: Path)
     """Lines of 40 bytes of which carriage return and line feed stand on two sides of every multiple of 40: of 32,000,000 and
     64,000,000 bytes, where DuckDB's own reader cuts, and of every piece; and the neighbours, with a byte more and less."""
     many, path = 1_700_000, tmp_path / f"t{ending}"
-    declared: Any = {} if ending.startswith(".csv") else {"columns": ["k"]}
+    declared: Any = {} if ending.startswith(".csv") else {"json_columns": ["k"]}
     for shift in (31, 32, 33):
         if declared:
             first, line = b'{"k":"' + b"y" * shift + b'"}', b'{"k":"' + b"2" * 30 + b'"}'

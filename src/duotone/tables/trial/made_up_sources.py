@@ -107,7 +107,7 @@ def public_source(
     keys = _keys(joins, layout, kinds)
     rows: list[dict[str, Any]] = []
     for i in range(PUBLIC):
-        row = {c: draw.choice([None, *usual[c]]) for c in kinds}
+        row = {c: draw.choice([None, *usual[c]] if i or not usual[c] else usual[c][:1]) for c in kinds}  # one has all values
         row |= {c: values[i % len(values)] for c, values in keys.items()}
         if tuple(row[c] for c in keys) not in {tuple(other[c] for c in keys) for other in rows}:
             rows.append(row)
