@@ -72,10 +72,19 @@ def tables(draw: random.Random, question: Question, most: int) -> Tables:
     kinds: list[Person] = []
     persons, many = (2, max(15, most // 10)) if question.inner else (3, most)  # the former are prepared one by one
     for _ in range(max(k for k in range(1, most) if math.comb(k + persons, persons) <= many)):
-        rows = draw.choice((1, 1, *range(1, question.rows + 1)))
-        kinds.append(tuple(tuple(draw.choice(values) for values in CRITICAL.values()) for _ in range(rows)))
+        kinds.append(_person(draw, draw.randint(1, question.rows)))
     kinds = list(dict.fromkeys(kinds))
     return [d for n in range(persons + 1) for d in itertools.combinations_with_replacement(kinds, n)][:most]
+
+
+def _person(draw: random.Random, rows: int) -> Person:
+    """Rows that are much alike, so that several of a person's meet a condition."""
+    first = tuple(draw.choice(values) for values in CRITICAL.values())
+    others = (
+        tuple(old if draw.random() < 0.7 else draw.choice(values) for old, values in zip(first, CRITICAL.values(), strict=True))
+        for _ in range(rows - 1)
+    )
+    return (first, *others)
 
 
 def stored(datasets: Tables) -> pa.Table:
