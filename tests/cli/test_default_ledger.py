@@ -99,7 +99,7 @@ def test_a_preview_shows_the_price(stays: Path, capsys: pytest.CaptureFixture[st
     ledger = registered(stays.with_name("l"), "stays")
     price = {"answers": 1, "each": {"epsilon": 1.0, "delta": 1e-06}}
     assert (
-        f"ledger: it fits; left after it: epsilon 8, delta 0.499999; price: {price}"
+        "ledger: it fits; left after it: epsilon 8, delta 0.499999; price: 1 answer at ApproxDP(epsilon=1.0, delta=1/1000000)"
         in ask(capsys, stays, "--ledger", ledger, "--preview")[1]
     )
     assert json.loads(ask(capsys, stays, "--ledger", ledger, "--preview", "--json")[1])["ledger"] == {

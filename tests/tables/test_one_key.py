@@ -110,7 +110,7 @@ def test_of_several_questions_one_may_use_what_another_does_not() -> None:
         (
             ["count(distinct u) > 3", "count(*) > 4"],
             {"per_unit": "avg"},
-            r"^count\(\*\) > 4: with a unit, say as how many rows",
+            r"^count\(\*\) > 4: with a unit, say how many rows",
         ),
         (["count(distinct u) > 3", INNER], {"bounds": {"s": (0, 5), "y": (0, 9)}}, "has no column y"),
         (["count(distinct u) > 3", "avg(y) > 4"], {}, r"^avg\(y\) > 4: the table has no column y"),

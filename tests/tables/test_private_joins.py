@@ -114,8 +114,8 @@ PLAIN: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def level(table: Any, question: str, **options: Any) -> int:
-    with prepare(table, question, P, **{"unit": "nr", "also": ALSO, **options}) as prepared:
+def level(rows: Any, question: str, **options: Any) -> int:
+    with prepare(rows, question, P, **{"unit": "nr", "also": ALSO, **options}) as prepared:
         return int(prepared._levels()[2][0])
 
 
@@ -153,7 +153,7 @@ def test_one_question_has_one_level_wherever_both_tables_are(tmp_path: Path) -> 
         assert level(table, QUESTION, also={"labs": labs}, bounds=BOUNDS) == expected
     text = QUESTION.replace("avg(x)", "avg(x::double)")
     assert level(tmp_path / "visits.csv", text, also={"Labs": tmp_path / "labs.csv"}, bounds=BOUNDS) == expected
-    database: dict[str, Any] = {"also": {"labs": "main.labs"}, "name": "visits", "bounds": BOUNDS}
+    database: dict[str, Any] = {"also": {"labs": "main.labs"}, "table": "visits", "bounds": BOUNDS}
     assert level(tmp_path / "clinic.duckdb", QUESTION, **database) == expected
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as held:
         assert level(held, QUESTION, **database) == expected

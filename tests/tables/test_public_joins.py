@@ -61,8 +61,8 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 NORTH = QUESTIONS[0][0].format(25)
 
 
-def level(table: Any, question: str, **options: Any) -> int:
-    with prepare(table, question, P, **options) as prepared:
+def level(rows: Any, question: str, **options: Any) -> int:
+    with prepare(rows, question, P, **options) as prepared:
         return int(prepared._levels()[2][0])
 
 
@@ -98,7 +98,7 @@ def test_one_question_has_one_level_wherever_the_tables_are(tmp_path: Path) -> N
         held.execute("create table trips as select * from rows")
         held.register("zones_too", ZONES)
         places: list[tuple[Any, dict[str, Any]]] = [
-            (tmp_path / "t.duckdb", {"name": "trips"}), (tmp_path / "trips.parquet", {}), (held, {"name": "trips"}),
+            (tmp_path / "t.duckdb", {"table": "trips"}), (tmp_path / "trips.parquet", {}), (held, {"table": "trips"}),
         ]  # fmt: skip
         for table, options in places:
             for zones in (ZONES, tmp_path / "zones.parquet", str(tmp_path / "zones.csv"), held.sql("from zones_too")):

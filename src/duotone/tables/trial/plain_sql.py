@@ -139,12 +139,14 @@ def selected(text: str) -> str:
     return text if text.lstrip().lower().startswith(("select", "with")) else f"select {text}"
 
 
-def columns_named(value: str) -> set[str]:
-    """The columns that a value is computed from, in lower case: none of a column whose name is no SQL."""
+def columns_named(value: str) -> set[tuple[str, str]]:
+    """The columns that a value is computed from, each with its table, if that is named, in lower case: none of a column whose
+    name is no SQL."""
     try:
-        return {column.name.lower() for column in sqlglot.parse_one(value, dialect="duckdb").find_all(exp.Column)}
+        parsed = sqlglot.parse_one(value, dialect="duckdb")
     except SqlglotError:
         return set()
+    return {(column.table.lower(), column.name.lower()) for column in parsed.find_all(exp.Column)}
 
 
 def _far_dates(select: exp.Select) -> bool:

@@ -117,16 +117,21 @@ def _tried(asked: Asked, seed: int) -> None:
 
 def _unclipped(asked: Asked, compiled: Compiled, layout: Layout) -> list[str]:
     """Conditions under which bounds and grids change no value, also of a comparison that these settle, which is left out. Of
-    columns that the question does not read, which no made-up table has, there are none."""
-    once = [name for name, many in Counter(c.lower() for c in _outer_columns(asked, layout)).items() if many == 1]
+    columns that the question does not read, which no made-up table has, there are none. Where a name alone does not tell which
+    of two columns is bounded, plain SQL cannot judge."""
+    many = Counter(c.lower() for c in _outer_columns(asked, layout))
     grids = {c: grid for comparison in compiled.comparisons for c, grid in comparison.grids.items()}
     checks = {c: partial(within, bounds=bounds) for c, bounds in asked.declared.bounds.items()}
     checks |= {c: partial(on_grid, grid=grid) for c, grid in grids.items()}
     conditions = []
     for value, check in checks.items():
-        if value.lower() in once:
+        if many[value.lower()] == 1:
             conditions.append(check(quoted(value)))
-        elif (columns := columns_named(value)) and columns <= {*once}:
+            continue
+        columns = columns_named(value)
+        if columns and all(many[name] for _, name in columns):
+            if any(many[name] > 1 and not table for table, name in columns):
+                raise Unknown
             conditions.append(check(value))
     return conditions
 
@@ -154,7 +159,9 @@ def _layout(asked: Asked, constants: Constants) -> Layout:
     joined = {
         own for join in (*question.joins, *(j for other in question.beside for j in other.people.joins)) for own, _ in join.keys
     }
-    in_text = columns_named(selected(question.text))  # also in what is left out, since it is settled: plain SQL reads it
+    in_text = {
+        name for _, name in columns_named(selected(question.text))
+    }  # also in what is left out, since it is settled: plain SQL reads it
     named = columns_read(question) | {*question.by, declared.unit} | joined
     private = list(asked.private)[:1] + [other.table for other in question.beside]
     columns = {
