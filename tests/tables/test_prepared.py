@@ -126,3 +126,10 @@ def test_a_further_table_that_cannot_be_opened_is_no_fault_of_the_question(tmp_p
     for labs in ("labs.csv", "labs.jsonl", "none.csv"):
         with pytest.raises(UnopenedTable, match=labs):
             prepare(tmp_path / "t.csv", question, P, unit="person", also={"labs": tmp_path / labs})
+
+
+def test_a_unit_without_a_name_is_not_one_row_each() -> None:
+    """A ledger that was told that each row is a person would have taken it for that."""
+    people = pa.table({"": [1, 1, 2], "spent": [1, 2, 3]})
+    with pytest.raises(DuotoneError, match="unit is empty"):
+        prepare(people, "avg(spent) > 1", P, unit="", per_unit="avg", bounds={"spent": (0, 9)})
