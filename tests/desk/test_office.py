@@ -65,6 +65,7 @@ CHANGES = [
     ('columns = ["vote", "age", "town"]', 'columns = "vote"', "datasets.votes.columns must be a list, in [ ]"),
     ("[clock]\ntick = 0.02\n", "clock = 0.02\n", "clock must be a table with tick"),
     ("version = \"1\"\nrows = 10000", "rows = 10000", "datasets.calls.version is missing: write version ="),
+    ('source = "calls.parquet"', "source = 5", "datasets.calls.source must be a place, in quotes"),
 ]  # fmt: skip
 
 

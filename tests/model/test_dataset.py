@@ -135,6 +135,15 @@ def test_a_file_begins_at_its_folder_and_has_its_lines(tmp_path: Path) -> None:
         "stays.toml, line 8: types.c",
     ]  # fmt: skip
     assert "max_row is not known: max_rows is" in error.value.sentences[0]
+    file.write_text('source = 5\nledger = { a = "b" }\nunit = ""\nmax_rows = 0\n[public]\na = 1\n[also]\nb = ["b.csv"]\n')
+    with pytest.raises(DatasetError) as error:
+        Dataset.load(file)
+    assert [re.sub(" (is|must) .*", "", line) for line in error.value.sentences] == [
+        "stays.toml, line 1: source", "stays.toml, line 2: ledger", "stays.toml, line 3: unit", "stays.toml, line 4: max_rows",
+        "stays.toml, line 5: public", "stays.toml, line 7: also",
+    ]  # fmt: skip
+    file.write_text('source = "env:STAYS"\ntable = "stays"\n')
+    assert Dataset.load(file).source == "env:STAYS"  # an office reads it there
     for content, says in ((b"\xff", "in UTF-8"), (b"a = [", "no TOML"), (b"a = 1\n" * 200_000, "more than")):
         file.write_bytes(content)
         with pytest.raises(DuotoneError, match=says):

@@ -103,7 +103,7 @@ def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
             mistakes.add((key,), "is declared in the file, or is not known: leave it out here")
         declared = UNKNOWN
         try:
-            declared = replace(Dataset.load(path.parent / str(written["file"])), ledger=None, **called)
+            declared = replace(Dataset.load(path.parent / checks.text(written["file"])), ledger=None, **called)
         except DuotoneError as error:
             sentences = error.sentences if isinstance(error, DatasetError) else (str(error),)
             for sentence_there in sentences:

@@ -76,7 +76,7 @@ def unit(value: Any) -> str:
     """The name of a column."""
     if not isinstance(value, str):
         raise Wrong(f"must be the name of one column, got {type(value).__name__}")
-    return value
+    return text(value)
 
 
 def neighbours(value: Any) -> str:

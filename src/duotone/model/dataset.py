@@ -19,6 +19,7 @@ from duotone.privacy.approx_dp import ApproxDP
 Groups = Mapping[Any, Any] | Sequence[Any] | Path
 LARGEST = 2**20
 """Bytes of a declaration's file."""
+PLACE, PLACES = "must be a place, in quotes", 'must be places by name, as { labs = "labs.csv" }'
 
 
 CHECKS: Mapping[str, Checked] = {
@@ -136,6 +137,12 @@ class Dataset:
         for key in written.keys() - set(known):
             mistakes.add((key,), unknown(key, known))
         own = {key: _plain(value) for key, value in written.items() if key in known}
+        for key in ("source", "ledger", "public", "also"):
+            by_name = key in MAPPINGS
+            places = own[key].values() if by_name and isinstance(own.get(key), Mapping) else [own.get(key)]
+            if key in own and not all(isinstance(at, str) for at in places):
+                mistakes.add((key,), PLACES if by_name else PLACE)
+                own[key] = {} if by_name else "unknown"
         try:
             made = cls(**{"source": None, **defaults, **(own if folder is None else _from_folder(own, folder))})
         except DatasetError as error:
@@ -222,7 +229,8 @@ def _from_folder(written: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The same, with places from a folder on. In a database, further tables are names."""
 
     def place(text: Any) -> Any:
-        return str(folder / text) if isinstance(text, str) and text and "://" not in text else text
+        elsewhere = isinstance(text, str) and ("://" in text or text.startswith("env:"))  # what an office reads there
+        return str(folder / text) if isinstance(text, str) and text and not elsewhere else text
 
     every = dict(written)
     for key in ("source", "ledger"):

@@ -192,7 +192,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
             source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
 
         def opened_anew(table: Any) -> tuple[Source, ParsedQuestion]:
-            source, others = _opened(dataset.opened(table) if isinstance(table, Source) else replace(dataset, source=table))
+            source, others = _opened(_of(dataset, table))
             with closed_on_error(source.close), _opened_public(dataset.public) as tables:
                 _require_columns(list(private.values()), [source, *others.values()])
                 _require_columns(list(columns.values()), [one.source for one in tables.values()])
@@ -209,6 +209,13 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         return _Checked(
             source, replace(asked, notes=(*asked.notes, *said)), declared, listed, read, private, columns, unit, opened_anew
         )
+
+
+def _of(dataset: Dataset, table: Any) -> Dataset:
+    """What is declared, of another table; of one that is open, only which columns and how much of texts may still be said."""
+    if not isinstance(table, Source):
+        return replace(dataset, source=table)
+    return replace(dataset.opened(table), columns=dataset.columns, longest_text=dataset.longest_text)
 
 
 def _opened(dataset: Dataset) -> tuple[Source, Others]:
@@ -239,10 +246,15 @@ def _opened_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTab
 
 
 def _require_columns(checked: Sequence[Columns], tables: Sequence[Source]) -> None:
-    """Refuse tables with other columns than those that a question was checked against."""
+    """Refuse tables with other columns than those that a question was checked against: also with further ones, which could
+    have the name that the question has for a column of a public table."""
     for columns, table in zip(checked, tables, strict=True):
-        if any(table.columns.get(name) != kind for name, kind in columns.items() if kind != "other"):
+        if _usable(columns) != _usable(table.columns):
             raise UnopenedTable(f"the columns of {table.name} have changed since the question was checked: ask again")
+
+
+def _usable(columns: Columns) -> Columns:
+    return {name: kind for name, kind in columns.items() if kind != "other"}
 
 
 @contextmanager
@@ -251,7 +263,7 @@ def _opening() -> Iterator[None]:
     try:
         yield
     except DuotoneError as error:
-        if type(error) is not DuotoneError:  # which says by itself what it is about
+        if type(error) not in (DuotoneError, Refusal):  # which says by itself what it is about
             raise
         raise UnopenedTable(why(error)) from None
 
@@ -392,7 +404,7 @@ def prepare_groups(
     dataset = replace(dataset, also={})
 
     def opened_anew(table: Any) -> tuple[Source, None]:
-        again, _ = _opened(dataset.opened(table) if isinstance(table, Source) else replace(dataset, source=table))
+        again, _ = _opened(_of(dataset, table))
         with closed_on_error(again.close):
             _require_columns([opened.columns], [again])
         return again, None

@@ -32,7 +32,8 @@ from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled
 from duotone.tables.declared import Key
 from duotone.tables.engines import Source
-from duotone.tables.engines.engine import UNREADABLE, Draws, quietly
+from duotone.tables.engines.abilities import require_able
+from duotone.tables.engines.engine import UNREADABLE, Draws, closed_on_error, quietly
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.results import Keys
 from duotone.tables.facts import Facts, facts_of
@@ -79,11 +80,14 @@ class Prepared:
     def on(self, table: Any) -> Prepared:
         """The same question, which has been checked, of its table as it is open now.
 
-        So a service keeps a question that waits, and no connection. Nothing is checked again but that columns are the same;
-        where public rows have changed, it is another question to a ledger.
+        So a service keeps a question that waits, and no connection. Nothing is checked again but that columns are the same, and
+        what the engine can do; where public rows have changed, it is another question to a ledger.
         """
         source, asked = self.reopen(table)
-        return replace(self, source=source, asked=asked)
+        with closed_on_error(source.close):
+            if source.engine.can != self.source.engine.can:
+                require_able(source, asked)
+            return replace(self, source=source, asked=asked)
 
     def close(self) -> None:
         """Close the table, if it was opened for this question."""
