@@ -12,6 +12,7 @@ from typing import Any, get_args
 import engine_cases
 import pyarrow as pa
 import pytest
+from at_desk import at_desk
 from hypothesis import given
 from hypothesis import strategies as st
 from thinned import examples, thinned
@@ -19,6 +20,7 @@ from thinned import examples, thinned
 from duotone import ApproxDP, prepare
 from duotone.desk import made_up as module
 from duotone.desk.made_up import Column, as_csv, made_up, opened
+from duotone.desk.office_file import read_office
 from duotone.tables.engines import open_source
 from duotone.tables.sql.condition import Kind
 
@@ -162,3 +164,19 @@ def test_dates_of_a_text_file_are_read_by_their_format(tmp_path: Path) -> None:
 def test_as_csv() -> None:
     rows = pa.table({"a,b": ['x"y', None], "c": [True, False], "d": [datetime.date(2025, 1, 2), None]})
     assert as_csv(rows) == '"a,b",c,d\n"x""y",true,2025-01-02\n,false,\n'
+
+
+def test_made_up_rows_of_a_text_file_hold_what_is_declared(tmp_path: Path) -> None:
+    """A question that was checked of the table is asked of them, which have the same columns."""
+    (tmp_path / "stays.csv").write_text("patient,days,late,day,at,note\n" + "p1,3,yes,2025-01-02,2025-01-02 10:30,x\n" * 9)
+    (tmp_path / "office.toml").write_text(
+        'ledger = "b.ledger"\n[clock]\ntick = 0.02\n[people.olga]\nrole = "owner"\n[people.ana]\nrole = "analyst"\n'
+        'datasets = ["stays"]\n[datasets.stays]\nsource = "stays.csv"\nversion = "1"\nrows = 1000\nseconds = 0.05\n'
+        'unit = "patient"\nmax_rows = 2\nbounds = { days = [0, 30] }\nbudget = { epsilon = 9, delta = "1e-4" }\n'
+        'types = { days = "number", late = "yes/no", day = "date", at = "time", note = "text" }\n'
+    )
+    with at_desk(read_office(tmp_path / "office.toml")) as desk:
+        for condition in ("days > 2.5", "late", "day > '2025-01-01'", "hour(at) > 9", "note = 'a'", "patient = 'p1'"):
+            question = f"count(*) filter (where {condition}) > 30"
+            status, told = desk.ask("ana", "stays", question=question, made_up=True, epsilon="1", delta="1e-6")
+            assert (status, told.get("made_up")) == (200, True), told

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from duotone.model.checks import Type
 from duotone.privacy.numbers import exact
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.source import Source
@@ -40,7 +41,9 @@ TYPES: Mapping[Kind, pa.DataType] = {
     "boolean": pa.bool_(), "date": pa.date32(), "time": pa.timestamp("us"), "untyped": pa.string(), "other": pa.binary(),
 }  # fmt: skip
 FORMATS = {"date": "%Y-%m-%d", "time": "%Y-%m-%d %H:%M:%S"}
-"""How dates are written in a file whose other columns are untyped."""
+"""How dates are written in a file some of whose columns are untyped."""
+DECLARED: Mapping[Kind, Type] = {"float": "number", "boolean": "yes/no", "text": "text"}
+"""What its other columns are declared to hold, as the dataset's are."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ def opened(rows: pa.Table, columns: Mapping[str, Column], folder: Path) -> Sourc
     path = folder / "made-up.csv"
     path.write_text(as_csv(rows), encoding="utf-8", newline="")
     formats = {name: FORMATS[column.kind] for name, column in columns.items() if column.kind in FORMATS}
-    return replace(open_source(path, separator=",", formats=formats), named=False)
+    types = {name: DECLARED[column.kind] for name, column in columns.items() if column.kind in DECLARED}
+    return replace(open_source(path, separator=",", formats=formats, types=types), named=False)
 
 
 def as_csv(rows: pa.Table) -> str:
