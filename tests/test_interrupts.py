@@ -46,7 +46,8 @@ def chain(error):
     while error is not None:
         trace = error.__traceback__
         while trace is not None:
-            yield trace.tb_frame
+            if trace.tb_lineno != trace.tb_frame.f_code.co_firstlineno:  # else its caller was interrupted
+                yield trace.tb_frame
             trace = trace.tb_next
         error = error.__context__ or error.__cause__
 

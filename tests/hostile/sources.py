@@ -228,7 +228,7 @@ def _duckdb_file(table: pa.Table, columns: Mapping[str, Column], folder: Path) -
         cursor.unregister("given")
         cursor.execute(f"detach {name}")
         cursor.close()
-    return Written(path, stored(table, columns), {"name": "t"})
+    return Written(path, stored(table, columns), {"table": "t"})
 
 
 def _valid(table: pa.Table) -> pa.Table:

@@ -219,7 +219,7 @@ def test_a_stored_text_is_read_up_to_its_declared_length() -> None:
                 question = f"count(*) filter (where length(s) = {size}) > {least}"
                 with prepare(rows, question, P, longest_text=limit) as asked:
                     assert bool(asked._levels()[2][0] >= 0) is yes
-    with pytest.raises(DuotoneError, match="longest_text is a whole number"):
+    with pytest.raises(DuotoneError, match="longest_text must be a whole number"):
         prepare(rows, "count(s) > 3", P, longest_text=0)
     with prepare(rows, "count(s) > 3", P, longest_text=5) as declared, prepare(rows, "count(s) > 3", P) as default:
         assert declared.normal != default.normal

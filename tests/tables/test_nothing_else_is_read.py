@@ -130,7 +130,7 @@ def slow(self, plan):
     threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
     while True:  # many short ones: DuckDB hears of a signal between two of its tasks
         query = "select 'secret', count(*) from range(9000000) r(i) where i % 7 = 3"
-        secret = self.connection.con.execute(query).to_arrow_table()
+        secret = self.engine.connection.con.execute(query).to_arrow_table()
 
 asked = prepare(rows, "avg(x) > 3", ApproxDP(1, "1e-6"), bounds={"x": (0, 5000)})
 Source.run = slow

@@ -23,7 +23,7 @@ class Combined:
     >>> few = Threshold(lambda _: 1, 0, 1, 2)
     >>> many = Negated(Threshold(lambda _: 1, 0, 1, 5))
     >>> Combined("and", (few, many)).level(range(4))
-    0
+    0.0
     """
 
     rule: Literal["and", "or"]
