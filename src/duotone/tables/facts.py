@@ -17,8 +17,7 @@ from duotone.tables.engines import Source
 from duotone.tables.engines.source import vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
-from duotone.words.options import Audience
-from duotone.words.sentences import sentence
+from duotone.words.sentences import Audience, sentence
 
 
 @dataclass(frozen=True)
