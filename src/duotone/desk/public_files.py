@@ -8,7 +8,7 @@ from pathlib import Path
 from duotone.errors import DuotoneError, UnopenedTable
 from duotone.model.notice import why
 from duotone.tables.engines.open import open_source
-from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.public_tables import PublicTable
 
 Version = tuple[int, int, int, int]
 
