@@ -35,12 +35,20 @@ from duotone.tables.sql.condition import (
 )
 from duotone.tables.sql.functions import from_text
 from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
-from duotone.tables.sql.names import among, names_of, unknown_in
+from duotone.tables.sql.names import among, column_name, names_of, unknown_in, written
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
-from duotone.tables.sql.read_groups import answers_of, labels_of, read_keys, without_having, without_order
-from duotone.tables.sql.read_tables import TOGETHER, join_people, join_tables, read_people, refuse_bare, selects_unit
+from duotone.tables.sql.read_tables import (
+    TOGETHER,
+    group_keys,
+    join_people,
+    join_tables,
+    read_people,
+    refuse_bare,
+    selects_unit,
+)
 from duotone.tables.sql.syntax import normal_text, parse, without_comments
 
 NO_TABLES: Mapping[str, Columns] = {}
@@ -297,3 +305,71 @@ def _read_as(operands: Sequence[Operand], kind: Kind) -> tuple[str, ...]:
         operand.column for operand in operands if operand.kind == kind and (operand.reading == "try" or from_text(operand))
     )
     return tuple(dict.fromkeys(tried))
+
+
+Keys = tuple[Operand, ...]
+
+
+def answers_of(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expression]:
+    """What is selected besides that which the question is grouped by."""
+    by = {key.column for key in keys}
+    selected = [e.unalias().unnest() for e in select.expressions]
+    return [e for e in selected if e.find(exp.AggFunc) is not None or _name(e, columns) not in by]
+
+
+def labels_of(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
+    """What the question calls that which it is grouped by."""
+    aliases = [e for e in select.expressions if isinstance(e, exp.Alias) and e.find(exp.AggFunc) is None]
+    called = {_name(e.this.unnest(), columns): e.alias for e in aliases}
+    return tuple(called.get(key.column, key.column) for key in keys)
+
+
+def _name(node: exp.Expression, columns: Columns) -> str:
+    """What a column is called, or how a computed value is written."""
+    return column_name(node, columns) if isinstance(node, exp.Column) else written(node, columns)
+
+
+def without_order(select: exp.Select) -> tuple[Notice, ...]:
+    """Leave out order by, so that the question is the same with it and without, and say so."""
+    if select.args.get("order") is None:
+        return ()
+    select.set("order", None)
+    return (Notice("order by left out"),)
+
+
+def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[Notice, ...]:
+    """`select k … group by k having E` as the question E by group, `select k, E … group by k`."""
+    having = select.args.get("having")
+    if having is None:
+        return ()
+    if not keys:
+        raise DuotoneError("having is about groups: add group by, or put the yes/no expression after select")
+    if answers_of(select, keys, columns):
+        raise DuotoneError("a question has one yes/no expression: put it after select or after having, not both")
+    select.set("having", None)
+    select.append("expressions", having.this)
+    return (Notice("having is an answer"),)
+
+
+def read_keys(select: exp.Select, columns: Columns) -> Keys:
+    """What a question is grouped by: columns, and values computed from a row."""
+    keys = (_key(key, columns) for key in group_keys(select, columns))
+    return tuple({key.column: key for key in keys}.values())
+
+
+def _key(node: exp.Expression, columns: Columns) -> Operand:
+    """Values that are equal exactly when they look so."""
+    if isinstance(node, exp.Column):
+        name = column_name(node, columns)
+        return Operand(name, columns[name])
+    key = as_whole(replace(read_operand(node, columns), column=written(node, columns)))
+    if key.made is None:
+        raise DuotoneError(f"group by {key.column}: it may be another value than the column's own; group by the column itself")
+    if key.kind == "time":
+        raise DuotoneError(f"group by {key.column}: it is a time; make it a date, as in ({key.column})::date")
+    if key.kind not in ("integer", "text", "boolean", "date"):
+        raise DuotoneError(
+            f"group by {key.column}: group by text, whole numbers, Booleans or dates; make "
+            "whole numbers of others, as in floor(x / 10)"
+        )
+    return key
