@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, balanced
 from duotone.desk.callers import Refused
 from duotone.desk.clock import Clock, Gone
-from duotone.desk.queue import Queue
 from duotone.desk.records import Allowance, Records
+from duotone.desk.workers import Queue
 from duotone.errors import DuotoneError
 from duotone.http.tokens import Tokens
 from duotone.ledger.allowances import Share

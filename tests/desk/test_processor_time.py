@@ -13,7 +13,7 @@ from offices import PEOPLE, VOTES, make_office
 from stopped_clock import Hands
 
 from duotone.desk.callers import Refused
-from duotone.desk.queue import PERIOD, ProcessorTime
+from duotone.desk.workers import PERIOD, ProcessorTime
 
 HEAD = 'ledger = "b"\n[clock]\ntick = 1\n[limits]\nlooking = 0.2\n'
 ONE = PEOPLE.replace('"votes", "stays", "calls"', '"votes"')

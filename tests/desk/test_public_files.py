@@ -15,7 +15,7 @@ from at_desk import AtDesk, at_desk
 from offices import PEOPLE, VOTES, make_office
 
 from duotone import prepare
-from duotone.desk import public_files
+from duotone.desk import tables as public_files
 from duotone.tables.engines import public_tables
 from duotone.tables.engines.public_tables import PublicTable, hash_of, in_order
 

@@ -20,9 +20,8 @@ from stopped_clock import Hands
 
 from duotone.desk.answering import Answering
 from duotone.desk.callers import Refused
-from duotone.desk.queue import Queue
 from duotone.desk.terms import Terms
-from duotone.desk.workers import LONG, STOPPED, STOPPING
+from duotone.desk.workers import LONG, STOPPED, STOPPING, Queue
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb import DuckDB
 

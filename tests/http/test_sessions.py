@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from duotone.desk.log import log_to
 from duotone.desk.office import Office
-from duotone.http import members
+from duotone.http import auth as members
 from duotone.http.app import open_desk, service
 from duotone.http.auth import SESSION
 from duotone.http.tokens import DAYS, Tokens

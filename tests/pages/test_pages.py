@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from duotone import prove
 from duotone.desk.desk import Desk
-from duotone.desk.queue import Queue
+from duotone.desk.workers import Queue
 from duotone.http.app import open_desk, service
 from duotone.http.tokens import Tokens
 

@@ -1,10 +1,9 @@
 """The command `duotone`: options in, library calls, text or JSON out. No logic of its own, and nothing imports it.
 
 Start with `app` (the commands by name, and how a run ends). A file for each group of commands: `design` (design, line,
-check), `audit` (audit, paper), `tables` (ask, groups), `inspect`, `declare`, `budget`, `ledger` (ledger …), `serve` (serve,
-token …), token …), `mcp`; `terminal` is what they share. The commands about tables share `table_options`; `charging` answers
-their questions, with or without a ledger, `close_calls` those of a dataset whose close calls are counted, and
-`question_text` shows them.
+check), `audit` (audit, paper), `tables` (ask, groups), `declare` (declare, inspect), `budget`, `ledger` (ledger …), `serve`
+(serve, token …, mcp); they share `terminal`. The commands about tables share `table_options`, and `charging` answers their
+questions, with or without a ledger.
 """
 
 from importlib.util import find_spec

@@ -17,12 +17,10 @@ from typer.core import TyperGroup
 from duotone.cli.audit import audit, paper
 from duotone.cli.budget import budget
 from duotone.cli.charging import LOST
-from duotone.cli.declare import declare
+from duotone.cli.declare import declare, inspect
 from duotone.cli.design import check, design, line
-from duotone.cli.inspect import inspect
 from duotone.cli.ledger import ledgers
-from duotone.cli.mcp import mcp
-from duotone.cli.serve import serve, tokens
+from duotone.cli.serve import mcp, serve, tokens
 from duotone.cli.tables import ask, groups
 from duotone.cli.terminal import say
 from duotone.errors import DatasetError, DuotoneError, Mistake, OfficeError

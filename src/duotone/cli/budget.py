@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.close_calls import print_choices
 from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, Ratio, print_table, wrote
 from duotone.cli.terminal import budget as budget_of
 from duotone.errors import DuotoneError
@@ -40,7 +39,7 @@ def budget(
     if close_calls:
         if (each_epsilon, each_delta, as_json, draw) != (None, None, False, None):
             raise DuotoneError("--close-calls prints a table: leave --each-epsilon, --each-delta, --json and --draw out")
-        print_choices(total)
+        _print_choices(total)
         return
     if each_epsilon is None and each_delta is not None:
         raise DuotoneError("--each-delta is the δ of an answer: give its ε by --each-epsilon, too")
@@ -100,3 +99,22 @@ def _count(one: Capacity, rule: RuleName) -> str:
 
 def _short(privacy: ApproxDP) -> str:
     return f"ε = {privacy.epsilon:g}, δ = {float(privacy.delta):g}"
+
+
+PARTS = 20, 50, 100
+"""The parts of a budget's ε that questions have, where that is not chosen."""
+
+
+def _print_choices(budget: ApproxDP) -> None:
+    """How many close calls a budget admits for some sizes of questions, and from how far on answers are then clear."""
+    from duotone.ledger.close_calls import most_close_calls
+    from duotone.line.three_way import ThreeWay, clear_from, three_way_table
+    from duotone.privacy.approx_dp import ApproxDP
+
+    rows = []
+    for part in PARTS:
+        question = ThreeWay(ApproxDP(f"{budget.split(part).epsilon:.2g}"))
+        called, table = most_close_calls(budget, question), three_way_table(question)
+        margins = (f"{clear_from(table, chance):,}" for chance in ("1e-3", "1e-9"))
+        rows.append((f"{question.privacy.epsilon:g}", f"{called.count:,}", *margins))
+    print_table(("epsilon of a question", "close calls", "people: clear with 99.9 % from", "with 1 - 1e-9 from"), rows)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from duotone.cli.terminal import say
@@ -13,6 +14,7 @@ from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.ledger.ledger import Ledger
+    from duotone.line.three_way import ThreeWay
     from duotone.model.cost import Quote, Receipt
     from duotone.model.dataset import Dataset as Declared
     from duotone.tables.answers import Answers
@@ -150,3 +152,22 @@ def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:
     if how.said_by is not None or how.dataset is None:
         why = "" if how.said_by is None else f", by {how.said_by}"
         say(f"{dataset} in {ledger.place}{why}", line="ledger: ")
+
+
+def asked_with(how: Charging, declared: Declared) -> ThreeWay | None:
+    """How the dataset is asked that is charged, if its close calls are counted. Where it is not named, it is called as the
+    table is; or all datasets of the ledger are asked alike."""
+    if how.place is None:
+        return None
+    from duotone.ledger.ledger import open_ledger
+
+    place = Path(str(declared.source))
+    with open_ledger(how.place) as ledger:
+        every = ledger.datasets()
+        own = [dataset for dataset in every if dataset in {declared.table, place.name, place.stem}]
+        datasets = [how.dataset] if how.dataset is not None else own or every
+        calls = [ledger.close_calls(dataset) for dataset in datasets]
+    questions = {None if called is None else called.question for called in calls}
+    if len(questions) > 1:
+        raise DuotoneError("the datasets of this ledger are asked in different ways: say which one this is, by --dataset")
+    return next(iter(questions), None)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.close_calls import calls_text, print_registered
-from duotone.cli.terminal import budget, printable, say
+from duotone.cli.terminal import budget, print_table, printable, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.ledger.allowances import Share
+    from duotone.ledger.close_calls import CloseCalls
     from duotone.ledger.ledger import Ledger
     from duotone.ledger.statement import Statement
     from duotone.privacy.approx_dp import ApproxDP
@@ -383,3 +383,35 @@ def _open(place: str) -> Ledger:
 def _definition(text: str) -> ApproxDP:
     first, _, second = text.partition(",")
     return budget(first.strip(), None, second.strip() or "0")
+
+
+SIZES = 10_000, 100_000, 1_000_000
+"""Of the tables for which it is said how much of them must be able to change."""
+
+
+def print_registered(called: CloseCalls) -> None:
+    """What a registration admits, and from how far on answers are clear."""
+    from duotone.line.three_way import clear_from, three_way_table
+
+    table = three_way_table(called.question)
+    print(
+        f"{called.count} close calls and any number of clear answers, each question at epsilon "
+        f"{called.question.privacy.epsilon:g}: together epsilon {called.budget.epsilon:g}, delta {called.delta:.3g}"
+    )
+    mostly, surely = clear_from(table, "1e-3"), clear_from(table, "1e-9")
+    rows = [
+        (f"{size:,}", f"{mostly:,} ({mostly / size:.2%})", f"{surely:,} ({surely / size:.2%})")
+        for size in SIZES
+        if mostly is not None and surely is not None and surely < size
+    ]
+    print_table(("people in the table", "clear with 99.9 % from", "clear with 1 - 1e-9 from"), rows)
+    print(f"a wrong answer has probability {float(called.question.wrong):.3g}")
+
+
+def calls_text(account: Statement) -> str | None:
+    """How many answers of a dataset were free, and how many close calls there were; None where these are not counted."""
+    calls, called = account.state.calls, account.registered.close_calls
+    if calls is None or called is None:
+        return None
+    waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
+    return f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {account.clear}"

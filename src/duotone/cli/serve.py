@@ -124,3 +124,22 @@ def revoke(
     if not many:
         raise DuotoneError(f"{name} has no such token")
     print(f"{many} token{'s' * (many > 1)} of {printable(name)} revoked")
+
+
+def mcp(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The service, as https://duotone.example.org.")],
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow http:// beyond this machine, where something else encrypts the way.")
+    ] = False,
+) -> None:
+    """Let an assistant plan questions to a service, and ask what its person approved (Model Context Protocol).
+
+    The token is DUOTONE_TOKEN in the environment, made with `duotone token add NAME --assistant`.
+    """
+    import asyncio
+
+    from duotone.client.connect import connect
+    from duotone.mcp.server import office_of, serve_stdio
+
+    with connect(url, insecure=insecure) as connection:
+        asyncio.run(serve_stdio(office_of(connection)))

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.charging import answered, charging, quote_text, quotes_of, require_fit
-from duotone.cli.close_calls import asked_with
-from duotone.cli.question_text import print_preview, print_question
+from duotone.cli.charging import answered, asked_with, charging, quote_text, quotes_of, require_fit
 from duotone.cli.table_options import DECLARED, OPENING, Again, Asker, Dataset, LedgerPlace, NoLedger, declaring, parsed_costs
 from duotone.cli.terminal import (
     AsJson,
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
+    from duotone.tables.preview import Preview
 
 
 @declaring(*DECLARED)
@@ -181,3 +180,36 @@ def _draw(prepared: Prepared, text: str, path: Path, reply: Answers | None = Non
     plotting.save(plotting.question(prepared if reply is None else reply, text), path)
     if reply is None:
         wrote(path)
+
+
+def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
+    """The answer, if there is one, under which budget, about whom, and how accurate it is."""
+    from duotone.model.terms import DefiniteTerms
+
+    facts, terms = prepared.facts, prepared.terms
+    definite = isinstance(terms, DefiniteTerms)
+    if title is not None:
+        print(printable(" ".join(title.split())))
+    if reply is not None and facts.by:
+        print_table((*facts.labels, "answer"), [(*map(str, key), said) for key, said in reply.words.items()])
+    elif reply is not None:
+        print(reply)
+    replaced = "; neighbours differ in one person's data (replace)" if prepared.declared.replaced else ""
+    print(f"{terms.price}; {printable(facts.person)}{replaced}; {facts.basis}")
+    notes = facts.notes if reply is None or definite else reply.notices
+    for said in (*filter(None, [facts.clipping]), *(sentence(note, "command") for note in notes)):
+        print(printable(said))
+    if reply is None or definite:
+        if isinstance(terms, DefiniteTerms) and terms.parts > 1:
+            print(f"each answer has {terms.share}: the budget is divided among {terms.parts} answers about a person")
+        if facts.accuracy.rows:
+            print_table(facts.accuracy.head, facts.accuracy.rows)
+        print(facts.accuracy.ending)
+
+
+def print_preview(preview: Preview) -> None:
+    """What is compared, in its own units."""
+    print(printable(preview.title))
+    print_table(preview.head, preview.table)
+    for note in preview.notes:
+        print(printable(note))

@@ -20,10 +20,9 @@ from duotone.desk.documents import preview_document
 from duotone.desk.log import audit
 from duotone.desk.office import Office
 from duotone.desk.operations import OPERATIONS, Document
-from duotone.desk.public_files import PublicFiles
 from duotone.desk.records import Records
 from duotone.desk.same_table import remember
-from duotone.desk.tables import OpenTable, refuse_same
+from duotone.desk.tables import OpenTable, PublicFiles, refuse_same
 from duotone.desk.terms import Terms
 from duotone.desk.work import seconds_of
 from duotone.desk.workers import Workers

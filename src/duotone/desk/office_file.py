@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from duotone.desk.office import Listed, Member, Office, Privacy
-from duotone.desk.plain_words import model_at, sentence
+from duotone.desk.terms import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
 from duotone.model.accuracy import written_budget

@@ -13,20 +13,21 @@ from typing import Any
 from duotone.desk.clock import Departure
 from duotone.desk.made_up import Column
 from duotone.desk.office import Listed, Office
-from duotone.desk.public_files import PublicFiles
 from duotone.desk.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.desk.terms import Terms
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, UnopenedTable
 from duotone.model.dataset import Dataset
 from duotone.model.mistakes import Mistakes
+from duotone.model.notice import why
 from duotone.model.terms import WantedError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
 from duotone.tables.ask import prepare, prepare_groups
 from duotone.tables.declared import unit_in
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines import open_source
 from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.open import open_source
+from duotone.tables.engines.public_tables import PublicTable
 from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
@@ -35,6 +36,59 @@ from duotone.tables.sql.condition import Kind
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
 AGAIN = 0.5
 """Seconds after which an engine that goes on is interrupted again."""
+
+
+Version = tuple[int, int, int, int]
+
+
+class PublicFiles:
+    """The public tables of an office, by their places: of each file the rows of one version are in memory."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[Version, PublicTable]] = {}
+        self._lock = threading.Lock()
+
+    def table(self, path: Path) -> PublicTable:
+        """The table of a file as it is now."""
+        with self._lock:
+            version, known = _version(path), self._kept.get(path)
+            if known is not None and known[0] == version:
+                return known[1]
+            table = _read(path)
+            if _version(path) == version:  # else it was written to meanwhile, and the next question reads it again
+                self._kept[path] = version, table
+            return table
+
+
+def _read(path: Path) -> PublicTable:
+    """In a thread of its own: whoever asks does not wait longer for it."""
+    read: list[PublicTable] = []
+    failed: list[DuotoneError] = []
+
+    def work() -> None:
+        try:
+            with open_source(path, vouched=True) as source:
+                table = PublicTable(source)
+                table.keep()
+            read.append(table)
+        except DuotoneError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="public file")
+    thread.start()
+    thread.join()
+    if not read:
+        raise UnopenedTable(why(failed[0]) if failed else f"{path} cannot be read")
+    return read[0]
+
+
+def _version(path: Path) -> Version:
+    """What a file's content is known by; a file that is not there is one that cannot be read."""
+    try:
+        about = path.stat()
+    except OSError:
+        raise UnopenedTable(f"there is no file {path}") from None
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 @dataclass

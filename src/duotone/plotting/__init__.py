@@ -4,13 +4,11 @@ A new figure shows itself in a notebook. It is made without pyplot, so that no b
 Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
 
 Imports everything but `cli` and `paper`. A file for what is drawn: `graphs`, `curves` (of mechanisms), `questions` (and their
-answers), `close_calls` (answers that may be too close to call), `budgets` (what they buy, audits, ledgers); `figures` is what
-they share.
+answers), `budgets` (what they buy, audits, ledgers); `figures` is what they share.
 """
 
 from duotone.plotting.budgets import audit_bound, capacities, spending
-from duotone.plotting.close_calls import three_way
-from duotone.plotting.curves import error_by_distance, line_phases, tradeoff_curve
+from duotone.plotting.curves import error_by_distance, line_phases, three_way, tradeoff_curve
 from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, as_svg, save
 from duotone.plotting.graphs import boundary_graph, graph
 from duotone.plotting.questions import GROUPS, answers, question

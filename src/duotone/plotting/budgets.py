@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from duotone.ledger.capacity import Capacity
 from duotone.ledger.privacy_filters import BasicComposition
 from duotone.ledger.statement import Statement
-from duotone.plotting.close_calls import calls
 from duotone.plotting.curves import error_by_distance
 from duotone.plotting.figures import BLUE, FAINT, RED, budget_label, framed, new_axes, titled
 from duotone.release.audit import Audit
@@ -105,3 +106,22 @@ def _time_axis(ax: Axes, times: Sequence[datetime]) -> None:
     ax.xaxis.set_major_locator(ticks)
     how = {"formats": TICKS, "zero_formats": FIRST_TICKS, "offset_formats": DATES}
     ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks, **how))  # type: ignore[no-untyped-call]
+
+
+def calls(account: Statement, ax: Axes) -> list[Any]:
+    """The close calls of a dataset over time, up to those that it may have, and the clear answers that were free; the times."""
+    called, asked = account.registered.close_calls, [charge for charge in account.charges if charge.calls is not None]
+    since = [] if account.since is None else [account.since]
+    times: list[Any] = [*since, *(charge.at for charge in asked)]
+    first = [0] * len(since)
+    taken = first + np.cumsum([charge.calls or 0 for charge in asked], dtype=int).tolist()
+    clear = first + np.cumsum([charge.clear for charge in asked], dtype=int).tolist()
+    ax.step(times, taken, where="post", color=BLUE, lw=1.8, label="close calls, charged or reserved")
+    ax.step(times, clear, where="post", color=FAINT, lw=1.6, label="clear answers, free")
+    most = 0 if called is None else called.count
+    ax.axhline(most, color=RED, ls="--", lw=1.6, label=f"close calls that it may have: {most}")
+    ax.set(ylabel="answers", xlabel="time (UTC)", ylim=(0, max([most, *taken, *clear]) * 1.15 + 1))
+    many = 0 if account.state.calls is None else account.state.calls.used
+    titled(ax, f"{account.registered.dataset}: {many} close call{'s' * (many != 1)}")
+    ax.legend(frameon=False, fontsize=8, loc="center left")
+    return times

@@ -10,7 +10,22 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import LineMechanism, balanced, tradeoff
-from duotone.plotting.figures import COLOUR, INK, LINES, MARKER, SEQUENCE, budget_label, framed, new_axes, titled
+from duotone.line.table import Table
+from duotone.line.three_way import clear_from
+from duotone.plotting.figures import (
+    BLUE,
+    COLOUR,
+    FAINT,
+    INK,
+    LINES,
+    MARKER,
+    RED,
+    SEQUENCE,
+    budget_label,
+    framed,
+    new_axes,
+    titled,
+)
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import PrivacyDefinition
 
@@ -110,5 +125,34 @@ def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = No
     ax.set(xlabel="Pr[truth] at the blue boundary", ylabel="Pr[truth] at the red boundary", xlim=(0, 1.02), ylim=(0, 1.02))
     ax.set_aspect("equal")
     ax.legend(frameon=False, fontsize=9, loc="lower left")
+    framed(ax)
+    return figure
+
+
+SHOWN = 0.001
+"""The chance of a close call at which the picture ends, and half as far again."""
+
+
+def three_way(table: Table, *, title: str | None = None, ax: Axes | None = None) -> Figure:
+    """Pr[yes], Pr[no] and Pr[too close to call] by how many people would have to be different to flip the answer: to the right
+    those who can make it a no, to the left those who can make it a yes."""
+    figure, ax = new_axes(ax, (7.2, 4.2))
+    clear = clear_from(table, str(SHOWN)) or table.reach
+    levels = np.unique(np.linspace(-1 - 1.5 * clear, 1.5 * clear, 801).astype(int))
+    people = [level + 1 if level >= 0 else level for level in levels.tolist()]
+    yes, close, no = zip(*(map(float, table.chances(level)) for level in levels.tolist()), strict=True)
+    for chances, colour, style, name in (
+        (yes, BLUE, "-", "yes"),
+        (no, RED, "--", "no"),
+        (close, INK, "-", "too close to call"),
+    ):
+        ax.plot(people, chances, color=colour, ls=style, lw=1.8, label=name)
+    for side in (-clear, clear):
+        ax.axvline(side, color=FAINT, lw=1, ls=":")
+    ax.text(clear, 0.5, f" clear with\n 99.9 % from\n {clear:,} people", fontsize=8, color=INK, va="center")
+    ax.set(xlabel="people from flipping: no to the left, yes to the right", ylabel="probability", ylim=(-0.02, 1.02))
+    ax.legend(frameon=False, fontsize=9, loc="center left")
+    if title is not None:
+        titled(ax, title)
     framed(ax)
     return figure

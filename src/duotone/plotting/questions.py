@@ -6,8 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from duotone.errors import DuotoneError
-from duotone.plotting.close_calls import three_way
-from duotone.plotting.curves import error_by_distance
+from duotone.plotting.curves import error_by_distance, three_way
 from duotone.plotting.figures import COLOUR, MARKER, budget_label, figure_class, framed, new_axes, titled
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from duotone.model.notice import Notice
 from duotone.model.terms import DefiniteTerms
 from duotone.tables.declared import Key
 from duotone.tables.facts import Facts
-from duotone.words.options import Audience
-from duotone.words.sentences import sentence
+from duotone.words.sentences import Audience, sentence
 
 
 @dataclass(frozen=True, repr=False)

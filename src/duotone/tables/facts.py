@@ -16,8 +16,7 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.engines.source import Source, vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
-from duotone.words.options import Audience
-from duotone.words.sentences import sentence
+from duotone.words.sentences import Audience, sentence
 
 
 @dataclass(frozen=True)
