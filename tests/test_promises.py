@@ -24,7 +24,7 @@ from duotone.line.table import line_table
 from duotone.privacy import approx_dp
 from duotone.release import certificate_numbers
 from duotone.tables.comparisons import difference
-from duotone.tables.engines import query, results, text_lines
+from duotone.tables.engines import query, results, text_files
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -42,7 +42,7 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("theory", "at most {:,} bits above", [sums.EXACT]),
         ("theory", "of at most {:,} characters", [certificate_numbers.LONGEST_NUMBER]),
         ("theory", "({:,} for `epsilon`)", [certificate_numbers.LONGEST_EPSILON]),
-        ("reading", "longer than {:,} bytes", [text_lines.LONGEST]),
+        ("reading", "longer than {:,} bytes", [text_files.LONGEST_LINE]),
         ("reading", "of more than {:,} characters", [query.LONGEST]),
         ("operate", "more than {:,} people from each end", [results.MOST_ENDS]),
     ],

@@ -14,7 +14,7 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.cli.app import main
-from duotone.tables.default_ledger import default_ledger
+from duotone.tables.billing import default_ledger
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-6")
 QUESTION = "count(*) > 50"

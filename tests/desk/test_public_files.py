@@ -16,8 +16,8 @@ from offices import PEOPLE, VOTES, make_office
 
 from duotone import prepare
 from duotone.desk import tables as public_files
-from duotone.tables.engines import public_rows, public_tables
-from duotone.tables.engines.public_rows import PublicTable, hash_of, in_order
+from duotone.tables.engines import public_tables
+from duotone.tables.engines.public_tables import PublicTable, hash_of, in_order
 
 ONE = PEOPLE.replace('"votes", "stays", "calls"', '"votes"')
 TOWNS = VOTES + 'public = { towns = "towns.parquet" }\n'
@@ -78,7 +78,7 @@ def test_rows_are_hashed_and_ordered_once(tmp_path: Path, monkeypatch: pytest.Mo
         ordered.extend([len(keys)] if len(keys[0]) > 1000 else [])
         return in_order(keys)
 
-    monkeypatch.setattr(public_rows, "hash_of", noted_hash)
+    monkeypatch.setattr(public_tables, "hash_of", noted_hash)
     monkeypatch.setattr(public_tables, "in_order", noted_order)
     votes = pa.table({"town": ["Ely", "Wells"] * 50})
     for where in ("region = 'east'", "region = 'east'", "size = 1", "size = 1", "region = 'west'"):

@@ -21,9 +21,8 @@ from duotone import ApproxDP, DuotoneError, prepare
 from duotone.resources import EngineLimits, limited
 from duotone.tables.engines.stored_values import LONGEST
 from duotone.tables.patterns import like, matched, pattern_states
-from duotone.tables.sql.condition import Formula, parts_of
+from duotone.tables.sql.condition import ANY_VALUE, Formula, parts_of
 from duotone.tables.sql.functions import FUNCTIONS
-from duotone.tables.sql.satisfiable import ANY_VALUE
 from duotone.tables.work import Bound, Work, _Interpreter, work_of
 
 P = ApproxDP(1, "1e-6")

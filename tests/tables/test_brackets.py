@@ -18,9 +18,9 @@ from thinned import examples, thinned
 
 from duotone.tables.ask import prepare
 from duotone.tables.engines import engine
-from duotone.tables.engines.any_ibis import bracketing
 from duotone.tables.engines.engine import bracketed
 from duotone.tables.engines.expressions import holds
+from duotone.tables.engines.open import bracketing
 from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Known, Not, OneOf, Operand
 from test_forms import ROWS, TABLE, options
 

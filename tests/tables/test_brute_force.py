@@ -24,7 +24,7 @@ from thinned import EXHAUSTIVE, examples, thinned
 from duotone import ApproxDP
 from duotone.questions import Neighbours, verify
 from duotone.tables.ask import prepare
-from duotone.tables.engines.any_ibis import AnyIbis
+from duotone.tables.engines.open import AnyIbis
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pytest
 from reading import P
 
 from duotone import DuotoneError, open_ledger, prepare
-from duotone.tables.engines import open_source, text_lines
+from duotone.tables.engines import open_source, text_files
 from duotone.tables.engines.duckdb import DuckDB
 
 OLD = pa.table({"age": [30] * 100, "income": [9000] * 100})
@@ -119,8 +119,8 @@ def test_a_file_that_is_rewritten_while_it_is_read(
 ) -> None:
     """After each piece in turn: what is read is all of the old file, or nothing is given."""
     path, reads, limit = tmp_path / name, list[bytes](), [0]
-    monkeypatch.setattr(text_lines, "PIECE", 150)
-    usual = text_lines._batch
+    monkeypatch.setattr(text_files, "PIECE", 150)
+    usual = text_files._batch
 
     def batch(lines: bytes) -> Any:
         reads.append(lines)
@@ -130,7 +130,7 @@ def test_a_file_that_is_rewritten_while_it_is_read(
             thread.join()
         return usual(lines)
 
-    monkeypatch.setattr(text_lines, "_batch", batch)
+    monkeypatch.setattr(text_files, "_batch", batch)
     for limit[0] in range(1, 9):
         WRITERS[name](OLD, path)
         reads.clear()

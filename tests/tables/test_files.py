@@ -19,7 +19,7 @@ from reading import ALL, P, column, values
 
 from duotone import DuotoneError, ask, prepare, select_groups
 from duotone.tables.engines import open_source
-from duotone.tables.engines.text_lines import LONGEST
+from duotone.tables.engines.text_files import LONGEST_LINE
 from hostile import csvs
 
 NAMES = ["self", "count", "name", "schema", "columns", "mutate", "select", "k0", "m0s", "unit", "one", "people", "line", "rest",
@@ -97,7 +97,7 @@ def test_a_line_is_read_by_itself_with_every_separator(separator: str, ending: s
 @pytest.mark.slow
 def test_a_long_line_of_a_compressed_file_is_read_or_not_by_its_length_alone(tmp_path: Path) -> None:
     file = tmp_path / "t.csv.gz"
-    for size, counted in ((LONGEST, True), (LONGEST + 1, False), (2 * 10**6 + 1, False), (40 * 10**6, False)):
+    for size, counted in ((LONGEST_LINE, True), (LONGEST_LINE + 1, False), (2 * 10**6 + 1, False), (40 * 10**6, False)):
         for before in (b"", b"N,1\n", b"N," + b"1" * 10**5 + b"\n"):
             line = b"Y," + b"y" * (size - 2) + b"\n"
             file.write_bytes(gzip.compress(b"a,b\n" + before + line * 3 + b"N,2\n", 1))

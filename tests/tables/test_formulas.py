@@ -22,8 +22,8 @@ from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import Source, open_source
-from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.expressions import holds, read
+from duotone.tables.engines.open import AnyIbis
 from duotone.tables.sql.read_condition import read_condition, read_operand
 
 P = ApproxDP(1, "1e-6")

@@ -24,8 +24,8 @@ from duotone.model.bounds import Bounds, Grid
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps
-from duotone.tables.engines.extremes import ends_apart
 from duotone.tables.engines.person_columns import Order, valued
+from duotone.tables.engines.query import ends_apart
 from duotone.tables.engines.results import Ends
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
 from duotone.tables.sql.functions.numbers import quotient

@@ -20,7 +20,7 @@ from thinned import EXHAUSTIVE
 from duotone import DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.tables.engines import open_source
-from duotone.tables.engines.text_lines import LONGEST
+from duotone.tables.engines.text_files import LONGEST_LINE
 
 Row = tuple[str | None, str | None]
 KEYS = ["k", "x"]
@@ -39,7 +39,7 @@ NONE = [
     b'{"k": 01}', b'{"k": +1}', b'{"k": "\t"}', b'{"k": "\\x"}', b'{"k": "\\ud800"}', b"/**/{}", b'{"k": "\xff"}', b"\xff",
     b"\x02",
     b'{"k": "a\x01"}', b'{"k": "\x01\x01\x01"}', b"\x01", b"\x00", b'{"k": \x00}', b"[" * 5000, b"k,x", b"#", b"nan",
-    b'{"k": "' + b"y" * LONGEST + b'"}',
+    b'{"k": "' + b"y" * LONGEST_LINE + b'"}',
 ]  # fmt: skip
 """Lines that are none, and are passed over."""
 

@@ -12,8 +12,8 @@ from thinned import thinned
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
-from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_question import read_question
+from duotone.tables.sql.syntax import normal_text
 
 COLUMNS = {"x": "integer", "y": "integer", "f": "boolean", "town": "text", "u": "integer"}
 SIGNS = ("<", "<=", ">", ">=", "=", "<>")

@@ -17,7 +17,7 @@ from duotone.model.terms import DefiniteTerms
 from duotone.tables import engine_conformance
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import Source, open_source
-from duotone.tables.engines.any_ibis import AnyIbis
+from duotone.tables.engines.open import AnyIbis
 
 P = ApproxDP(1, "1e-6")
 VISITS = pa.table({"town": ["Ely"] * 30, "person": range(30), "spent": range(30)})

@@ -18,8 +18,8 @@ import pytest
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.engines import Source, open_source, public_tables
-from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.engine import Abilities
+from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.postgres import Postgres, _element
 
 P = ApproxDP(1, "1e-6")

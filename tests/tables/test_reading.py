@@ -22,7 +22,7 @@ from reading import P, answers, column, values
 from duotone import DuotoneError, ask, prepare, select_groups
 from duotone.errors import UnreadableColumn
 from duotone.tables.engines import duckdb as own_duckdb
-from duotone.tables.engines import open_source, parquet
+from duotone.tables.engines import files, open_source
 from duotone.tables.engines.stored_values import of_type
 
 NAN = float("nan")
@@ -63,7 +63,7 @@ def test_each_of_the_three_guards_against_statistics_is_enough(tmp_path: Path, m
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [5.0] * 40 + [150.0] + [NAN] * 1000}), path)
     bare = "case when isnan({0}) then null else {0} end"
-    optimisers, reader, number = own_duckdb.LOCKED["disabled_optimizers"], parquet.PARQUET, of_type
+    optimisers, reader, number = own_duckdb.LOCKED["disabled_optimizers"], files.PARQUET, of_type
 
     def unguarded(name: str, kind: str) -> Any:
         how = number(name, kind)
@@ -71,8 +71,8 @@ def test_each_of_the_three_guards_against_statistics_is_enough(tmp_path: Path, m
 
     for kept in ("optimisers", "reader", "number", None):
         monkeypatch.setitem(own_duckdb.LOCKED, "disabled_optimizers", optimisers if kept == "optimisers" else "''")
-        monkeypatch.setattr(parquet, "PARQUET", reader if kept == "reader" else "can_have_nan = false")
-        monkeypatch.setattr(parquet, "of_type", number if kept == "number" else unguarded)
+        monkeypatch.setattr(files, "PARQUET", reader if kept == "reader" else "can_have_nan = false")
+        monkeypatch.setattr(files, "of_type", number if kept == "number" else unguarded)
         with open_source(path) as source:
             view = source.only(["x"]).table.op().name
             (counted,) = source.engine.connection.con.execute(f"select count(x) from {view}").fetchall()

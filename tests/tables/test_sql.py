@@ -22,9 +22,8 @@ import duotone
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.model.bounds import Bounds, Grid
 from duotone.tables.sql.comparison import LinearThreshold, Term
-from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand, combinations
 from duotone.tables.sql.read_question import read_question
-from duotone.tables.sql.satisfiable import combinations
 from duotone.tables.sql.scoring import score
 from duotone.tables.sql.syntax import split_questions
 

@@ -13,7 +13,7 @@ import pytest
 from reading import P
 
 from duotone import ask, prepare
-from duotone.tables.engines import open_source, text_lines
+from duotone.tables.engines import open_source, text_files
 from hostile import csvs
 
 LONGEST = 14
@@ -65,7 +65,7 @@ def rows_of_json(data: bytes) -> list[tuple[str | None, ...]]:
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".jsonl.gz"])
 def test_a_cut_at_any_byte_changes_nothing(ending: str, end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that are read in pieces of 1 byte, 2 bytes, … up to the whole: every byte is the first of a piece once."""
-    monkeypatch.setattr(text_lines, "LONGEST", LONGEST)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", LONGEST)
     of_csv = ending.startswith(".csv")
     data = b"\xef\xbb\xbfk,x" + end + end.join(HOSTILE) if of_csv else end.join(OBJECTS)
     expected = rows_of_csv(data) if of_csv else rows_of_json(data)
@@ -75,21 +75,21 @@ def test_a_cut_at_any_byte_changes_nothing(ending: str, end: bytes, tmp_path: Pa
     with open_source(path, json_columns=None if of_csv else ["k", "x"]) as source:
         read = source.only(["k", "x"])
         for piece in range(1, len(data) + 2, 1 if end == b"\r\n" and ending == ".csv" else 5):
-            monkeypatch.setattr(text_lines, "PIECE", piece)
+            monkeypatch.setattr(text_files, "PIECE", piece)
             assert [(row["k"], row["x"]) for row in read.run(read.table).to_pylist()] == expected, piece
 
 
 def test_every_short_text_in_pieces_of_every_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All texts of four bytes of these, after a header with each line end: what is read is what the model reads."""
-    monkeypatch.setattr(text_lines, "LONGEST", 3)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 3)
     for piece in (1, 2, 3, 2**22):
-        monkeypatch.setattr(text_lines, "PIECE", piece)
+        monkeypatch.setattr(text_files, "PIECE", piece)
         for end, tail in itertools.product((b"\n", b"\r", b"\r\n"), itertools.product(b'\r\n"x\xff', repeat=4)):
             data = b"k" + end + bytes(tail)
             path = tmp_path / "t.csv"
             path.write_bytes(data)
             kept = [line for line in re.split(rb"[\r\n]", data)[1:] if 0 < len(line) <= 3]
-            batches = text_lines.Lines(path, b"k")._batches()
+            batches = text_files.Lines(path, b"k")._batches()
             lines = [line.as_py() for batch in batches for line in batch["line"] if len(line.as_py()) <= 3]
             assert lines == kept, (data, piece)
 

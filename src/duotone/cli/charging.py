@@ -43,7 +43,7 @@ def charging(
 ) -> Charging:
     """What the options say about a ledger, or else the dataset's file, or else what is the default for the table. Together with
     further tables (`also`), it is another dataset than by itself."""
-    from duotone.tables.default_ledger import default_ledger
+    from duotone.tables.billing import default_ledger
     from duotone.tables.engines.open import in_files
 
     also, table = declared.also.values(), declared.source

@@ -27,7 +27,7 @@ from duotone.tables.declared import unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import open_source
-from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.public_tables import PublicTable
 from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree

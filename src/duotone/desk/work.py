@@ -17,8 +17,7 @@ from duotone.desk.tables import atoms
 from duotone.resources import EngineLimits, cores
 from duotone.tables.engines.results import Tally
 from duotone.tables.prepared import Prepared
-from duotone.tables.sql.arithmetic import Aggregate, Arithmetic
-from duotone.tables.sql.comparison import CountsComparison, MeanDifference, VarianceThreshold
+from duotone.tables.sql.comparison import Aggregate, Arithmetic, CountsComparison, MeanDifference, VarianceThreshold
 from duotone.tables.sql.condition import parts_of
 from duotone.tables.work import require_room
 

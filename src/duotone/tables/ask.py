@@ -35,6 +35,7 @@ from duotone.tables.declared import (
     unit_in,
 )
 from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engines.derived_tables import shaped
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import (
     Others,
@@ -44,14 +45,11 @@ from duotone.tables.engines.open import (
     open_together,
     require_same_people,
 )
-from duotone.tables.engines.public_rows import PublicTable
-from duotone.tables.engines.public_tables import opened_public
+from duotone.tables.engines.public_tables import PublicTable, opened_public
 from duotone.tables.engines.source import Source, explained
 from duotone.tables.prepared import Prepared, Reopen
-from duotone.tables.shape import shaped
-from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.comparison import PRESENT, ParsedQuestion
 from duotone.tables.sql.condition import Columns
-from duotone.tables.sql.question_tables import PRESENT
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.trial import Asked, require_trial

@@ -1,26 +1,193 @@
-"""Compiled: a question's comparisons as the engine is asked for them, and how their levels become the question's."""
+"""Compiled: a question's comparisons as the engine is asked for them, and how their levels become the question's.
+
+What an engine cannot compute as the embedded one does is refused by its name. A person's average of whole numbers need not be
+one: where rows are averaged, such columns are put on a finer grid.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from typing import Any, TypeVar, cast
 
+import ibis
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.combined import combined_level, negated_level
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Note, Unused
-from duotone.tables.engines import Source
-from duotone.tables.engines.abilities import require_able
+from duotone.tables.engines.engine import quietly
+from duotone.tables.engines.expressions import read
 from duotone.tables.engines.results import Ends, Request, Result, Tally, nobody_ranked, require_reach
-from duotone.tables.person_averages import as_numbers, finer_bounds, values_of
-from duotone.tables.sql.comparison import Atom, BoolOp, DistinctThreshold, Negation, ParsedQuestion, Settled, Tree
-from duotone.tables.sql.condition import ALWAYS, Condition
+from duotone.tables.engines.source import Source
+from duotone.tables.engines.stored_values import TYPES
+from duotone.tables.sql.comparison import (
+    Atom,
+    BoolOp,
+    DistinctThreshold,
+    LinearThreshold,
+    MeanDifference,
+    Negation,
+    ParsedQuestion,
+    QuantileThreshold,
+    Settled,
+    Tree,
+    VarianceThreshold,
+)
+from duotone.tables.sql.condition import ALWAYS, Condition, Formula, IsNull, Joined, Known, Like, Not, Operand, parts_of
+from duotone.tables.sql.functions import FUNCTIONS, from_text
+from duotone.tables.sql.functions.function import Function
+
+Part = TypeVar("Part")
+
+
+def finer_bounds(atoms: Sequence[Atom], declared: Dataset) -> dict[str, Bounds]:
+    """The bounds of columns of whole numbers whose averages a finer grid tells apart, on that grid: those for which none is
+    declared. A ledger writes them down, since they are part of what is asked."""
+    squared = frozenset(value.column for atom in atoms if isinstance(atom, VarianceThreshold) for value in values_of([atom]))
+    return finer_bounds_of(values_of(atoms), declared, squared)
+
+
+def finer_bounds_of(values: Iterable[Operand], declared: Dataset, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
+    """The same of some values, if a person's are averaged; `squared` are the columns of which squares are added up."""
+    if declared.per_unit != "avg":
+        return {}
+    names = dict.fromkeys(v.column for v in values if v.kind == "integer" and v.made is None and v.column in declared.bounds)
+    limits = {name: SQUARED_STEPS if name in squared else FLOAT_STEPS for name in names}
+    return {name: finer for name, most in limits.items() if (finer := declared.bounds[name].finer(most)) is not None}
+
+
+def values_of(atoms: Iterable[Atom]) -> list[Operand]:
+    """What comparisons add up, compare or order."""
+    return [part for atom in atoms for part in parts_of(_values(atom)) if isinstance(part, Operand)]
+
+
+def as_number(value: Part, columns: Set[str]) -> Part:
+    """A value as a number that need not be whole, if it is of these columns."""
+    if isinstance(value, Operand) and value.column in columns and value.made is None:
+        return replace(value, kind="float")
+    return value
+
+
+def as_numbers(atom: Atom, columns: Set[str]) -> Atom:
+    """A comparison in which values of these columns are read as numbers that need not be whole. Conditions stay as they are,
+    but for whether there is a value, which is the same of both readings."""
+
+    def read(value: Part) -> Part:
+        return as_number(value, columns)
+
+    def where(condition: Condition) -> Condition:
+        match condition:
+            case IsNull():
+                return IsNull(read(condition.operand))
+            case Not() | Known():
+                return replace(condition, part=where(condition.part))
+            case Joined():
+                return replace(condition, parts=tuple(map(where, condition.parts)))
+        return condition
+
+    match atom:
+        case LinearThreshold():
+            terms = tuple(replace(term, value=read(term.value), where=where(term.where)) for term in atom.terms)
+            return replace(atom, terms=terms, present=None if atom.present is None else where(atom.present))
+        case MeanDifference():
+            measures = (atom.first, atom.second)
+            sides = [replace(side, value=cast(Operand, read(side.value)), where=where(side.where)) for side in measures]
+            return replace(atom, first=sides[0], second=sides[1])
+        case QuantileThreshold() | VarianceThreshold():
+            return replace(atom, value=read(atom.value), where=where(atom.where))
+    return atom
+
+
+def _values(atom: Atom) -> tuple[object, ...]:
+    match atom:
+        case LinearThreshold():
+            return tuple(term.value for term in atom.terms)
+        case MeanDifference():
+            return atom.first.value, atom.second.value
+        case QuantileThreshold() | VarianceThreshold():
+            return (atom.value,)
+    return ()
+
+
+MOST_NODES = 3000
+"""Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
+what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
+
+
+def require_able(source: Source, question: Any) -> None:
+    """Refuse what the engine would compute otherwise, or could fail at on some row.
+
+    Guarantee: decided by the question and the engine; a pattern is compiled by the engine on an empty text.
+    """
+    for part in parts_of(question):
+        if isinstance(part, Like) and part.how != "like":
+            _require_pattern(source, part)
+        elif isinstance(part, Formula):
+            _require_function(source, FUNCTIONS[part.function])
+        elif isinstance(part, Operand):
+            _require_reading(source, part)
+            _require_size(part)
+
+
+def _require_pattern(source: Source, like: Like) -> None:
+    if not source.engine.can.proven:
+        raise DuotoneError(f"whether {like.operand.column} begins with, ends with or contains a text: tested on {TESTED} only")
+    if like.how != "matches":
+        return
+    if not source.engine.can.embedded:
+        raise DuotoneError(
+            f"{source.engine.name} has other regular expressions than DuckDB: use like, starts_with, ends_with or "
+            "contains there"
+        )
+    tried = ibis.literal("").re_search(like.pattern).name("tried").as_table()
+    quietly(lambda: source.engine.run(tried), f"{like.pattern} is not a regular expression that DuckDB knows")
+
+
+TESTED = "DuckDB, Postgres and Spark"
+
+
+def _require_function(source: Source, function: Function) -> None:
+    if not source.engine.can.proven and not function.tried:
+        raise DuotoneError(f"values computed by {function.name} are tested on {TESTED} only: store the value as a column")
+    if not source.engine.can.same_functions and function.spark:
+        raise DuotoneError(function.spark.format(function.name))
+
+
+def _require_reading(source: Source, operand: Operand) -> None:
+    computed = from_text(operand)
+    why = source.engine.can.no_casts
+    if not why or not (operand.reading == "try" or computed):
+        return
+    what = f"{operand.column} is of text" if computed else f"column {operand.column} holds text"
+    raise DuotoneError(f"{why}: {what}, and cannot be read as another kind there; store it as one")
+
+
+def _require_size(operand: Operand) -> None:
+    if operand.made is None:
+        return
+    columns = [part for part in parts_of(operand) if isinstance(part, Operand) and part.made is None]
+    rows = ibis.table({c.column: "string" if c.reading == "try" else TYPES[c.kind] for c in columns}, name="rows")
+    if size(read(operand, rows).op()) > MOST_NODES:
+        raise DuotoneError(f"{operand.column} is nested too deeply: compute a part of it beforehand, as a column")
+
+
+def size(node: Any) -> int:
+    """How many nodes an expression has where it is written out."""
+
+    @cache
+    def of(part: Any) -> int:
+        return 1 + sum(map(of, part.__children__))
+
+    return of(node)
+
 
 TENTH = Fraction(1, 10)
 

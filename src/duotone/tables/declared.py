@@ -15,8 +15,8 @@ from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.tables.engines import Source
 from duotone.tables.engines.files import maybe_secret
+from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.names import unknown_in

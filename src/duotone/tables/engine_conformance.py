@@ -12,11 +12,10 @@ from duotone.errors import DuotoneError
 from duotone.model.dataset import OPENING, Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
-from duotone.tables.engines import Source
-from duotone.tables.engines.any_ibis import UNPROVEN, AnyIbis
 from duotone.tables.engines.duckdb import DuckDB, lent
 from duotone.tables.engines.engine import closed_on_error
-from duotone.tables.engines.open import opened
+from duotone.tables.engines.open import UNPROVEN, AnyIbis, opened
+from duotone.tables.engines.source import Source
 
 if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared

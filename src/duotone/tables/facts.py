@@ -13,8 +13,7 @@ from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.tables.compile_question import Compiled
-from duotone.tables.engines import Source
-from duotone.tables.engines.source import vouched_for
+from duotone.tables.engines.source import Source, vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
 from duotone.words.sentences import Audience, sentence

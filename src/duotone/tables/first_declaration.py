@@ -17,7 +17,7 @@ from typing import Any
 from duotone.model.dataset import OPENING, Dataset
 from duotone.tables.ask import prepare
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines import Source
+from duotone.tables.engines.source import Source
 
 TYPES = ("number", "date", "time", "yes/no")
 FORMATS = (

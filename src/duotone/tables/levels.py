@@ -11,9 +11,9 @@ import numpy as np
 from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled
 from duotone.tables.declared import Key
-from duotone.tables.engines import Source
 from duotone.tables.engines.query import People, gather, plan_of
 from duotone.tables.engines.results import Keys
+from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Condition
 

@@ -29,13 +29,12 @@ from duotone.resources import engine_limits, further_check
 from duotone.tables.answers import Answers
 from duotone.tables.billing import Bill, bill, dataset_of, normal_form
 from duotone.tables.comparisons import CompiledComparison
-from duotone.tables.compile_question import Compiled
+from duotone.tables.compile_question import Compiled, require_able
 from duotone.tables.declared import Key
-from duotone.tables.engines import Source
-from duotone.tables.engines.abilities import require_able
 from duotone.tables.engines.engine import UNREADABLE, Draws, closed_on_error, quietly
 from duotone.tables.engines.query import kept
 from duotone.tables.engines.results import Keys
+from duotone.tables.engines.source import Source
 from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.preview import Preview, preview

@@ -19,8 +19,7 @@ from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.questions.units import Units
 from duotone.tables.comparisons import CompiledComparison
-from duotone.tables.comparisons.quantile import extreme_of
-from duotone.tables.comparisons.threshold import is_average
+from duotone.tables.comparisons.threshold import extreme_of, is_average
 from duotone.tables.sql.comparison import (
     Atom,
     BoolOp,

@@ -1,22 +1,20 @@
 """Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
 
-Start with `compile_comparison`, here, which knows the kinds: a file for each, as in `questions`, whose levels they use:
-`threshold`, `quantile`, `difference`, `mode_and_distinct`, `variance`, `counts`. `shared` has what they have in common, and
-the levels of sums. To add a kind: `sql/comparison` and `sql/build_comparison` (how it is written), `questions` (its level), a
-file here.
+Start with `compile_comparison`, here, which knows the kinds. They stand by what they ask for: `threshold` has sums over people
+against a limit (counts, shares, averages, quantiles), `difference` what a search decides (two averages, a variance), `counts`
+what follows from how many people have each value (arithmetic of counts, a mode, different values). `shared` has what they have
+in common, and the levels of sums. To add a kind: `sql/comparison` and `sql/build_comparison` (how it is written), `questions`
+(its level), and its place here.
 """
 
 from __future__ import annotations
 
 from duotone.model.dataset import Dataset
-from duotone.tables.comparisons.counts import counts_comparison
-from duotone.tables.comparisons.difference import mean_difference
-from duotone.tables.comparisons.mode_and_distinct import distinct_threshold, mode_is
-from duotone.tables.comparisons.quantile import quantile_threshold
+from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
+from duotone.tables.comparisons.difference import mean_difference, variance_threshold
 from duotone.tables.comparisons.shared import CompiledComparison, Results
-from duotone.tables.comparisons.threshold import linear_threshold
+from duotone.tables.comparisons.threshold import linear_threshold, quantile_threshold
 from duotone.tables.comparisons.threshold import one_value_each as _average
-from duotone.tables.comparisons.variance import variance_threshold
 from duotone.tables.sql.comparison import (
     Atom,
     CountsComparison,

@@ -21,8 +21,7 @@ from duotone.questions.units import Units
 from duotone.tables.engines.person_columns import PersonColumns
 from duotone.tables.engines.results import Ends, Ranked, Request, Result
 from duotone.tables.sql.comparison import Settled
-from duotone.tables.sql.condition import Condition, Operand, both, columns_of
-from duotone.tables.sql.satisfiable import any_value, combinations
+from duotone.tables.sql.condition import Condition, Operand, any_value, both, columns_of, combinations
 
 Array = NDArray[Any]
 Results = Mapping[str, Result]

@@ -1,4 +1,4 @@
-"""Tables that a question makes of a table: one row per person, and columns computed from a row to group by.
+"""The table that a question is about: joined with public tables, reduced to one row per person, with computed keys.
 
 Guarantee: a person's row depends on that person's rows alone, not on their order, and making it cannot fail.
 """
@@ -13,13 +13,16 @@ from typing import Any
 import ibis
 
 from duotone.errors import DuotoneError
+from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.expressions import holds, read
+from duotone.tables.engines.open import Others, closing
+from duotone.tables.engines.public_tables import PublicTable, join_public
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Columns, fresh
+from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, PeopleJoin, PeopleTable, PersonAggregate
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, columns_read
 from duotone.tables.sql.functions.numbers import wide
-from duotone.tables.sql.question_tables import PRESENT, PeopleJoin, PeopleTable, PersonAggregate
 
 STEPS, LARGEST = 10**6, 10.0**12
 """Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""
@@ -164,3 +167,27 @@ def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
 
     fixed = None if source.table is None else table(list(made))
     return replace(source, table=fixed, reading=Columns(kinds, table, stored=False))
+
+
+def shaped(
+    source: Source, others: Others, public: Mapping[str, PublicTable], asked: ParsedQuestion, *, everybody: bool
+) -> tuple[Source, ParsedQuestion]:
+    """The table as the question makes it, and the question with the digests of the public rows that it joins.
+
+    `others` are further private tables; with `everybody`, an inner select keeps people without a row in its where.
+    """
+    joins, beside = asked.joins, [(others[joined.table], joined) for joined in asked.beside]
+    with closed_on_error(lambda: source.close()):
+        if joins:
+            source, digest = join_public(source, asked, public)
+            asked = asked.followed_by(f" JOIN {digest}")
+        for i, (other, joined) in enumerate(beside):
+            if joined.people.joins:
+                other, digest = join_public(other, replace(asked, joins=joined.people.joins), public)
+                source = replace(closing(source, [other]), public={**source.public, **other.public})
+                beside[i] = (other, joined)
+                asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
+        if asked.people is not None:
+            people = asked.people
+            source = joined_people(source, people, beside) if beside else per_person(source, people, everybody=everybody)
+        return (with_keys(source, asked.keys) if asked.keys else source), asked

@@ -3,6 +3,10 @@
 A stored table or file is asked about as it is; what a query makes, only where its owner vouches for its rows. In a query rows
 of several people may become one, a row may depend on other people's, and one row may make it fail. No engine can tell that it
 does none of this. Every engine calls `require_vouched` with what it finds.
+
+Files may change while a table is open: what was read of them when it was opened is compared before every question.
+
+Guarantee: what is compared is a file's number, size and times, its first line or its schema, all of them public; no row is.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
@@ -52,7 +57,7 @@ class Source:
     """What tells it apart in a ledger where its name does not: several files by their names, a database by its
     file or its server."""
     checked: Callable[[], object] = field(default=lambda: None, repr=False)
-    """Refuses files whose columns have changed since they were opened: see `engines.file_changes`."""
+    """Refuses files whose columns have changed since they were opened: see `Check`."""
     public: Mapping[Any, PublicSize] = field(default_factory=dict, repr=False)
     """The public tables that are joined, as plans have them: what work they are."""
     longest: int = LONGEST
@@ -238,3 +243,61 @@ def require_vouched(what: str, vouched: bool) -> str:
 def vouched_for(what: str, unit: str | None) -> Notice:
     """What the owner vouches for; it stands beside answers."""
     return Notice("vouched for people", what=what) if unit is None else Notice("vouched for", what=what, unit=unit)
+
+
+CHANGED = "the columns of {path} have changed since it was opened: open it again"
+Check = Callable[[], object]
+"""Refuses files whose columns are not those that a table was opened with. Where it returns the same before and after something
+is read, that was read from these files as they were checked."""
+C = TypeVar("C")
+
+
+def same_columns(paths: Sequence[Path], columns: Callable[[], C]) -> tuple[C, Check]:
+    """The columns of some files, and their check. They are read again only where a file is another or was written to."""
+    seen = [stamps(*paths)]
+    opened = columns()
+
+    def check() -> object:
+        now = stamps(*paths)
+        if now != seen[0]:
+            if columns() != opened:
+                raise DuotoneError(CHANGED.format(path=", ".join(map(str, paths[:3]))))
+            seen[0] = now
+        return now
+
+    return opened, check
+
+
+def same_file(path: Path) -> Check:
+    """The check of a file that stays open: where it is replaced or written to, the table must be opened again."""
+    opened = stamps(path)
+
+    def check() -> object:
+        if stamps(path) != opened:
+            raise DuotoneError(f"{path} was replaced or written to since it was opened: open it again")
+        return opened
+
+    return check
+
+
+def same_files(table: object, opened: Sequence[Path], listed: Callable[[], Sequence[Path]], checked: Check) -> Check:
+    """The check of a folder or a pattern: of the files that were opened, and that there are no others now."""
+
+    def check() -> object:
+        if list(listed()) != list(opened):
+            raise DuotoneError(f"{table} has other files than when it was opened: open it again")
+        return checked()
+
+    return check
+
+
+def stamps(*paths: Path) -> list[tuple[int, ...]]:
+    """Which files they are, and when they were written to."""
+    facts: list[tuple[int, ...]] = []
+    for path in paths:
+        try:
+            one = path.stat()
+        except OSError:
+            raise DuotoneError(f"there is no file {path} any more") from None
+        facts.append((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns))
+    return facts

@@ -1,4 +1,8 @@
-"""Building: from two expressions of aggregates and a sign to a comparison that has levels."""
+"""Building: from two expressions of aggregates and a sign to a comparison that has levels.
+
+One aggregate is compared with a number, two averages, shares or quantiles with each other, and any arithmetic of counts with a
+number. Quotients become shares, averages and ratios: with nothing to divide by, the answer is no.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +13,310 @@ from fractions import Fraction
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import show
-from duotone.tables.sql.arithmetic import Aggregate, Arithmetic, Expression, Part, aggregates, linear
-from duotone.tables.sql.build_quotients import quotient, with_shares
-from duotone.tables.sql.build_thresholds import (
-    MEASURES,
-    NONE,
-    UPWARD,
-    counts_and_sums,
-    difference,
-    mean,
-    of_counts,
-    ranked,
-    total,
-)
+from duotone.questions.quantile import quantile_scores
+from duotone.questions.threshold import CROWD
 from duotone.tables.sql.comparison import (
+    Aggregate,
+    Arithmetic,
     BoolOp,
+    CountsComparison,
     DistinctThreshold,
+    Expression,
     LinearThreshold,
+    Mean,
     MeanDifference,
+    Measure,
     Negation,
+    Part,
+    Quantile,
+    QuantileThreshold,
     Settled,
     Term,
     Tree,
     VarianceThreshold,
+    aggregates,
+    linear,
 )
-from duotone.tables.sql.condition import MIRRORED, Condition, IsNull, Not, Operand, both
-from duotone.tables.sql.satisfiable import combinations
+from duotone.tables.sql.condition import (
+    MIRRORED,
+    NUMERIC,
+    Condition,
+    IsNull,
+    Joined,
+    Known,
+    Not,
+    Operand,
+    Value,
+    both,
+    combinations,
+)
+from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.read_condition import compare
+
+ONE = Fraction(1)
+NONE = Fraction(0)
+UPWARD = (">", ">=")
+
+
+def counts_and_sums(weights: Mapping[Part, Fraction]) -> dict[Aggregate, Fraction] | None:
+    """The weights, if they are of counts and sums of rows, or of people, alone."""
+    sums = {part: w for part, w in weights.items() if isinstance(part, Aggregate)}
+    kinds = {part.kind for part in sums}
+    return sums if len(sums) == len(weights) and (kinds <= {"count", "sum"} or kinds == {"people"}) else None
+
+
+def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction) -> LinearThreshold:
+    """Counts and sums with weights."""
+    way, people = (1 if sign in UPWARD else -1), any(aggregate.kind == "people" for aggregate in weights)
+    terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
+    return LinearThreshold(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
+
+
+def mean(aggregate: Aggregate, sign: str, limit: Fraction, over: Condition | None = None) -> LinearThreshold:
+    """An average against a limit is a sum against 0: each row counts by how far it is above the limit. It is of those who
+    have a value, or of all that satisfy `over`, where one without a value counts as one with 0."""
+    way, where, value = (1 if sign in UPWARD else -1), aggregate.where, aggregate.averaged
+    if isinstance(value, Operand):
+        there = both(where, Not(IsNull(value))) if over is None else over
+        terms = (Term(Fraction(way), value, where), Term(-way * limit, None, there))
+    else:
+        there = where
+        terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
+    weighted = tuple(term for term in terms if term.weight)
+    return LinearThreshold(weighted, Fraction(0), strict=sign in (">", "<"), present=there, averaged=True)
+
+
+def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> QuantileThreshold:
+    """A quantile, min or max against a limit."""
+    test = compare(aggregate.ordered, sign, limit, text)
+    upward, outweighed, none = sign in (">", ">="), Fraction(-CROWD), Fraction(0)
+    match aggregate.kind:
+        case "min":
+            met, missed, strict = ONE, outweighed if upward else none, True
+        case "max":
+            met, missed, strict = ONE, none if upward else outweighed, True
+        case _:
+            (met, missed), strict = quantile_scores(aggregate.q if upward else 1 - aggregate.q), upward
+    written = limit if isinstance(limit, Fraction) else None
+    return QuantileThreshold(test.operand, aggregate.where, sign, test.constant, met, missed, strict, written)
+
+
+MEASURES = ("mean", "quantile", "min", "max")
+
+
+def difference(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
+    """Two averages, shares or quantiles, each with a weight."""
+    way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
+    sides = [(_measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
+    if len(sides) != 2:
+        raise DuotoneError(
+            "an average divided by itself says only that it is not 0: compare it with a number, or with another one"
+        )
+    (first, weight), (second, other) = sides
+    even = limit == 0 and weight == -other and first.value == second.value
+    if alone and even and isinstance(first, Mean) and isinstance(second, Mean):
+        for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):
+            if _narrower(part.where, every.where):
+                return _against_everybody(part, every, ways, strict)
+    return MeanDifference(first, second, (weight, other), way * limit, strict)
+
+
+def _measure(aggregate: Aggregate) -> Measure:
+    if aggregate.kind == "mean":
+        return Mean(aggregate.averaged, aggregate.where)
+    value = aggregate.ordered
+    if value.kind not in NUMERIC:
+        raise DuotoneError(f"{aggregate.text}: {value.column} does not hold numbers: compare it with a constant")
+    return Quantile(as_floats(value), aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
+
+
+def _narrower(part: Condition, every: Condition) -> bool:
+    """Whether a condition is another one and more."""
+    parts = [set(c.parts) if isinstance(c, Joined) and c.rule == "and" else {c} for c in (part, every)]
+    return parts[1] < parts[0]
+
+
+def _against_everybody(part: Mean, every: Mean, weights: tuple[Fraction, Fraction], strict: bool) -> Tree:
+    """A group against everybody, the group included, is the group against all others; where there are no others, they are
+    equal."""
+    others = Mean(every.value, both(every.where, Joined("or", (Not(part.where), Not(Known(part.where))))))
+    apart = MeanDifference(part, others, weights, NONE, strict)
+    if strict:
+        return apart
+    alone = Term(ONE, None, _measured(part)), Term(Fraction(-CROWD), None, _measured(others))
+    return BoolOp("or", (apart, LinearThreshold(alone, NONE, strict=True)))
+
+
+def _measured(mean: Mean) -> Condition:
+    return both(mean.where, Not(IsNull(mean.value)) if isinstance(mean.value, Operand) else Known(mean.value))
+
+
+ROW_EACH = (
+    "make one row of each person first, as in select avg(n) > 2 from (select u, count(*) as n from t group by u), "
+    "where u is the unit"
+)
+
+
+def of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
+    """Any arithmetic of counts and shares."""
+    used = [aggregate for part in weights for aggregate in aggregates(part)]
+    kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
+    if any(a.kind in ("stddev", "variance") for a in used):
+        raise DuotoneError(
+            f"{text} mixes aggregates: a standard deviation or a variance is compared with a number alone, since how many "
+            "people would flip any other comparison of it is not known"
+        )
+    if {"people"} < {a.kind for a in used} <= {"people", "count", "sum"}:
+        raise DuotoneError(f"{text} mixes aggregates of rows and of people: {ROW_EACH}")
+    if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
+        raise DuotoneError(
+            f"{text} mixes aggregates: compare counts and sums with each other, one average or quantile with another or with "
+            "a number, or any arithmetic of counts and shares"
+        )
+    terms = [Arithmetic("*", weight, part) for part, weight in weights.items()]
+    added: Expression = terms[0]
+    for term in terms[1:]:
+        added = Arithmetic("+", added, term)
+    expression = _counted(added)
+    counts = tuple(dict.fromkeys(aggregate.where for aggregate in aggregates(expression)))
+    if not isinstance(expression, Arithmetic):
+        raise DuotoneError(f"{text} has no arithmetic in it")
+    return CountsComparison(counts, expression, sign, limit, people=kinds == {"people"})
+
+
+def _counted(expression: Expression) -> Expression:
+    """Shares as one count by another."""
+    if isinstance(expression, Arithmetic):
+        return Arithmetic(expression.rule, _counted(expression.left), _counted(expression.right))
+    if isinstance(expression, Aggregate) and expression.is_share and not isinstance(expression.averaged, Operand):
+        upper = Aggregate(expression.text, "count", both(expression.where, expression.averaged))
+        return Arithmetic("/", upper, Aggregate(expression.text, "count", expression.where))
+    return expression
+
+
+def with_shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
+    """One count by another is a share, a mean, where no row is in the first without being in the second."""
+    merged: dict[Part, Fraction] = {}
+    for part, weight in weights.items():
+        if (counts := _one_by_one(part)) is not None and {a.kind for a, _ in counts} == {"count"}:
+            (upper, by), (lower, over) = counts
+            if (True, False) not in combinations([upper.where, lower.where])[0]:
+                text = f"{upper.text} / {lower.text}"
+                part, weight = Aggregate(text, "mean", lower.where, upper.where), weight * by / over
+        merged[part] = merged.get(part, NONE) + weight
+    return merged, rest
+
+
+def _one_by_one(part: Part) -> tuple[tuple[Aggregate, Fraction], tuple[Aggregate, Fraction]] | None:
+    """One aggregate by another, each with its factor; None for anything else."""
+    if not isinstance(part, Arithmetic) or part.rule != "/":
+        return None
+    sides = []
+    for weights, rest in map(linear, (part.left, part.right)):
+        ((only, weight), *others) = weights.items() if weights else [(None, NONE)]
+        if rest or others or not weight or not isinstance(only, Aggregate):
+            return None
+        sides.append((only, weight))
+    return sides[0], sides[1]
+
+
+def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
+    """A quotient of aggregates against a number: with nothing to divide by, no."""
+    if (pair := _one_by_one(part)) is not None:
+        (upper, by), (lower, over) = pair
+        factor = by / over
+        scaled = sign if factor > 0 else MIRRORED[sign], limit / factor
+        match upper.kind, lower.kind:
+            case "count", "count":
+                return ratio(upper.where, lower.where, *scaled)
+            case "sum", "count" if isinstance(upper.value, Operand):
+                there = both(upper.where, Not(IsNull(upper.value)))
+                if lower.where == there:
+                    return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled)
+                _require_numbers_counted(upper.where, upper.value, lower)
+                if alone and lower.where == upper.where:  # who has no value counts as one with 0
+                    all_rows = lower.where if scaled[1] else None  # against 0 the sum alone decides
+                    return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=all_rows)
+            case "mean", "mean" if not (upper.is_share and lower.is_share):
+                return _by_mean(upper, lower, *scaled, alone)
+            case one, other if one in MEASURES and other in MEASURES and limit and not (upper.is_share and lower.is_share):
+                raise DuotoneError(
+                    f"{text} mixes aggregates: multiply instead of dividing, as in {upper.text} {scaled[0]} "
+                    f"{show(scaled[1])} * {lower.text}, which is the same where that is above 0"
+                )
+    if part.rule == "/":
+        (upper_weights, a), (lower_weights, b) = linear(part.left), linear(part.right)
+        first, second = counts_and_sums(upper_weights), counts_and_sums(lower_weights)
+        if first and second and "sum" in (kinds := {x.kind for x in (*first, *second)}):
+            if "people" in kinds:
+                raise DuotoneError(f"{text} mixes aggregates of rows and of people: {ROW_EACH}")
+            return _by_sum(first, a, second, b, sign, limit)
+    return of_counts({part: ONE}, sign, limit, text)
+
+
+def _require_numbers_counted(where: Condition, value: Operand, lower: Aggregate) -> None:
+    """A sum of a text file's numbers by a count of its texts looks like an average, and is none."""
+    name = value.column
+    if value.reading == "try" and lower.where == both(where, Not(IsNull(Operand(name, "untyped")))):
+        raise DuotoneError(
+            f"{lower.text} counts the texts of {name}, also those that are not numbers: write avg({name}), which is the sum by "
+            f"count({name}::double), or count({name}::text) if they are meant"
+        )
+
+
+def _by_sum(
+    upper: Mapping[Aggregate, Fraction],
+    a: Fraction,
+    lower: Mapping[Aggregate, Fraction],
+    b: Fraction,
+    sign: str,
+    limit: Fraction,
+) -> Tree:
+    """(upper + a) / (lower + b) > t is upper − t·lower > t·b − a where lower + b > 0, and the opposite where it is < 0."""
+    apart = {x: upper.get(x, NONE) - limit * lower.get(x, NONE) for x in dict.fromkeys((*upper, *lower))}
+    apart = {x: w for x, w in apart.items() if w}
+    rest = limit * b - a
+    if not apart:
+        raise DuotoneError("the two sides of a quotient are the same but for a factor: compare the numbers instead")
+    above = BoolOp("and", (total(apart, sign, rest), total(lower, ">", -b)))
+    return BoolOp("or", (above, BoolOp("and", (total(apart, MIRRORED[sign], rest), total(lower, "<", -b)))))
+
+
+def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alone: bool) -> Tree:
+    """One average by another: as above."""
+
+    def apart(sign: str) -> Tree:
+        return difference({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
+
+    return BoolOp(
+        "or",
+        (
+            BoolOp("and", (apart(sign), mean(lower, ">", NONE))),
+            BoolOp("and", (apart(MIRRORED[sign]), mean(lower, "<", NONE))),
+        ),
+    )
+
+
+def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree:
+    """count(A) / count(B) against a limit, divided as real numbers: with nobody in B, no.
+
+    It is above t where count(A) − t·count(B) > 0 and somebody is in B. Where it is to be below, the second part follows from
+    the first, except that nobody in A or B at all must be a no.
+    """
+    of_some, of_every = Term(ONE, None, some), Term(ONE, None, every)
+    somebody = LinearThreshold((of_every,), Fraction(0), strict=True)
+    if sign in (">", ">="):
+        if limit < 0 or (limit == 0 and sign == ">="):
+            return somebody
+        terms = (of_some, Term(-limit, None, every)) if limit else (of_some,)
+        return BoolOp("and", (LinearThreshold(terms, Fraction(0), strict=sign == ">"), somebody))
+    if limit < 0 or (limit == 0 and sign == "<"):
+        return Settled(False, "a ratio of two counts is never below 0")
+    if limit == 0:  # nobody in A, who outweighs all in B
+        return LinearThreshold((of_every, Term(Fraction(-CROWD), None, some)), Fraction(0), strict=True)
+    terms = (Term(limit, None, every), Term(-ONE, None, some))
+    there = None if sign == "<" else Joined("or", (some, every))
+    return LinearThreshold(terms, Fraction(0), strict=sign == "<", present=there)
 
 
 def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:

@@ -1,15 +1,168 @@
-"""Atoms: the kinds of comparisons that a question is made of, and how they are put together."""
+"""What a question is made of: aggregates and arithmetic of them, kinds of comparisons, and tables that it makes or joins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
+from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
-from duotone.tables.sql.arithmetic import Arithmetic
-from duotone.tables.sql.condition import Condition, Operand, Value
-from duotone.tables.sql.question_tables import PeopleJoin, PeopleTable, PublicJoin
+from duotone.tables.sql.condition import Columns, Condition, Kind, Operand, Value
+
+AggregateKind = Literal[
+    "count", "people", "sum", "mean", "quantile", "min", "max", "mode", "variance", "stddev", "distinct",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of the question, as text and as what it is: of the rows that satisfy `where`. A mean of a condition is a
+    share. `q` is that of a quantile, `less` what the number of people is reduced by in a variance."""
+
+    text: str
+    kind: AggregateKind
+    where: Condition
+    value: Operand | Condition | None = None
+    q: Fraction = Fraction(1, 2)
+    less: int = 1
+    needs: Condition | None = None
+    """The rows of which there must be one for a sum, which is null otherwise."""
+
+    @property
+    def averaged(self) -> Operand | Condition:
+        """What a mean is of."""
+        if self.value is None:
+            raise DuotoneError(f"{self.text} is not an average of anything")
+        return self.value
+
+    @property
+    def ordered(self) -> Operand:
+        """What a quantile, min, max or variance is of."""
+        if not isinstance(self.value, Operand):
+            raise DuotoneError(f"{self.text} is not of a column")
+        return self.value
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a mean of a condition."""
+        return self.kind == "mean" and not isinstance(self.value, Operand)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Two expressions joined by +, -, * or /."""
+
+    rule: Literal["+", "-", "*", "/"]
+    left: Expression
+    right: Expression
+
+
+Expression = Fraction | Aggregate | Arithmetic
+Part = Aggregate | Arithmetic
+"""What a sum with weights is made of: aggregates, and products and quotients of them."""
+Sum = tuple[dict[Part, Fraction], Fraction]
+
+
+def linear(expression: Expression) -> Sum:
+    """An expression as weights of its parts, and what is left over."""
+    if isinstance(expression, Fraction):
+        return {}, expression
+    if isinstance(expression, Aggregate):
+        return {expression: Fraction(1)}, Fraction(0)
+    (left, a), (right, b) = linear(expression.left), linear(expression.right)
+    match expression.rule:
+        case "+":
+            return _added(left, right, 1), a + b
+        case "-":
+            return _added(left, right, -1), a - b
+        case "*" if not left or not right:
+            weights, factor = (right, a) if not left else (left, b)
+            return {part: w * factor for part, w in weights.items()}, a * b
+        case "/" if not right:
+            return {part: w / b for part, w in left.items()}, a / b
+    return {expression: Fraction(1)}, Fraction(0)
+
+
+def _added(left: dict[Part, Fraction], right: dict[Part, Fraction], way: int) -> dict[Part, Fraction]:
+    """Weights added up; those that cancel out stay, with weight 0."""
+    return {part: left.get(part, Fraction(0)) + way * right.get(part, Fraction(0)) for part in dict.fromkeys((*left, *right))}
+
+
+def aggregates(expression: Expression) -> Iterator[Aggregate]:
+    """The aggregates that an expression is made of."""
+    if isinstance(expression, Aggregate):
+        yield expression
+    elif isinstance(expression, Arithmetic):
+        yield from aggregates(expression.left)
+        yield from aggregates(expression.right)
+
+
+PRESENT = "present rows"
+"""The column that tells how many rows of a person take part at all."""
+
+
+@dataclass(frozen=True)
+class PublicJoin:
+    """A join with the public table `table`, which the question calls `label`: `keys` are pairs of a column of the row and one
+    of the public table; `columns` the public ones, each under the name that it has in the row and under its own. The row's
+    column `matched` is true where there is a public row, else null; `left` keeps the others."""
+
+    table: str
+    label: str
+    keys: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
+    matched: str
+    left: bool
+
+
+@dataclass(frozen=True)
+class PersonAggregate:
+    """What is made of one person's rows: how many, how many different values, their sum, average, least or largest; or the
+    value of the row that is first or last in the order of `by`, and of several such rows the largest value."""
+
+    function: Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last"]
+    where: Condition
+    value: Operand | None = None
+    by: Operand | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What it holds."""
+        if self.value is not None and self.function in ("min", "max", "first", "last"):
+            return self.value.kind
+        return "integer" if self.function in ("count", "distinct") else "float"
+
+
+@dataclass(frozen=True)
+class PeopleTable:
+    """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
+    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways
+    to write it look the same."""
+
+    unit: str
+    where: Condition
+    aggregates: tuple[PersonAggregate, ...]
+    columns: tuple[tuple[str, Operand | Condition], ...]
+    kept: Condition
+    normal: str
+    joins: tuple[PublicJoin, ...] = ()
+    """The public tables whose columns each row gets before."""
+
+    @property
+    def kinds(self) -> Columns:
+        """What the columns of a person hold."""
+        return {name: made.kind if isinstance(made, Operand) else "boolean" for name, made in self.columns}
+
+
+@dataclass(frozen=True)
+class PeopleJoin:
+    """The people of the private table `table`, joined to those of the first one: `join` names their columns in the row."""
+
+    table: str
+    people: PeopleTable
+    join: PublicJoin
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
-"""Row conditions: what one row must satisfy to count, decided from that row alone and never failing."""
+"""Row conditions: what one row must satisfy to count, decided from that row alone and never failing.
+
+Which conditions can hold together in one row is found by a search through the kinds of rows that their constants tell apart.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -183,3 +189,150 @@ def holds(left: Any, sign: str, right: Any) -> bool:
         case "<":
             return bool(left < right)
     return bool(left <= right)
+
+
+BELOW, ABOVE = -(2**63) - 1, 2**63
+"""Whole numbers in a table lie strictly between these."""
+ANY_VALUE = ("lower", "upper", "trim", "length", "year", "month", "day")
+"""Functions of a column that are taken to have every value that they are compared with."""
+MOST_CASES, MOST_TRUTHS = 20_000, 1_000_000
+"""How many kinds of rows are looked through for the combinations of conditions that can occur, and how many comparisons."""
+MOST_UNKNOWN = 12
+"""Conditions of which any combination is thought possible, at most: each one more makes them twice as many."""
+
+
+def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool]:
+    """Which of the conditions can hold together in one row, and whether this is known exactly.
+
+    Rows are made up from the constants of the question: each constant, what lies between, below and above them, and null.
+    That decides exactly where columns are compared with constants. Elsewhere more may be thought possible than is.
+
+    Guarantee: whatever a row does is among the combinations.
+
+    >>> vote = Operand("vote", "text")
+    >>> possible, exact = combinations([Compare(vote, "=", "Y"), Compare(vote, "=", "N")])
+    >>> sorted(possible), exact
+    ([(False, False), (False, True), (True, False)], True)
+    """
+    known = known_combinations(conditions)
+    if known is not None:
+        return known
+    if len(conditions) > MOST_UNKNOWN:
+        raise DuotoneError(
+            f"it cannot be looked through which of its {len(conditions)} conditions can hold together: ask with at most "
+            f"{MOST_UNKNOWN}, or with conditions that compare fewer columns with fewer constants"
+        )
+    return set(itertools.product((False, True), repeat=len(conditions))), False
+
+
+def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool] | None:
+    """The same; None where there is too much to look through, and anything must be thought possible."""
+    number: dict[Leaf, int] = {}  # each different comparison has one
+    tests = [_numbered(condition, number) for condition in conditions]
+    opaque = [isinstance(leaf, Like) or (isinstance(leaf, Compare) and isinstance(leaf.value, Operand)) for leaf in number]
+    own: dict[Operand, list[tuple[int, Leaf]]] = {}
+    for (leaf, i), unclear in zip(number.items(), opaque, strict=True):
+        own.setdefault(leaf.operand, []).extend([] if unclear else [(i, leaf)])
+    choices: list[list[dict[int, bool | None]]] = []
+    for operand, some in own.items():
+        kinds = dict.fromkeys(_rows(operand, [leaf for _, leaf in some]))
+        choices.append([dict(zip([i for i, _ in some], row, strict=True)) for row in kinds])
+    choices += [[{i: truth} for truth in (True, False, None)] for i, unclear in enumerate(opaque) if unclear]
+    cases = math.prod(map(len, choices))
+    if cases > MOST_CASES or cases * len(number) > MOST_TRUTHS:
+        return None
+    combined = set()
+    for chosen in itertools.product(*choices):
+        row: dict[int, bool | None] = {}
+        for part in chosen:
+            row |= part
+        combined.add(tuple(_truth(test, row) is True for test in tests))
+    return combined, _independent(number, opaque)
+
+
+def _independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
+    """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
+    leaf_by_leaf = list(zip(every, opaque, strict=True))
+    times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
+    others = [leaf.value for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
+    columns = [column for operand in (*times, *others) for column in columns_read(operand)]
+    alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
+    known = all(map(any_value, (*times, *others)))
+    return alone and known and len(columns) == len(set(columns))
+
+
+def any_value(operand: Operand) -> bool:
+    """Whether rows may have any value of it that a constant is compared with."""
+    return operand.made is None or operand.made.function in ANY_VALUE
+
+
+Numbered = int | tuple[str, list[Any]]
+"""A condition with its comparisons as numbers; else a rule, `and`, `or`, `not` or `known`, and its parts."""
+
+
+def _numbered(condition: Condition, number: dict[Leaf, int]) -> Numbered:
+    if isinstance(condition, Joined):
+        return condition.rule, [_numbered(part, number) for part in condition.parts]
+    if isinstance(condition, Not | Known):
+        return "not" if isinstance(condition, Not) else "known", [_numbered(condition.part, number)]
+    return number.setdefault(condition, len(number))
+
+
+def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[tuple[bool | None, ...]]:
+    """What the comparisons of one operand say of null, and of a value of every kind that their constants tell apart.
+
+    The constants in order have the places 1, 3, 5, …; between, below and above them are the even ones, where there is
+    something.
+    """
+    constants = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
+    fixed: list[Any] = sorted({value for values in constants for value in values})
+    place = {value: 2 * i + 1 for i, value in enumerate(fixed)}
+    places = [place[v] for v in fixed if operand.kind != "integer" or (v.denominator == 1 and BELOW < v < ABOVE)]
+    gaps = [2 * i for i in range(len(fixed) + 1) if _between(operand.kind, *([None, *fixed, None][i : i + 2]))]
+    among = [frozenset(place[value] for value in values) for values in constants]
+    for at in [None, *places, *gaps]:
+        yield tuple(_leaf_truth(leaf, at, those) for leaf, those in zip(own, among, strict=True))
+
+
+def _between(kind: Kind, low: Any, high: Any) -> bool:
+    """Whether there can be something strictly between two constants, where None is beyond them all."""
+    if kind == "boolean":
+        return (low, high) in ((None, True), (False, None)) or (low is None and high is None)
+    if kind == "integer":
+        least, most = BELOW if low is None else max(low, BELOW), ABOVE if high is None else min(high, ABOVE)
+        return bool(math.floor(least) + 1 < most)
+    if low is None or high is None:
+        return not (low is None and high == "")
+    match kind:
+        case "float" | "decimal":
+            return math.nextafter(float(low), math.inf) < float(high)
+        case "date":
+            return bool((high - low).days > 1)
+        case "text":
+            return bool(low + "\0" < high)
+    return True
+
+
+def _leaf_truth(leaf: Leaf, at: int | None, constants: frozenset[int]) -> bool | None:
+    """What a comparison says of a place, from the places of its constants."""
+    if isinstance(leaf, IsNull):
+        return at is None
+    if at is None:
+        return None
+    if isinstance(leaf, OneOf):
+        return at in constants
+    return holds(at, leaf.sign, *constants) if isinstance(leaf, Compare) else None
+
+
+def _truth(condition: Numbered, row: Mapping[int, bool | None]) -> bool | None:
+    """SQL's three-valued logic."""
+    if isinstance(condition, int):
+        return row[condition]
+    rule, own = condition
+    parts = [_truth(part, row) for part in own]
+    if rule == "known":
+        return parts[0] is not None
+    if rule == "not":
+        return None if parts[0] is None else not parts[0]
+    decisive = rule == "or"
+    return decisive if decisive in parts else None if None in parts else not decisive

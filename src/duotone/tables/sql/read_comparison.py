@@ -1,22 +1,234 @@
-"""Yes/no expressions over aggregates, from SQL."""
+"""Yes/no expressions over aggregates, from SQL: count, sum, avg, median, quantile, min, max, mode, stddev and variance."""
 
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
 from duotone.questions.threshold import CROWD
-from duotone.tables.sql.build_comparison import compared, somebody
-from duotone.tables.sql.build_thresholds import ranked
-from duotone.tables.sql.comparison import BoolOp, LinearThreshold, ModeIs, Negation, Term, Tree, labelled
-from duotone.tables.sql.condition import MIRRORED, Columns, Condition, IsNull, Not, both
-from duotone.tables.sql.constants import compare, constant
-from duotone.tables.sql.read_aggregate import RANKED, Aggregates, bare
-from duotone.tables.sql.read_condition import SIGNS, joined_parts, read_condition, read_operand
+from duotone.tables.sql.build_comparison import compared, ranked, somebody
+from duotone.tables.sql.comparison import (
+    Aggregate,
+    AggregateKind,
+    Arithmetic,
+    BoolOp,
+    Expression,
+    LinearThreshold,
+    ModeIs,
+    Negation,
+    Term,
+    Tree,
+    aggregates,
+    labelled,
+)
+from duotone.tables.sql.condition import MIRRORED, NUMERIC, Columns, Condition, IsNull, Joined, Not, Operand, both
+from duotone.tables.sql.functions.casts import CASTS
+from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.names import column_name
+from duotone.tables.sql.read_condition import SIGNS, compare, constant, is_condition, joined_parts, read_condition, read_operand
+
+KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
+RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
+SPREAD: dict[type[exp.Expression], tuple[AggregateKind, int]] = {
+    exp.Stddev: ("stddev", 1), exp.StddevSamp: ("stddev", 1), exp.StddevPop: ("stddev", 0),
+    exp.Variance: ("variance", 1), exp.VariancePop: ("variance", 0),
+}  # fmt: skip
+COUNTED: frozenset[AggregateKind] = frozenset({"count", "people", "distinct"})
+DOUBLES: frozenset[AggregateKind] = COUNTED | {"sum", "mean", "variance", "stddev"}
+RULES: dict[type[exp.Expression], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+
+
+class Aggregates:
+    """Reads aggregates and arithmetic of them, all within the same rows."""
+
+    def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
+        self.columns, self.rows, self.unit = columns, rows, unit
+
+    def expression(self, node: exp.Expression) -> Expression:
+        """Aggregates and numbers, added, subtracted, multiplied and divided."""
+        fixed = constant(node)
+        if isinstance(fixed, Fraction):
+            return fixed
+        if fixed is not None:
+            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a number, and only mode is compared with text")
+        match node:
+            case exp.Paren():
+                return self.expression(node.this)
+            case exp.Neg():
+                return Arithmetic("-", Fraction(0), self.expression(node.this))
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+                left, right = self.expression(node.this), self.expression(_divisor(node))
+                if isinstance(node, exp.Div) and right == 0:
+                    raise DuotoneError(f"{node.sql()} divides by zero")
+                return Arithmetic(RULES[type(node)], left, right)  # type: ignore[arg-type]
+            case exp.Cast() if node.find(exp.AggFunc) is not None:
+                return self.uncast(node)
+            case exp.Coalesce() if isinstance(bare(node.this), exp.Sum) and [*map(constant, node.expressions)] == [0]:
+                return replace(self.aggregate(node.this), needs=None)
+            case exp.Round() | exp.Floor() | exp.Ceil() | exp.Trunc() if node.find(exp.AggFunc) is not None:
+                raise DuotoneError(f"{node.sql(dialect='duckdb')} rounds: leave that out, and compare the value inside it")
+        return self.aggregate(node)
+
+    def uncast(self, node: exp.Cast) -> Expression:
+        """An aggregate that a cast leaves as it is: a count, or any number that is a double anyway."""
+        inner, target = self.expression(node.this), node.to.this.name
+        kinds = {aggregate.kind for aggregate in aggregates(inner)}
+        tried = isinstance(node, exp.TryCast)  # null where an integer is too large
+        holds_counts = target in ("FLOAT", "DOUBLE") if tried else CASTS.get(target) in ("integer", "float")
+        counted = isinstance(inner, Aggregate) and kinds <= COUNTED and holds_counts
+        if not (counted or (target == "DOUBLE" and kinds <= DOUBLES)):
+            raise DuotoneError(
+                f"{node.sql(dialect='duckdb')}: leave out the cast, which may round, and compare the value inside it"
+            )
+        return inner
+
+    def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
+        """An aggregate without its filter, and the rows that it is of."""
+        if not isinstance(node, exp.Filter):
+            return node, self.rows
+        return node.this, both(self.rows, read_condition(node.expression.this, self.columns))
+
+    def aggregate(self, node: exp.Expression) -> Aggregate:
+        """One aggregate."""
+        inner, where = self.filtered(node)
+        text = node.sql(dialect="duckdb")
+        match inner:
+            case exp.Count() | exp.CountIf():
+                return self.count(inner, where, text)
+            case exp.Sum() | exp.Avg():
+                return self.added(inner, where, text)
+            case exp.Median():
+                return Aggregate(text, "quantile", where, read_operand(inner.this, self.columns), Fraction(1, 2))
+            case exp.Quantile() | exp.PercentileDisc() if type(inner) in (exp.Quantile, exp.PercentileDisc):
+                return self.quantile(inner, where, text)
+            case exp.Min() | exp.Max() if not inner.expressions:
+                return Aggregate(
+                    text, "min" if isinstance(inner, exp.Min) else "max", where, read_operand(inner.this, self.columns)
+                )
+            case exp.WithinGroup() if isinstance(inner.this, exp.PercentileDisc):
+                return self.ordered_quantile(inner, where, text)
+            case exp.PercentileCont() | exp.WithinGroup():
+                raise DuotoneError(f"{text}: write quantile(x, q), which is a value of the table and not between two")
+            case exp.Window():
+                raise DuotoneError(f"{text} is a window: ask about the whole table, or group by")
+            case exp.Column():
+                raise DuotoneError(f"{text} is a column: ask for {KNOWN} of it")
+        if type(inner) in SPREAD:
+            kind, less = SPREAD[type(inner)]
+            return Aggregate(text, kind, where, self.number(inner, text), less=less)
+        raise DuotoneError(f"{text} is not an aggregate that is known: use {KNOWN}")
+
+    def count(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
+        """Of all rows, of those where a condition holds or a value is there, of people, or of different values."""
+        counted = node.this
+        if isinstance(node, exp.CountIf):
+            tested = read_condition(counted, self.columns)  # as of a sum, it is null where that is never known
+            return Aggregate(text, "count", both(where, tested), needs=both(where, _known(tested)))
+        if isinstance(counted, exp.Star) or constant(counted) is not None:
+            return Aggregate(text, "count", where)
+        if isinstance(counted, exp.Distinct):
+            return self.different(counted, where, text)
+        if (condition := _one_where(counted, otherwise=None)) is not None:
+            return Aggregate(text, "count", both(where, read_condition(condition, self.columns)))
+        return Aggregate(text, "count", both(where, Not(IsNull(read_operand(counted, self.columns)))))
+
+    def added(self, node: exp.Sum | exp.Avg, where: Condition, text: str) -> Aggregate:
+        """A sum or an average; of conditions, a count or a share."""
+        value, is_sum = node.this, isinstance(node, exp.Sum)
+        chosen = _one_where(value, otherwise=0)
+        tested = value if is_condition(value, self.columns) else self.cast_to_number(value)
+        if is_sum and (counted := chosen or tested or _one_where(value, otherwise=None)) is not None:
+            condition = read_condition(counted, self.columns)
+            added = both(where, condition)
+            known = where if counted is chosen else both(where, _known(condition)) if counted is tested else added
+            return Aggregate(text, "count", added, needs=known)
+        if chosen is not None:  # where its condition is unknown it is 0, and counts
+            return Aggregate(text, "mean", where, read_condition(chosen, self.columns))
+        if tested is not None:
+            condition = read_condition(tested, self.columns)
+            return Aggregate(text, "mean", both(where, _known(condition)), condition)
+        summed = self.number(node, text)
+        if is_sum:
+            return Aggregate(text, "sum", where, summed, needs=both(where, Not(IsNull(summed))))
+        return Aggregate(text, "mean", where, summed)
+
+    def cast_to_number(self, node: exp.Expression) -> exp.Expression | None:
+        """The condition of a cast to a number, as in (c)::int; None for anything else."""
+        cast: Any = node.unnest()
+        if not (isinstance(cast, exp.Cast) and CASTS.get(cast.to.this.name) in ("integer", "float")):
+            return None
+        inner: exp.Expression = cast.this.unnest()
+        return inner if is_condition(inner, self.columns) else None
+
+    def number(self, node: exp.Expression, text: str) -> Operand:
+        """What is added up."""
+        value = read_operand(node.this, self.columns)
+        if value.kind not in NUMERIC:
+            raise DuotoneError(f"{text}: {value.column} does not hold numbers")
+        return as_floats(value)
+
+    def different(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
+        """People, or values that are different."""
+        if len(node.expressions) != 1:
+            raise DuotoneError(f"{text}: count different values of one column")
+        only = node.expressions[0]
+        if isinstance(only, exp.Column) and column_name(only, self.columns) == self.unit:
+            return Aggregate(text, "people", where)
+        return Aggregate(text, "distinct", where, read_operand(only, self.columns))
+
+    def ordered_quantile(self, node: exp.WithinGroup, where: Condition, text: str) -> Aggregate:
+        """percentile_disc(q) within group (order by x)."""
+        by = node.expression.expressions
+        if len(by) != 1 or by[0].args.get("desc"):
+            raise DuotoneError(f"{text}: order by one column, upwards")
+        return self.quantile(exp.Quantile(this=by[0].this, quantile=node.this.this), where, text)
+
+    def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
+        """A value such that so many are at or below it."""
+        share = node.args.get("quantile") or node.expression or exp.Null()
+        if isinstance(share, exp.Order) and share.expressions == [exp.Ordered(this=node.this, nulls_first=False)]:
+            share = share.this  # as the normal form writes percentile_disc
+        q = constant(share)
+        if not (isinstance(q, Fraction) and 0 < q < 1):
+            raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
+        return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)
+
+
+def _known(condition: Condition) -> Condition:
+    return Joined("or", (condition, Not(condition)))
+
+
+def _divisor(node: exp.Expression) -> exp.Expression:
+    """What is divided by: of nullif(x, 0) it is x, since what is divided by zero is null anyway."""
+    by: exp.Expression = node.expression
+    return by.this if isinstance(node, exp.Div) and isinstance(by, exp.Nullif) and constant(by.expression) == 0 else by
+
+
+def bare(node: exp.Expression) -> exp.Expression:
+    """An aggregate without its filter."""
+    return node.this if isinstance(node, exp.Filter) else node
+
+
+def _one_where(node: exp.Expression, otherwise: int | None) -> exp.Expression | None:
+    """The condition of `case when c then 1 [else 0] end` or `if(c, 1, 0)`; None for anything else."""
+    if isinstance(node, exp.Paren):
+        return _one_where(node.this, otherwise)
+    if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
+        only, other = node.args["ifs"][0], node.args.get("default")
+    elif isinstance(node, exp.If):
+        only, other = node, node.args.get("false")
+    else:
+        return None
+    other = None if isinstance(other, exp.Null) else other
+    fits = other is None if otherwise is None else other is not None and constant(other) == otherwise
+    return only.this if fits and constant(only.args["true"]) == 1 else None
+
 
 OPPOSITE: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GT: exp.LTE, exp.LTE: exp.GT, exp.LT: exp.GTE, exp.GTE: exp.LT, exp.EQ: exp.NEQ, exp.NEQ: exp.EQ,

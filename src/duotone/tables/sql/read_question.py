@@ -1,29 +1,55 @@
-"""Questions from SQL: one Boolean expression over aggregates, or a select with one."""
+"""Questions from SQL: one Boolean expression over aggregates, or a select with one.
+
+Notes on text say what a question reads as numbers, dates or Booleans though it is stored as text, and so takes for null
+where it is none; and what it compares as text. They depend on the question alone: how many are null is for the table's
+owner to see (`duotone.tables.inspection`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
-from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Compare, Condition, IsNull, Not, Operand, both, parts_of
+from duotone.tables.sql.comparison import PRESENT, ModeIs, ParsedQuestion, PeopleTable, PublicJoin, QuantileThreshold
+from duotone.tables.sql.condition import (
+    ALWAYS,
+    NUMERIC,
+    Columns,
+    Compare,
+    Condition,
+    IsNull,
+    Kind,
+    Not,
+    OneOf,
+    Operand,
+    Value,
+    both,
+    columns_read,
+    parts_of,
+)
+from duotone.tables.sql.functions import from_text
 from duotone.tables.sql.functions.function import as_floats
-from duotone.tables.sql.names import among, names_of, unknown_in
-from duotone.tables.sql.normal_form import normal_text
-from duotone.tables.sql.question_tables import PRESENT, PeopleTable, PublicJoin
+from duotone.tables.sql.functions.numbers import as_whole
+from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
+from duotone.tables.sql.names import among, column_name, names_of, unknown_in, written
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
-from duotone.tables.sql.read_groups import answers_of, labels_of, read_keys, without_having, without_order
-from duotone.tables.sql.read_joins import join_tables
-from duotone.tables.sql.read_people import read_people
-from duotone.tables.sql.read_together import TOGETHER, join_people, refuse_bare, selects_unit
-from duotone.tables.sql.syntax import parse, without_comments
-from duotone.tables.sql.text_notes import text_notes
+from duotone.tables.sql.read_tables import (
+    TOGETHER,
+    group_keys,
+    join_people,
+    join_tables,
+    read_people,
+    refuse_bare,
+    selects_unit,
+)
+from duotone.tables.sql.syntax import normal_text, parse, without_comments
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
@@ -215,3 +241,135 @@ def _computed(text: str, columns: Columns) -> Operand:
         if (name := f"{column.table}.{column.name}") in columns:  # a public table's column that has the name of another
             column.replace(exp.column(name, quoted=True))
     return read_operand(select.expressions[0], columns)
+
+
+def text_notes(
+    asked: ParsedQuestion, columns: Columns, public: Mapping[str, Columns], also: Mapping[str, Columns]
+) -> list[Notice]:
+    """A notice for all that is read as numbers, one for all dates, one for all Booleans, one for each column of which texts
+    are counted, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
+    rows = [(asked.people or asked, columns), *((other.people, also[other.table]) for other in asked.beside)]
+    parts: list[Any] = []
+    compared: list[Notice] = []
+    for one, own in rows:
+        kinds = {**own, **{name: public[join.table][of] for join in one.joins for name, of in join.columns}}
+        inside = list(
+            parts_of((one.where, one.aggregates) if isinstance(one, PeopleTable) else (one.where, one.tree, one.keys))
+        )
+        compared += (note for part in inside for note in _compared_as_text(part, kinds))
+        parts += inside
+    operands = [part for part in parts if isinstance(part, Operand)]
+    numbers, dates, flags = (_read_as(operands, kind) for kind in READ_AS)
+    counted = [part for part in parts if isinstance(part, IsNull) and part.operand.kind == "untyped"]
+    notes = [Notice("numbers from text", columns=numbers)] if numbers else []
+    in_file = [name for name in dates if columns.get(name) == "untyped"]
+    if in_file:
+        notes.append(Notice("dates from a text file", columns=dates, first=in_file[0]))
+    elif dates:
+        notes.append(Notice("dates from text", columns=dates))
+    if flags:
+        notes.append(Notice("Booleans from text", columns=flags))
+    held = {part.operand.column for part in parts if isinstance(part, Compare | OneOf) and part.operand.kind == "text"}
+    columns_counted = dict.fromkeys(part.operand.column for part in counted)
+    notes += (Notice("texts counted beside numbers", column=column) for column in columns_counted if column in numbers)
+    notes += (Notice("texts counted", column=column) for column in columns_counted if column not in {*numbers, *held})
+    return [*notes, *(note for i, note in enumerate(compared) if note not in compared[:i])]
+
+
+READ_AS: tuple[Kind, ...] = ("float", "date", "boolean")
+
+
+def _compared_as_text(part: Any, kinds: Columns) -> Iterator[Notice]:
+    """What to know where a text file's column is put in the order of text, or held against a number in quotes."""
+    match part:
+        case Compare(operand, sign, str(text)) | QuantileThreshold(operand, _, sign, str(text)):
+            texts: tuple[Value, ...] = (text,)
+        case OneOf(operand, texts):
+            sign = "="
+        case ModeIs(operand, _, winner):
+            sign, texts = "=", (winner,)
+        case _:
+            return
+    if operand.kind != "text" or not any(kinds.get(column) == "untyped" for column in columns_read(operand)):
+        return
+    if sign in ORDERED and any(isinstance(text, str) and iso_date(text) for text in texts):
+        yield Notice("dates in the order of text", column=operand.column)
+    elif sign in ORDERED:
+        yield Notice("order of text", column=operand.column)
+    elif operand.made is None and any(isinstance(text, str) and like_number(text) for text in texts):
+        yield Notice("numbers equal as text", column=operand.column)
+
+
+def _read_as(operands: Sequence[Operand], kind: Kind) -> tuple[str, ...]:
+    tried = (
+        operand.column for operand in operands if operand.kind == kind and (operand.reading == "try" or from_text(operand))
+    )
+    return tuple(dict.fromkeys(tried))
+
+
+Keys = tuple[Operand, ...]
+
+
+def answers_of(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expression]:
+    """What is selected besides that which the question is grouped by."""
+    by = {key.column for key in keys}
+    selected = [e.unalias().unnest() for e in select.expressions]
+    return [e for e in selected if e.find(exp.AggFunc) is not None or _name(e, columns) not in by]
+
+
+def labels_of(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
+    """What the question calls that which it is grouped by."""
+    aliases = [e for e in select.expressions if isinstance(e, exp.Alias) and e.find(exp.AggFunc) is None]
+    called = {_name(e.this.unnest(), columns): e.alias for e in aliases}
+    return tuple(called.get(key.column, key.column) for key in keys)
+
+
+def _name(node: exp.Expression, columns: Columns) -> str:
+    """What a column is called, or how a computed value is written."""
+    return column_name(node, columns) if isinstance(node, exp.Column) else written(node, columns)
+
+
+def without_order(select: exp.Select) -> tuple[Notice, ...]:
+    """Leave out order by, so that the question is the same with it and without, and say so."""
+    if select.args.get("order") is None:
+        return ()
+    select.set("order", None)
+    return (Notice("order by left out"),)
+
+
+def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[Notice, ...]:
+    """`select k … group by k having E` as the question E by group, `select k, E … group by k`."""
+    having = select.args.get("having")
+    if having is None:
+        return ()
+    if not keys:
+        raise DuotoneError("having is about groups: add group by, or put the yes/no expression after select")
+    if answers_of(select, keys, columns):
+        raise DuotoneError("a question has one yes/no expression: put it after select or after having, not both")
+    select.set("having", None)
+    select.append("expressions", having.this)
+    return (Notice("having is an answer"),)
+
+
+def read_keys(select: exp.Select, columns: Columns) -> Keys:
+    """What a question is grouped by: columns, and values computed from a row."""
+    keys = (_key(key, columns) for key in group_keys(select, columns))
+    return tuple({key.column: key for key in keys}.values())
+
+
+def _key(node: exp.Expression, columns: Columns) -> Operand:
+    """Values that are equal exactly when they look so."""
+    if isinstance(node, exp.Column):
+        name = column_name(node, columns)
+        return Operand(name, columns[name])
+    key = as_whole(replace(read_operand(node, columns), column=written(node, columns)))
+    if key.made is None:
+        raise DuotoneError(f"group by {key.column}: it may be another value than the column's own; group by the column itself")
+    if key.kind == "time":
+        raise DuotoneError(f"group by {key.column}: it is a time; make it a date, as in ({key.column})::date")
+    if key.kind not in ("integer", "text", "boolean", "date"):
+        raise DuotoneError(
+            f"group by {key.column}: group by text, whole numbers, Booleans or dates; make "
+            "whole numbers of others, as in floor(x / 10)"
+        )
+    return key

@@ -11,8 +11,7 @@ from duotone.errors import DuotoneError
 from duotone.model.bounds import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid
 from duotone.model.notice import Refusal
 from duotone.tables.sql.comparison import LinearThreshold, Term
-from duotone.tables.sql.condition import IsNull, Not, Operand, both
-from duotone.tables.sql.satisfiable import MOST_CASES, MOST_TRUTHS, combinations, known_combinations
+from duotone.tables.sql.condition import MOST_CASES, MOST_TRUTHS, IsNull, Not, Operand, both, combinations, known_combinations
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ from typing import Any
 
 from duotone.model.dataset import Dataset
 from duotone.tables.declared import Key
-from duotone.tables.engines import Source
 from duotone.tables.engines.duckdb import DuckDB
-from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.public_tables import PublicTable
+from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
-from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin
 from duotone.tables.sql.condition import Kind, Operand, parts_of
-from duotone.tables.sql.question_tables import PublicJoin
 from duotone.tables.trial.made_up_tables import PERSON, TABLE, Constants, Layout, MadeUp, values_of
 from duotone.tables.trial.plain_sql import Unknown
 

@@ -20,24 +20,25 @@ from typing import Any
 from duotone.errors import FailedTrial
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import at_once, one_row_each
+from duotone.tables.engines.derived_tables import shaped
 from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
-from duotone.tables.engines.public_rows import PublicTable
+from duotone.tables.engines.public_tables import PublicTable
 from duotone.tables.engines.stored_values import quoted
 from duotone.tables.levels import Population, levels_of
-from duotone.tables.shape import shaped
 from duotone.tables.sql.comparison import (
     CountsComparison,
     DistinctThreshold,
     LinearThreshold,
     MeanDifference,
     ModeIs,
+    PeopleTable,
+    PersonAggregate,
     QuantileThreshold,
     VarianceThreshold,
 )
 from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
-from duotone.tables.sql.question_tables import PeopleTable, PersonAggregate
 from duotone.tables.trial.checks import REACH, Checks, Levels
 from duotone.tables.trial.made_up_sources import Asked, of_one_table, plain_rows, private_source, public_source
 from duotone.tables.trial.made_up_tables import (

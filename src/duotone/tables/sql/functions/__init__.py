@@ -16,13 +16,11 @@ from typing import Any
 from sqlglot import exp
 
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
-from duotone.tables.sql.functions.casts import CASTING
-from duotone.tables.sql.functions.choices import CHOICES
+from duotone.tables.sql.functions.casts import CASTING, CHOICES
 from duotone.tables.sql.functions.function import Call, Form, Function, Value, expression
-from duotone.tables.sql.functions.intervals import INTERVALS
 from duotone.tables.sql.functions.numbers import NUMBERS, number_of
 from duotone.tables.sql.functions.texts import TEXTS
-from duotone.tables.sql.functions.times import TIMES
+from duotone.tables.sql.functions.times import INTERVALS, TIMES
 
 FUNCTIONS: dict[str, Function] = {
     function.name: function for family in (NUMBERS.values(), CHOICES, TEXTS, TIMES, INTERVALS, CASTING) for function in family

@@ -26,7 +26,7 @@ from duotone.tables.sql.functions.function import (
     expression,
     kind_of,
 )
-from duotone.tables.sql.functions.intervals import of_dates, with_span
+from duotone.tables.sql.functions.times import of_dates, with_span
 
 LARGEST_ROUND = 15
 """The decimals that a number is rounded to, at most."""

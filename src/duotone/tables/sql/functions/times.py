@@ -1,12 +1,14 @@
-"""Dates and times: their parts, where they are cut off, and how they are written as text."""
+"""Dates and times: their parts, where they are cut off, how they are written as text, and spans of time between them."""
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import functools
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +17,8 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
-from duotone.tables.sql.condition import Operand, Part
+from duotone.privacy.numbers import number
+from duotone.tables.sql.condition import Operand, Part, Value
 from duotone.tables.sql.functions.function import (
     TWO,
     Call,
@@ -189,3 +192,209 @@ TIMES = (
              dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), Form(_cut_off, ("this", "unit")))),
     Function("last day", "time", "date", _last_day, {exp.LastDay: Form(_day)}),
 )  # fmt: skip
+
+
+MONTHS = {"year": 12, "quarter": 3, "month": 1}
+DAYS = {"week": 7, "day": 1}
+SECONDS = {"hour": 3600, "minute": 60, "second": 1}
+LONGEST = 12 * 10_000
+"""Months that a span has, at most; and as many days or seconds as these may have."""
+APART = tuple(unit for unit in UNITS if unit != "week")
+"""Units that date_diff counts by. Of weeks, engines count the Mondays or the whole ones."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """So many months, then so many days, then so many seconds."""
+
+    months: int = 0
+    days: int = 0
+    seconds: Fraction = Fraction(0)
+
+    def __neg__(self) -> Span:
+        return Span(-self.months, -self.days, -self.seconds)
+
+
+def span(node: exp.Expression) -> Span | None:
+    """What an interval says; None for anything else."""
+    if isinstance(node, exp.Paren):
+        return span(node.this)
+    if isinstance(node, exp.Neg):
+        inner = span(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Interval):
+        return None
+    text, unit = node.sql(dialect="duckdb"), node.args.get("unit")
+    written = node.this.name if isinstance(node.this, exp.Literal) else ""
+    if unit is None:
+        amount, _, name = written.strip().partition(" ")
+    else:
+        amount, name = written, unit.name
+    name = re.sub(r"s$", "", name.strip().lower())
+    if not re.fullmatch(r"-?[0-9]{1,9}(\.[0-9]{1,6})?", amount.strip()):
+        raise DuotoneError(f"{text}: a span of time is one number and one unit, as interval '7 days'")
+    return _span(Fraction(number(amount.strip())), name, text)
+
+
+def _span(amount: Fraction, unit: str, text: str) -> Span:
+    if unit in SECONDS and abs(amount) * SECONDS[unit] <= LONGEST * 31 * 86_400:
+        return Span(seconds=amount * SECONDS[unit])
+    if amount.denominator == 1 and unit in MONTHS and abs(amount) * MONTHS[unit] <= LONGEST:
+        return Span(months=int(amount) * MONTHS[unit])
+    if amount.denominator == 1 and unit in DAYS and abs(amount) * DAYS[unit] <= LONGEST * 31:
+        return Span(days=int(amount) * DAYS[unit])
+    raise DuotoneError(f"{text}: write a whole number of years, quarters, months, weeks or days, or hours, minutes or seconds")
+
+
+def moved(moment: datetime.date, by: Span) -> datetime.date:
+    """A date or time so much later; the last day of a month where it would be past it."""
+    months = moment.year * 12 + moment.month - 1 + by.months
+    year, month = divmod(months, 12)
+    day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+    moment = moment.replace(year=year, month=month + 1, day=day)
+    micros = by.seconds * 1_000_000
+    return moment + datetime.timedelta(days=by.days, microseconds=int(micros))
+
+
+def folded(value: Value, by: Span, text: str) -> datetime.date:
+    """A constant date or time, so much later."""
+    if not isinstance(value, datetime.date):
+        raise DuotoneError(f"{text}: {value} is not a date or time")
+    try:
+        return moved(value, by)
+    except (OverflowError, ValueError):
+        raise DuotoneError(f"{text} lies outside the years 1 to 9999") from None
+
+
+def whole_days(days: Fraction, text: str) -> Span:
+    """What a number says that is added to a date."""
+    if not (days.denominator == 1 and abs(days) < 10**7):
+        raise DuotoneError(f"{text}: a date moves by whole days")
+    return Span(days=int(days))
+
+
+def with_span(node: exp.Expression, read: Callable[[exp.Expression], Part], text: str) -> Operand | None:
+    """A date or time to which an interval is added, or from which it is subtracted; None where there is no interval."""
+    if not isinstance(node, exp.Add | exp.Sub):
+        return None
+    later = span(node.expression)
+    if later is not None:
+        return shifted(read(node.this), later if isinstance(node, exp.Add) else -later, text)
+    later = span(node.this)
+    return shifted(read(node.expression), later, text) if later is not None and isinstance(node, exp.Add) else None
+
+
+def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operand | None:
+    """A date plus or minus so many days, or the days between two dates; None where it is of numbers."""
+    day, days = (right, left) if isinstance(left, Fraction) and isinstance(node, exp.Add) else (left, right)
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(day, Operand) and day.kind == "date" and isinstance(days, Fraction):
+        return shifted(day, whole_days(days if isinstance(node, exp.Add) else -days, text), text)
+    if not isinstance(node, exp.Sub):
+        return None
+    kinds = {kind_of(left), kind_of(right)}
+    if kinds == {"untyped"}:
+        a, b = (described(part).removeprefix("column ") for part in (left, right))
+        raise DuotoneError(f"{text}: say what the columns hold, as in {a}::double - {b}::double or {a}::date - {b}::date")
+    if "time" in kinds:
+        first, last = (part.sql(dialect="duckdb") for part in (node.expression, node.this))
+        raise DuotoneError(
+            f"{text}: to count the hours between two times, write date_diff('hour', {first}, {last}), or 'minute' …"
+        )
+    if kinds in ({"date"}, {"date", "untyped"}):
+        return DAYS_APART.of(text, as_time(right, text), as_time(left, text))
+    return None
+
+
+def shifted(value: Part, by: Span, text: str) -> Operand:
+    """A date or time, so much later."""
+    if by.seconds:
+        require_clock(value, text)
+    time = as_time(value, text)
+    if kind_of(time) == "date" and by.seconds:
+        raise DuotoneError(f"{text}: a date moves by days, weeks, months and years; cast it to a timestamp first")
+    return SHIFT.of(text, time, Fraction(by.months), Fraction(by.days), by.seconds)
+
+
+def _date_add(call: Call) -> Operand | None:
+    later = span(call.node.expression)
+    if later is None:
+        return None
+    return shifted(call.part(), -later if isinstance(call.node, exp.DateSub) else later, call.text)
+
+
+def _date_diff(call: Call) -> Parts | Operand | None:
+    if call.node.args.get("unit") is None:
+        return None
+    unit = call.node.args["unit"].name.lower()
+    if unit not in APART:
+        raise DuotoneError(f"{call.text}: date_diff counts by {', '.join(APART)}")
+    ends = [as_time_with(unit, call.part(end), call.text) for end in ("expression", "this")]
+    return DAYS_APART.of(call.text, *ends) if unit == "day" else (*ends, unit)
+
+
+def _seconds(column: Any) -> Any:
+    """Whole seconds since 1970, rounded down."""
+    return column.cast("timestamp(6)").truncate("s").epoch_seconds().cast("int64")
+
+
+def _floor_by(column: Any, by: int) -> Any:
+    rest = column % by
+    rest = ibis.cases((rest < 0, rest + by), else_=rest)
+    return ((column - rest).cast("float64") / float(by)).round().cast("int64")
+
+
+def _day_number(column: Any) -> Any:
+    return _floor_by(_seconds(column), 86_400)
+
+
+def _difference(first: Any, second: Any, unit: str) -> Any:
+    """How many beginnings of a year, quarter, …, second lie between two times."""
+
+    def place(column: Any) -> Any:
+        match unit:
+            case "year":
+                return column.year().cast("int64")
+            case "quarter":
+                return column.year().cast("int64") * 4 + column.quarter().cast("int64")
+            case "month":
+                return column.year().cast("int64") * 12 + column.month().cast("int64")
+        return _floor_by(_seconds(column), SECONDS[unit])
+
+    return place(second) - place(first)
+
+
+def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -> Any:
+    """A time so much later; null where that may lie outside the years 1 to 9999."""
+    by = Span(int(months), int(days), seconds)
+    kind = "date" if column.type().is_date() else "timestamp(6)"
+    first: datetime.date = datetime.datetime.min
+    last: datetime.date = datetime.datetime.max
+    try:
+        if max(months, days, seconds) > 0:
+            last = moved(last, -by)
+        else:
+            first = moved(first, -by)
+    except (OverflowError, ValueError):  # longer than all the years that there are
+        return ibis.null(kind)
+    time = column.cast("timestamp(6)")
+    later = ibis.cases((time.between(*(ibis.literal(end, type="timestamp(6)") for end in (first, last))), time))
+    if months:
+        later = later + ibis.interval(int(months), unit="M")
+    if days:
+        later = later + ibis.interval(int(days), unit="D")
+    if seconds:
+        later = later + ibis.interval(int(seconds * 1_000_000), unit="us")
+    return later.cast(kind)
+
+
+SHIFT = Function(
+    "shift", "time", None, _shifted,
+    {exp.DateAdd: Form(_date_add, TWO), exp.DateSub: Form(_date_add, TWO), exp.TsOrDsAdd: Form(_date_add, None)},
+)  # fmt: skip
+DAYS_APART = Function("days", "time", "integer", lambda first, second: _day_number(second) - _day_number(first))
+DIFFERENCE = Function(
+    "difference", "time", "integer", _difference,
+    {exp.DateDiff: Form(_date_diff, ("this", "expression", "unit", "date_part_boundary"))},
+)  # fmt: skip
+INTERVALS = (SHIFT, DAYS_APART, DIFFERENCE)
+"""Also read as + and - are (`numbers`)."""
