@@ -193,7 +193,7 @@ def test_what_the_owner_declares_is_refused_before_anything_is_sent(running: tup
             with pytest.raises(DuotoneError, match=f"^{name} is declared by the owner"):
                 asked("chile", "count(*) > 3", epsilon=1, **declared)
     with pytest.raises(TypeError, match="units"):
-        service.ask("chile", "count(*) > 3", epsilon=1, units="id")
+        service.ask("chile", "count(*) > 3", epsilon=1, units="id")  # type: ignore[call-arg]
     refused: list[tuple[str, dict[str, Any]]] = [
         ("owner's", {"groups": ["a"]}), ("as \\(10, 1\\)", {"costs": (1,)}), ("two budgets", {"privacy": ApproxDP(1)}),
         ("text, numbers", {"purpose": object()}), ("text, numbers", {"people": math.inf}),

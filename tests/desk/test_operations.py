@@ -12,6 +12,7 @@ from offices import Served, make_office, serving
 
 from duotone import DuotoneError, connect
 from duotone.client.connect import Connection
+from duotone.client.transport import Asked
 from duotone.desk.callers import Caller
 from duotone.desk.desk import Desk
 from duotone.desk.operations import LIST, OPERATIONS, Operation
@@ -64,10 +65,7 @@ def test_a_desk_and_a_connection_do_each_of_them() -> None:
 
 
 def test_what_a_connection_may_be_asked_is_what_terms_are() -> None:
-    named = {
-        name for method in ("ask", "groups", "preview") for name in inspect.signature(getattr(Connection, method)).parameters
-    }
-    assert named - {"self", "dataset", "privacy", "declared"} == set(Terms.model_fields) - {"ratio"}  # which privacy may be
+    assert {"question", "by", *Asked.__annotations__} == set(Terms.model_fields) - {"ratio"}  # which privacy may be
 
 
 def test_the_tools_are_those_of_the_list() -> None:

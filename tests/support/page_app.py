@@ -67,7 +67,8 @@ class NoOffice:
 
 
 def page_app(desk: Any, caller: Caller | None = ANA) -> Starlette:
-    app = Starlette(routes=routes(NoOffice() if desk is None else desk))  # type: ignore[arg-type]
+    app = Starlette(routes=routes())
+    app.state.desk = NoOffice() if desk is None else desk
     app.state.auth = Auth()
     app.add_middleware(Door, caller=caller)
     return app

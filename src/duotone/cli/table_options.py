@@ -37,65 +37,33 @@ NoLedger = Annotated[bool, typer.Option("--no-ledger", help="Charge none, whatev
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the file's, or the table's.")]
 Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
 Asker = Annotated[str | None, typer.Option("--asker", metavar="NAME", help="Who asks, for the ledger.")]
-DECLARED: Mapping[str, Any] = {
-    "unit": Annotated[
-        str | None, typer.Option(metavar="COL", help="The column that tells persons apart; else each row is one.")
-    ],
-    "bounds": Annotated[
-        list[str] | None, typer.Option(metavar="COL=LO:HI[:GRID]", help="What a column is clipped to; may be repeated.")
-    ],
-    "neighbours": Annotated[
-        str | None, typer.Option(metavar="add-remove|replace", help="How neighbouring tables differ; else add-remove.")
-    ],
-    "max_rows": Annotated[int | None, typer.Option(metavar="M", help="As how many rows a person counts at most.")],
-    "per_unit": Annotated[str | None, typer.Option(metavar="avg|sum|min|max", help="How a person's values become one.")],
-    "groups": Annotated[
-        Path | None, typer.Option(metavar="F.csv", help="The public list of groups; else they are selected privately.")
-    ],
-    "max_groups": Annotated[
-        int | None,
-        typer.Option(metavar="K", help="In how many groups a person counts at most; with --unit and groups it must be given."),
-    ],
-    "table": Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")],
-    "vouched": Annotated[
-        bool,
-        typer.Option(
-            "--vouched", help="Of a view: its owner vouches that each row belongs to one person and depends on no other's."
-        ),
-    ],
-    "types": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL=TYPE", help="What a column of a text file holds: number, date, time, yes/no, text; may be repeated."
-        ),
-    ],
-    "formats": Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL=FORMAT", help="How a text file writes dates, as %d/%m/%Y; may be repeated."),
-    ],
-    "separator": Annotated[
-        str | None, typer.Option(metavar="C", help="What stands between a CSV file's fields, if its first line does not tell.")
-    ],
-    "json_columns": Annotated[str | None, typer.Option(metavar="COL[,COL]", help="The keys of JSON lines that are columns.")],
-    "columns": Annotated[
-        str | None, typer.Option(metavar="COL[,COL]", help="The columns that may be used, besides the unit; else all.")
-    ],
-    "longest_text": Annotated[
-        int | None, typer.Option(metavar="N", help="How many characters of a stored text are read; else 10,000.")
-    ],
-    "public": Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="A file that all may know, which the question may join; may be repeated."),
-    ],
-    "also": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="A further private file, or table of the database, about the same persons; may be repeated.",
-        ),
-    ],
+NAMED = "NAME=FILE"
+OPTIONS = {
+    "unit": ("COL", "The column that tells persons apart; else each row is one."),
+    "bounds": ("COL=LO:HI[:GRID]", "What a column is clipped to; may be repeated."),
+    "neighbours": ("add-remove|replace", "How neighbouring tables differ; else add-remove."),
+    "max_rows": ("M", "As how many rows a person counts at most."),
+    "per_unit": ("avg|sum|min|max", "How a person's values become one."),
+    "groups": ("F.csv", "The public list of groups; else they are selected privately."),
+    "max_groups": ("K", "In how many groups a person counts at most; with --unit and groups it must be given."),
+    "table": ("NAME", "The table of a database."),
+    "vouched": (None, "Of a view: its owner vouches that each row belongs to one person and depends on no other's."),
+    "types": ("COL=TYPE", "What a column of a text file holds: number, date, time, yes/no, text; may be repeated."),
+    "formats": ("COL=FORMAT", "How a text file writes dates, as %d/%m/%Y; may be repeated."),
+    "separator": ("C", "What stands between a CSV file's fields, if its first line does not tell."),
+    "json_columns": ("COL[,COL]", "The keys of JSON lines that are columns."),
+    "columns": ("COL[,COL]", "The columns that may be used, besides the unit; else all."),
+    "longest_text": ("N", "How many characters of a stored text are read; else 10,000."),
+    "public": (NAMED, "A file that all may know, which the question may join; may be repeated."),
+    "also": (NAMED, "A further private file, or table of the database, about the same persons; may be repeated."),
 }
-"""An option for each key of a `Dataset`, by its name."""
+"""An option for each key of a `Dataset`, by its name: how its value is written, and what it says."""
+REPEATED = ("bounds", "types", "formats", "public", "also")
+KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(REPEATED, list[str]), **dict.fromkeys(("max_rows", "max_groups", "longest_text"), int),
+    "groups": Path, "vouched": bool,
+}  # fmt: skip
+"""What the value of an option is, if not a text."""
 OPENING = ("unit", "table", "vouched", "types", "formats", "separator", "json_columns", "columns", "longest_text")
 """What says how a table is opened, and by whom its rows are."""
 RULES = {
@@ -121,7 +89,7 @@ def declaring(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]
         _, *written = inspect.signature(command).parameters.values()
         own = [one.replace(annotation=eval(one.annotation, command.__globals__)) for one in written]
         kind = inspect.Parameter.KEYWORD_ONLY
-        declared = [inspect.Parameter(key, kind, default=_nothing(key), annotation=DECLARED[key]) for key in keys]
+        declared = [inspect.Parameter(key, kind, default=_nothing(key), annotation=_option(key)) for key in keys]
         needed = [one for one in own if one.default is inspect.Parameter.empty]
         first = [one for one in own if one.name in FIRST]
         others = [one for one in own if one not in (*needed, *first)]
@@ -135,8 +103,13 @@ def declaring(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]
     return with_options
 
 
+def _option(key: str) -> Any:
+    kind, (value, said), flag = KINDS.get(key, str), OPTIONS[key], f"--{key.replace('_', '-')}"
+    return Annotated[kind if kind is bool else kind | None, typer.Option(flag, metavar=value, help=said)]
+
+
 def _nothing(key: str) -> Any:
-    return False if key == "vouched" else None
+    return False if KINDS.get(key) is bool else None
 
 
 def _dataset_of(table: str, options: Mapping[str, Any]) -> Declared:

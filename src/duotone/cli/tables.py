@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.cli.charging import answered, asked_with, charging, quote_text, quotes_of, require_fit
-from duotone.cli.table_options import DECLARED, OPENING, Again, Asker, Dataset, LedgerPlace, NoLedger, declaring, parsed_costs
+from duotone.cli.table_options import OPENING, OPTIONS, Again, Asker, Dataset, LedgerPlace, NoLedger, declaring, parsed_costs
 from duotone.cli.terminal import (
     AsJson,
     CertificateFile,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from duotone.tables.preview import Preview
 
 
-@declaring(*DECLARED)
+@declaring(*OPTIONS)
 def ask(
     declared: Declared,
     question: Annotated[

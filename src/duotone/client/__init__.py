@@ -1,7 +1,7 @@
 """The client of a service: questions about tables that stay with their owner.
 
 Imports nothing of the tables, since there are none here. Start with `connect` (`duotone.connect`), which asks over a
-`transport`, and gives `answers` and `preview`s.
+`transport`, and gives `answers` and previews.
 """
 
 from importlib.util import find_spec

@@ -1,25 +1,63 @@
-"""Answers from a service: like the local ones, with what it cost and how to get its certificate."""
+"""Answers and previews from a service: like the local ones, with what they cost and how to get a certificate."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from duotone.cached import cached_property
 from duotone.desk.operations import Document
 from duotone.errors import DuotoneError, ServiceError
-from duotone.html import cell, table
+from duotone.html import bar, cell, table
+from duotone.line.mechanism import LineMechanism, on_line
 from duotone.line.table import Outcome
 from duotone.model.answer import SHOWN, Key, arrow_table, word
+from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
 
+NOTHING = 1e-12
+"""Probabilities up to this are not shown."""
 MADE_UP = "made-up rows: about nobody, and free"
 
 
 @dataclass(frozen=True, repr=False)
-class RemoteAnswers:
+class _Said:
+    """What a service said about a question to one of its datasets."""
+
+    dataset: str
+    document: Document
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        return str(self.document.get("question") or "which groups may be shown")
+
+    @property
+    def ledger(self) -> Document:
+        """Whether it is `free`, and what is `left` of the budget and of the `allowance`; of a preview, whether it `fits`."""
+        return dict(self.document.get("ledger") or {})
+
+    @property
+    def terms(self) -> Document:
+        """The budget and the options with which it is asked."""
+        return dict(self.document.get("terms") or {})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever asks should know: each a sentence."""
+        return tuple(self.document.get("notes") or ())
+
+    @property
+    def _small_print(self) -> list[str]:
+        return [*filter(None, [self.document.get("person"), self.document.get("clipping")]), *self.notes]
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteAnswers(_Said):
     """Released answers: by group where the question is grouped, else under the empty key.
 
     An answer is True or False; where close calls are counted, an `Outcome`. `str` of it is yes or no, or a line for each group;
@@ -31,8 +69,6 @@ class RemoteAnswers:
     labels: tuple[str, ...]
     """What the question calls that which it is grouped by."""
     grouped: bool
-    dataset: str
-    document: Document = field(repr=False)
     fetch: Callable[[int], Document] = field(repr=False, compare=False)
     """Gets the certificate of a charge."""
 
@@ -61,7 +97,7 @@ class RemoteAnswers:
 
     def _repr_html_(self) -> str:
         rows = [[*map(cell, key), cell(word(answer))] for key, answer in list(self.answers.items())[:SHOWN]]
-        said = [*filter(None, [self.document.get("person"), self.document.get("clipping")]), *self.notes]
+        said = self._small_print
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if "left" in self.ledger:
@@ -78,25 +114,10 @@ class RemoteAnswers:
         return self.answers[()]
 
     @property
-    def question(self) -> str:
-        """What was asked."""
-        return str(self.document.get("question") or "which groups may be shown")
-
-    @property
     def ledger(self) -> Document:
         """What it cost: `free`, the number of its `charge`, and what is `left` of the budget and of the `allowance`; nothing of
         made-up rows."""
-        return {} if self.made_up else dict(self.document.get("ledger") or {})
-
-    @property
-    def terms(self) -> Document:
-        """The budget and the options that it was asked with."""
-        return dict(self.document.get("terms") or {})
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What whoever reads the answer should know: each a sentence."""
-        return tuple(self.document.get("notes") or ())
+        return {} if self.made_up else super().ledger
 
     @property
     def private(self) -> bool:
@@ -135,6 +156,77 @@ class RemoteAnswers:
         return f" ({MADE_UP})" if self.made_up else "" if self.private else " (NOT PRIVATE: test seed)"
 
 
+@dataclass(frozen=True, repr=False)
+class RemotePreview(_Said):
+    """How accurate an answer would be, and its price. `document` is all that the service said."""
+
+    def __repr__(self) -> str:
+        return f"<RemotePreview: {self.question} of {self.dataset}; {self.price}>"
+
+    def _repr_html_(self) -> str:
+        what = "Pr[too close to call]" if self.close_calls else "Pr[wrong]"
+        rows = [(cell(margin), bar(chance)) for margin, chance in self.by_margin.items() if chance > NOTHING]
+        said = [self.price, *self._small_print]
+        if math.isfinite(self.certain):
+            said.insert(0, f"never wrong from {self.certain:g} people on")
+        return table(("people from flipping", what), rows, before=f"{self.question} of {self.dataset}", after=said)
+
+    @property
+    def close_calls(self) -> bool:
+        """Whether the answer may be too close to call, and only that is charged."""
+        return "question_privacy" in self.document
+
+    @property
+    def by_margin(self) -> dict[int, float]:
+        """By how many people would flip the answer: how often it is wrong; of close calls, how often it is too close."""
+        key = "too_close_by_margin" if self.close_calls else "error_by_margin"
+        return {int(margin): float(chance) for margin, chance in self.document[key].items()}
+
+    @property
+    def certain(self) -> float:
+        """From how many people on an answer is never wrong; infinite where that is never so."""
+        least = self.document.get("certain_from")
+        return math.inf if least is None else float(least)
+
+    def error(self, margin: int) -> float:
+        """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
+        return max(self.errors(margin))
+
+    def errors(self, margin: int) -> tuple[float, float]:
+        """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
+        if type(margin) is not int or not margin >= 1:
+            raise DuotoneError(f"a margin is a whole number of people, at least 1: the one who flips the answer; got {margin}")
+        if self.close_calls:
+            return (float(self.document["wrong"]),) * 2
+        return float(self._mechanism.error(margin - 1)), float(self._mechanism.error(-margin))
+
+    @cached_property
+    def _mechanism(self) -> LineMechanism:
+        """By which one answer would be drawn: the optimum, which its share of the budget determines."""
+        share = self.document["share"]
+        return on_line(ApproxDP(share["epsilon"], share["delta"]), self.document.get("boundary", "balanced"))
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is budget for it, or it is free."""
+        return bool(self.ledger.get("free") or self.ledger.get("fits"))
+
+    @property
+    def price(self) -> str:
+        """What it would cost, and what would be left, in a line."""
+        ledger = self.ledger
+        if ledger.get("free"):
+            return "free, as recorded"
+        after = budgets.left(ledger["left"])
+        price = f"price: {budgets.price(ledger['price'])}; " if "price" in ledger else ""
+        return f"{price}it fits; left after it: {after}" if ledger.get("fits") else f"{price}it does NOT fit; left: {after}"
+
+    @property
+    def in_units(self) -> Any:
+        """How far what is compared must be from its limit, in its own units, where `people` were guessed."""
+        return self.document.get("in_units")
+
+
 @dataclass(frozen=True)
 class Waiting:
     """A question that somebody must approve first: `needs` says who. Once they have, `ask(dataset, request=…)` asks it."""
@@ -163,7 +255,7 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[int], Document
         calls = "question_privacy" in document
         answers = {tuple(row.values())[:-1]: _answer(row["answer"], calls) for row in rows}
         labels = tuple(rows[0])[:-1] if rows else tuple(document.get("by") or ())
-        return RemoteAnswers(answers, labels, "answer" not in document, dataset, document, fetch)
+        return RemoteAnswers(dataset, document, answers, labels, "answer" not in document, fetch)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ServiceError("the service sent an answer that this version cannot read: are both up to date?") from None
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ssl import SSLContext
-from typing import Any, Literal, Self
+from typing import Any, Self, Unpack
 
-from duotone.client.answers import RemoteAnswers, Waiting, read_reply
-from duotone.client.preview import RemotePreview
-from duotone.client.transport import Transport, as_body, budget_terms, open_transport, question_terms
+from duotone.client.answers import RemoteAnswers, RemotePreview, Waiting, read_reply
+from duotone.client.transport import Asked, Transport, as_body, budget_terms, open_transport, question_terms
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.privacy.approx_dp import ApproxDP
@@ -19,7 +18,6 @@ from duotone.privacy.numbers import Given
 TOKEN = "DUOTONE_TOKEN"
 WAIT = 600.0
 """Seconds that an answer may take: it leaves at a tick of the service's clock, after a time declared for its kind."""
-Groups = Literal["listed", "private"]
 
 
 def connect(
@@ -86,65 +84,25 @@ class Connection:
         return dict(self.call("dataset", dataset))
 
     def ask(
-        self,
-        dataset: str,
-        question: str | None = None,
-        privacy: ApproxDP | None = None,
-        *,
-        epsilon: Given | None = None,
-        delta: Given | None = None,
-        error: Mapping[str, Any] | None = None,
-        groups: Groups | None = None,
-        max_groups: int | None = None,
-        costs: tuple[Given, Given] | None = None,
-        again: bool = False,
-        purpose: str | None = None,
-        request: int | None = None,
-        made_up: bool = False,
-        **declared: Any,
+        self, dataset: str, question: str | None = None, privacy: ApproxDP | None = None, **terms: Unpack[Asked]
     ) -> RemoteAnswers | Waiting:
         """A private answer to a yes/no question, which is charged; the same question asked before is free.
 
         The budget is `epsilon` and `delta`, or a `privacy` definition, or the `error` that one wants: {"wrong": 0.01, "people":
-        10} is the least ε for which an answer is wrong at most so often if so many people would flip it. A dataset whose close
-        calls are counted needs none. Where questions are approved by another person, give a `purpose`: what comes back is
-        `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is asked of made-up rows, free.
+        10} is the least ε for which an answer is wrong with probability at most 0.01 if 10 people would flip it. A dataset
+        whose close calls are counted needs none. `groups`, `max_groups` and `costs` are as in `duotone.ask`, and `again` pays
+        for a new answer. Where questions are approved by another person, give a `purpose`: what comes back is `Waiting`, and
+        `ask(dataset, request=…)` asks it later. With `made_up`, the question is asked of made-up rows, free.
         """
-        if question is None and request is None:
+        if question is None and terms.get("request") is None:
             raise DuotoneError("there is no question: give one, or the request that was approved")
-        terms = question_terms(
-            declared,
-            budget_terms(privacy, epsilon, delta),
-            question=question,
-            error=error,
-            groups=groups,
-            max_groups=max_groups,
-            costs=costs,
-            again=again or None,
-            purpose=purpose,
-            request=request,
-            made_up=made_up or None,
-        )
-        return self._asked(dataset, terms)
+        return self._asked(dataset, question_terms(question, None, privacy, terms))
 
     def groups(
-        self,
-        dataset: str,
-        by: str | Sequence[str],
-        privacy: ApproxDP | None = None,
-        *,
-        epsilon: Given | None = None,
-        delta: Given | None = None,
-        max_groups: int | None = None,
-        again: bool = False,
-        purpose: str | None = None,
-        made_up: bool = False,
-        **declared: Any,
+        self, dataset: str, by: str | Sequence[str], privacy: ApproxDP | None = None, **terms: Unpack[Asked]
     ) -> RemoteAnswers | Waiting:
         """Which keys occur, each with the largest probability that privacy allows for its number of people."""
-        about: Document = {"by": by, "max_groups": max_groups}
-        how: Document = {"again": again or None, "purpose": purpose, "made_up": made_up or None}
-        return self._asked(dataset, question_terms(declared, budget_terms(privacy, epsilon, delta), **about, **how))
+        return self._asked(dataset, question_terms(None, by, privacy, terms))
 
     def preview(
         self,
@@ -153,29 +111,11 @@ class Connection:
         privacy: ApproxDP | None = None,
         *,
         by: str | Sequence[str] | None = None,
-        epsilon: Given | None = None,
-        delta: Given | None = None,
-        error: Mapping[str, Any] | None = None,
-        groups: Groups | None = None,
-        max_groups: int | None = None,
-        costs: tuple[Given, Given] | None = None,
-        people: int | None = None,
-        **declared: Any,
+        **terms: Unpack[Asked],
     ) -> RemotePreview:
-        """How accurate the answer would be, and what it would cost; nothing is read or spent. `people` is a public guess of how
-        many there are, to show it in the question's own units."""
-        terms = question_terms(
-            declared,
-            budget_terms(privacy, epsilon, delta),
-            question=question,
-            by=by,
-            error=error,
-            groups=groups,
-            max_groups=max_groups,
-            costs=costs,
-            people=people,
-        )
-        return RemotePreview(dataset, self.call("preview", dataset, terms))
+        """How accurate the answer would be, and what it would cost; nothing is read or spent. It takes what `ask` takes, or
+        `by` for groups; `people` is a public guess of how many there are, to show it in the question's own units."""
+        return RemotePreview(dataset, self.call("preview", dataset, question_terms(question, by, privacy, terms)))
 
     def plan(self, dataset: str, question: str | None = None, **terms: Any) -> Document:
         """A question for one's person to approve, with its price; nothing is spent. It takes what `preview` takes, in a

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from ssl import SSLContext
-from typing import Any
+from typing import Any, Literal, TypedDict
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -145,41 +145,44 @@ def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, 
     return {**({"ratio": below} if exact is None else {"epsilon": show(exact)}), "delta": show(Fraction(privacy.delta))}
 
 
-def question_terms(
-    declared: Mapping[str, Any],
-    budget: Document,
-    *,
-    question: str | None = None,
-    by: str | Sequence[str] | None = None,
-    error: Mapping[str, Any] | None = None,
-    groups: str | None = None,
-    costs: tuple[Given, Given] | None = None,
-    **others: Any,
-) -> Document:
-    """All terms of a question, those that are not given left out; refuses what is `declared`."""
-    for name in declared:
+class Asked(TypedDict, total=False):
+    """What may be said with a question: the same names as a service's `Terms` have."""
+
+    epsilon: Given | None
+    delta: Given | None
+    error: Mapping[str, Any] | None
+    max_groups: int | None
+    costs: tuple[Given, Given] | None
+    groups: Literal["listed", "private"] | None
+    people: int | None
+    again: bool
+    purpose: str | None
+    request: int | None
+    made_up: bool
+
+
+def question_terms(question: str | None, by: str | Sequence[str] | None, privacy: ApproxDP | None, asked: Asked) -> Document:
+    """All terms of a question, those that are not given left out; refuses what the owner declares."""
+    given: Document = dict(asked)
+    for name in given.keys() - Asked.__annotations__.keys():
         if name in OWNERS:
             raise DuotoneError(f"{name} is declared by the owner of a dataset, and not with a question: leave it out")
         raise TypeError(f"unexpected keyword argument {name!r}")
-    if groups not in (None, "listed", "private"):
+    if given.get("groups") not in (None, "listed", "private"):
         raise DuotoneError('the list of groups is the owner\'s: "listed" is to use it, "private" to select groups privately')
+    costs = given.get("costs")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
-    return as_body(
-        {
-            "question": question,
-            "by": [by] if isinstance(by, str) else None if by is None else list(by),
-            **budget,
-            "error": None if error is None else {name: _written(value) for name, value in error.items()},
-            "groups": groups,
-            "costs": None if costs is None else [_written(cost) for cost in costs],
-            **others,
-        }
-    )
+    given |= budget_terms(privacy, given.get("epsilon"), given.get("delta"))
+    given |= {name: _written(given[name]) for name in given.keys() & {"error", "costs"}}
+    given |= {"question": question, "by": [by] if isinstance(by, str) else by if by is None else list(by)}
+    return as_body({name: value for name, value in given.items() if value is not False})
 
 
 def _written(value: Any) -> Any:
     """A number as it is written: exact ones as text, since JSON's may lose digits."""
-    if isinstance(value, Fraction | Decimal):
-        return str(value)
-    return str(value) if isinstance(value, float) else value
+    if isinstance(value, Mapping):
+        return {name: _written(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_written(one) for one in value]
+    return str(value) if isinstance(value, float | Fraction | Decimal) else value

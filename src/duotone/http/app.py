@@ -123,7 +123,7 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
         await auth.logged_out_elsewhere((await form_of(request)).get("logout_token", ""))
         return Response()
 
-    app.router.routes.extend(routes(desk))
+    app.router.routes.extend(routes())
     return Access(app, desk.office, auth, registry, secure=secure)
 
 

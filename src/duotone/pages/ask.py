@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,102 +12,94 @@ from starlette.responses import Response
 from duotone.desk.callers import Refused
 from duotone.pages.asked_form import EPSILONS, OTHER, WRONGS, AskedForm, plain, query_of, twice
 from duotone.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, offered
-from duotone.pages.render import choose_dataset, download, form_of, number_of, partial, refusal, render, who
+from duotone.pages.render import do, download, form_of, number_of, partial, refusal, render
 from duotone.pages.svg import Axis, Plot, plot
 from duotone.words import budgets
-
-if TYPE_CHECKING:
-    from duotone.desk.desk import Desk
 
 TENTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-@dataclass(frozen=True)
-class AskPages:
-    """What the pages that ask do, each with the desk alone."""
+async def ask_page(request: Request) -> Response:
+    """The form, filled as the address says."""
+    dataset = await _dataset(request)
+    return await _page(request, dataset, AskedForm.of(dataset, request.query_params))
 
-    desk: Desk
 
-    async def choose(self, request: Request) -> Response:
-        """The datasets that one may ask about."""
-        return await choose_dataset(request, self.desk, "ask")
+async def check(request: Request) -> Response:
+    """What is wrong with a question, or what it would cost and how accurate it would be."""
+    dataset = await _dataset(request)
+    asked = AskedForm.of(dataset, await form_of(request))
+    checked = await _checked(request, dataset, asked)
+    return render(request, "ask_check.html", dataset=dataset, asked=asked, oob=True, **checked)
 
-    async def page(self, request: Request) -> Response:
-        """The form, filled as the address says."""
-        dataset = await self._dataset(request)
-        return await self._page(request, dataset, AskedForm.of(dataset, request.query_params))
 
-    async def check(self, request: Request) -> Response:
-        """What is wrong with a question, or what it would cost and how accurate it would be."""
-        dataset = await self._dataset(request)
-        asked = AskedForm.of(dataset, await form_of(request))
-        checked = await self._checked(request, dataset, asked)
-        return render(request, "ask_check.html", dataset=dataset, asked=asked, oob=True, **checked)
-
-    async def ask(self, request: Request) -> Response:
-        """The answer; or of made-up rows; or the menus' question as SQL, to go on from there."""
-        dataset, sent = await self._dataset(request), await form_of(request)
-        asked = AskedForm.of(dataset, sent)
-        if sent.get("do") == "sql":
-            try:
-                return await self._page(request, dataset, as_sql(dataset, asked))
-            except Refused as refused:  # what stands in the menus is kept
-                why = f"The menus make no SQL yet: {refused.on_page}. Finish them, or write the question here."
-                return await self._page(request, dataset, replace(asked, mode="sql"), refused.status, mistake=why)
-        if sent.get("do") not in ("ask", "made-up"):
-            return await self._page(request, dataset, asked)  # somebody without a script wants to see the price
-        terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
+async def ask(request: Request) -> Response:
+    """The answer; or of made-up rows; or the menus' question as SQL, to go on from there."""
+    dataset, sent = await _dataset(request), await form_of(request)
+    asked = AskedForm.of(dataset, sent)
+    if sent.get("do") == "sql":
         try:
-            answer = await self.desk.ask(who(request), dataset["name"], terms)
-        except Refused as refused:
-            if partial(request):
-                return refusal(request, refused)
-            return await self._page(request, dataset, asked, refused.status, problem=refused.on_page)
-        shown = answer_shown(dataset, answer)
+            return await _page(request, dataset, as_sql(dataset, asked))
+        except Refused as refused:  # what stands in the menus is kept
+            why = f"The menus make no SQL yet: {refused.on_page}. Finish them, or write the question here."
+            return await _page(request, dataset, replace(asked, mode="sql"), refused.status, mistake=why)
+    if sent.get("do") not in ("ask", "made-up"):
+        return await _page(request, dataset, asked)  # somebody without a script wants to see the price
+    terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
+    try:
+        answer = await do(request, "ask", dataset["name"], terms)
+    except Refused as refused:
         if partial(request):
-            reply = render(request, "answer.html", **shown)
-            reply.headers["HX-Trigger-After-Swap"] = "asked"
-            return reply
-        return await self._page(request, dataset, asked, **shown)
+            return refusal(request, refused)
+        return await _page(request, dataset, asked, refused.status, problem=refused.on_page)
+    shown = answer_shown(dataset, answer)
+    if partial(request):
+        reply = render(request, "answer.html", **shown)
+        reply.headers["HX-Trigger-After-Swap"] = "asked"
+        return reply
+    return await _page(request, dataset, asked, **shown)
 
-    async def certificate(self, request: Request) -> Response:
-        """A certificate, to keep and to check."""
-        name, charge = request.path_params["dataset"], number_of(request, "charge")
-        document = await self.desk.certificate(who(request), name, charge)
-        return download(document, f"certificate-{charge}.json")
 
-    async def made_up(self, request: Request) -> Response:
-        """Made-up rows as a file."""
-        rows = await self.desk.made_up(who(request), request.path_params["dataset"])
-        headers = {"Content-Disposition": 'attachment; filename="made-up.csv"'}
-        return Response(rows["csv"], media_type="text/csv", headers=headers)
+async def certificate(request: Request) -> Response:
+    """A certificate, to keep and to check."""
+    name, charge = request.path_params["dataset"], number_of(request, "charge")
+    document = await do(request, "certificate", name, charge)
+    return download(document, f"certificate-{charge}.json")
 
-    async def _dataset(self, request: Request) -> Mapping[str, Any]:
-        return await self.desk.dataset(who(request), request.path_params["dataset"])
 
-    async def _checked(self, request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> dict[str, Any]:
-        """The preview for the template, and the SQL that was composed; or what is wrong."""
-        if not asked.begun:
-            return {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
-        sql = None
-        try:
-            terms = asked.terms(dataset, asked=False)
-            sql = terms.get("question") if asked.mode == "menus" else None
-            preview = await self.desk.preview(who(request), dataset["name"], terms)
-        except Refused as refused:
-            return {"preview": None, "mistake": refused.on_page, "sql": sql, "curve": None, "beyond": ""}
-        bill = preview["ledger"]
-        beyond = budgets.beyond(tuple(bill.get("beyond", ())), symbols=True)
-        return {"preview": preview, "mistake": None, "sql": sql, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
+async def made_up(request: Request) -> Response:
+    """Made-up rows as a file."""
+    rows = await do(request, "made_up", request.path_params["dataset"])
+    headers = {"Content-Disposition": 'attachment; filename="made-up.csv"'}
+    return Response(rows["csv"], media_type="text/csv", headers=headers)
 
-    async def _page(
-        self, request: Request, dataset: Mapping[str, Any], asked: AskedForm, status: int = 200, **shown: Any
-    ) -> Response:
-        lists = {"epsilons": EPSILONS, "wrongs": WRONGS, "other": OTHER, "comparisons": COMPARISONS, "conditions": CONDITIONS}
-        lists |= {"offered": offered(dataset), "groupable": groupable(dataset), "examples": examples(dataset)}
-        first = {"priced": priced(dataset), "answer": None, "problem": None, "more": None, "dataset": dataset, "asked": asked}
-        checked = await self._checked(request, dataset, asked)
-        return render(request, "ask.html", status, **{**first, **lists, **checked, **shown})
+
+async def _dataset(request: Request) -> dict[str, Any]:
+    return await do(request, "dataset", request.path_params["dataset"])
+
+
+async def _checked(request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> dict[str, Any]:
+    """The preview for the template, and the SQL that was composed; or what is wrong."""
+    if not asked.begun:
+        return {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
+    sql = None
+    try:
+        terms = asked.terms(dataset, asked=False)
+        sql = terms.get("question") if asked.mode == "menus" else None
+        preview = await do(request, "preview", dataset["name"], terms)
+    except Refused as refused:
+        return {"preview": None, "mistake": refused.on_page, "sql": sql, "curve": None, "beyond": ""}
+    bill = preview["ledger"]
+    beyond = budgets.beyond(tuple(bill.get("beyond", ())), symbols=True)
+    return {"preview": preview, "mistake": None, "sql": sql, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
+
+
+async def _page(request: Request, dataset: Mapping[str, Any], asked: AskedForm, status: int = 200, **shown: Any) -> Response:
+    lists = {"epsilons": EPSILONS, "wrongs": WRONGS, "other": OTHER, "comparisons": COMPARISONS, "conditions": CONDITIONS}
+    lists |= {"offered": offered(dataset), "groupable": groupable(dataset), "examples": examples(dataset)}
+    first = {"priced": priced(dataset), "answer": None, "problem": None, "more": None, "dataset": dataset, "asked": asked}
+    checked = await _checked(request, dataset, asked)
+    return render(request, "ask.html", status, **{**first, **lists, **checked, **shown})
 
 
 def as_sql(dataset: Mapping[str, Any], asked: AskedForm) -> AskedForm:

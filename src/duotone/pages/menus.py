@@ -79,7 +79,7 @@ def examples(dataset: Dataset) -> list[str]:
     count(*) filter (where "Home town" = 'Ely') >= 100
     select "Home town", count(*) > 50 from survey group by "Home town"
     """
-    columns, people, made = dataset["columns"], _people(dataset), list[str]()
+    columns, people, made = dataset["columns"], counted_people(dataset), list[str]()
     for what in [key for choices in offered(dataset).values() for key in choices if key.startswith("avg:")][:1]:
         column = what.removeprefix("avg:")
         middle = sum(map(Fraction, columns[column]["bounds"])) / 2
@@ -95,7 +95,8 @@ def examples(dataset: Dataset) -> list[str]:
     return made or [f"{people} > 500"]
 
 
-def _people(dataset: Dataset) -> str:
+def counted_people(dataset: Dataset) -> str:
+    """How SQL counts people."""
     return "count(*)" if dataset["unit"] is None else f"count(distinct {identifier(dataset['unit'])})"
 
 
@@ -133,7 +134,7 @@ def _comparison(dataset: Dataset, chosen: Chosen) -> str:
     key, _, column = chosen.what.partition(":")
     condition = _condition(dataset, chosen)
     where = f" filter (where {condition})" if condition else ""
-    people = _people(dataset)
+    people = counted_people(dataset)
     allowed = {"count": COMPARISONS, "distinct": COMPARISONS, "mode": {"=": "", "<>": ""}}.get(key, COUNTED)
     if chosen.comparison not in allowed:
         words = ", ".join(f"“{COMPARISONS[sign]}”" for sign in allowed)

@@ -7,7 +7,7 @@ import json
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -15,20 +15,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from duotone.desk.callers import Caller, Refused
+from duotone.desk.operations import Document
 from duotone.words import budgets
-
-if TYPE_CHECKING:
-    from duotone.desk.desk import Desk
-
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, marks without a width or that turn the direction of text, and separators of lines."""
 
 LARGEST = 2**31 - 1
-BUDGETS = {"left": budgets.left, "price": budgets.price}
-
 Handler = Callable[[Request], Awaitable[Response]]
+Page = Callable[[Request, int, str | None], Awaitable[Response]]
+"""A page with a status and what is wrong."""
 
 
 class Verbatim(str):
@@ -125,6 +122,12 @@ def who(request: Request) -> Caller:
     return known
 
 
+async def do(request: Request, operation: str, *given: Any) -> Document:
+    """Do an operation of the list for whoever is logged in: `Desk.call`."""
+    document: Document = await request.app.state.desk.call(who(request), operation, *given)
+    return document
+
+
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form, each as text, the last of a name; no files."""
     async with request.form(max_files=0, max_fields=100, max_part_size=2**18) as form:
@@ -162,13 +165,17 @@ def refusal(request: Request, refused: Refused) -> Response:
     return answer
 
 
-async def choose_dataset(request: Request, desk: Desk, page: str) -> Response:
-    """The datasets that one may see, each with its address under this page; the only one at once."""
-    datasets = (await desk.datasets(who(request)))["datasets"]
-    if len(datasets) == 1:
-        return to(request, f"/{page}/{quoted(datasets[0]['name'])}")
-    shown = [{**one, "can_spend": can_spend(one["left"], one["allowance"])} for one in datasets]
-    return render(request, "choose.html", datasets=shown, page=page, title=page.capitalize())
+def choose_dataset(page: str) -> Handler:
+    """The page with the datasets that one may see, each with its address under another page; the only one at once."""
+
+    async def choose(request: Request) -> Response:
+        datasets = (await do(request, "datasets"))["datasets"]
+        if len(datasets) == 1:
+            return to(request, f"/{page}/{quoted(datasets[0]['name'])}")
+        shown = [{**one, "can_spend": can_spend(one["left"], one["allowance"])} for one in datasets]
+        return render(request, "choose.html", datasets=shown, page=page, title=page.capitalize())
+
+    return choose
 
 
 def can_spend(left: Mapping[str, Any], allowance: Mapping[str, Any] | None) -> Mapping[str, Any]:

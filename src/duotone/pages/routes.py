@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,16 +10,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from duotone.desk.callers import Refused
-from duotone.pages.ask import AskPages
-from duotone.pages.budget import BudgetPages
+from duotone.pages import ask, office, studio
 from duotone.pages.interface import interface_page
-from duotone.pages.owner import OwnerPages
-from duotone.pages.render import HERE, Handler, caller, form_of, render, signed_in, to
-from duotone.pages.requests import RequestPages
-from duotone.pages.studio import StudioPages
-
-if TYPE_CHECKING:
-    from duotone.desk.desk import Desk
+from duotone.pages.render import HERE, Handler, caller, choose_dataset, form_of, render, signed_in, to
 
 ENDED = "Your session has ended: its time was over, its token was revoked or has expired, or it was ended by an owner."
 
@@ -48,36 +41,34 @@ async def front_page(request: Request) -> Response:
     return to(request, "/login" if known is None else first[known.person.role])
 
 
-def routes(desk: Desk) -> list[BaseRoute]:
-    """The pages, which call the desk as every other way in does."""
-    ask, budget, requests, owner = AskPages(desk), BudgetPages(desk), RequestPages(desk), OwnerPages(desk)
-    studio = StudioPages(desk)
+def routes() -> list[BaseRoute]:
+    """The pages, which do operations of the desk (`app.state.desk`) as every other way in does."""
     return [
         Route("/", front_page),
         Route("/login", login_page, methods=["GET", "POST"]),
-        _get("/ask", ask.choose),
-        _get("/ask/{dataset}", ask.page),
+        _get("/ask", choose_dataset("ask")),
+        _get("/ask/{dataset}", ask.ask_page),
         _post("/ask/{dataset}", ask.ask),
         _post("/ask/{dataset}/check", ask.check),
         _get("/ask/{dataset}/made-up", ask.made_up),
         _get("/ask/certificate/{dataset}/{charge:int}", ask.certificate),
-        _get("/budget", budget.choose),
-        _get("/budget/{dataset}", budget.page),
-        _get("/budget/{dataset}/download", budget.saved),
-        _post("/budget/{dataset}/verify", budget.verify),
-        _get("/requests", requests.page),
-        _post("/requests/{request:int}", requests.decide),
-        _post("/requests/{request:int}/ask", requests.ask),
-        _post("/requests/assistant/{dataset}", requests.allow),
-        _get("/owner", owner.page),
-        _post("/owner/{dataset}/version", owner.relabel),
-        _post("/owner/sessions/{session}/end", owner.end_session),
+        _get("/budget", choose_dataset("budget")),
+        _get("/budget/{dataset}", office.budget_page),
+        _get("/budget/{dataset}/download", office.budget_file),
+        _post("/budget/{dataset}/verify", office.verify),
+        _get("/requests", office.requests_page),
+        _post("/requests/{request:int}", office.decide),
+        _post("/requests/{request:int}/ask", office.ask_approved),
+        _post("/requests/assistant/{dataset}", office.allow),
+        _get("/owner", office.owner_page),
+        _post("/owner/{dataset}/version", office.relabel),
+        _post("/owner/sessions/{session}/end", office.end_session),
         _get("/api", interface_page),
-        _get("/studio", studio.page),
-        _post("/studio", studio.page),
+        _get("/studio", studio.studio_page),
+        _post("/studio", studio.studio_page),
         _post("/studio/result", studio.result),
         _post("/studio/load", studio.load),
-        _post("/studio/mechanism.json", studio.document),
+        _post("/studio/mechanism.json", studio.mechanism_file),
         Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
     ]
 

@@ -6,11 +6,11 @@ import csv
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, cast
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -30,9 +30,7 @@ from duotone.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, pl
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
 
-if TYPE_CHECKING:
-    from duotone.desk.desk import Desk
-
+T = TypeVar("T")
 LONGEST_NUMBER = 40
 HALVES = (0, 0.25, 0.5, 0.75, 1)
 NOTES = 5
@@ -204,54 +202,57 @@ def _floats(privacy: ApproxDP) -> ApproxDP:
     return ApproxDP(float(privacy.epsilon), float(privacy.delta))
 
 
-@dataclass(frozen=True)
-class StudioPages:
-    """What the pages of the studio do; a graph is drawn by the desk's threads, in which everybody has a share."""
+async def studio_page(request: Request) -> Response:
+    """The whole page: an example, or what a form without a script sends."""
+    if request.method == "POST":
+        asked = await _asked(request)
+    else:
+        asked = example(request.query_params.get("example", "voters"))
+    return await _answer(request, "studio.html", asked)
 
-    desk: Desk
 
-    async def page(self, request: Request) -> Response:
-        """The whole page: an example, or what a form without a script sends."""
-        if request.method == "POST":
-            asked = await _asked(request)
+async def result(request: Request) -> Response:
+    """The pictures alone, while somebody draws or types."""
+    return await _answer(request, "studio_result.html", await _asked(request))
+
+
+async def load(request: Request) -> Response:
+    """A graph from a file."""
+    async with request.form(max_files=1, max_fields=20, max_part_size=MOST_TEXT) as form:
+        sent = form.get("file")
+        if not isinstance(sent, UploadFile) or not sent.filename:
+            raise Refused("bad question", "choose a file first")
+        name, content = sent.filename, await sent.read(MOST_TEXT + 1)
+    asked = Asked(unit="epsilon", epsilon="1", delta="0.01")
+    try:
+        if name.lower().endswith(".csv"):
+            asked = replace(asked, edges=content.decode())
         else:
-            asked = example(request.query_params.get("example", "voters"))
-        return await self._answer(request, "studio.html", asked)
+            edges, blue = to_text(await _drawn(request, partial(from_file, name, content)))
+            asked = replace(asked, edges=edges, blue=blue)
+    except UnicodeDecodeError:
+        raise Refused("bad question", "the file must be text in UTF-8") from None
+    return await _answer(request, "studio.html", asked)
 
-    async def result(self, request: Request) -> Response:
-        """The pictures alone, while somebody draws or types."""
-        return await self._answer(request, "studio_result.html", await _asked(request))
 
-    async def load(self, request: Request) -> Response:
-        """A graph from a file."""
-        async with request.form(max_files=1, max_fields=20, max_part_size=MOST_TEXT) as form:
-            sent = form.get("file")
-            if not isinstance(sent, UploadFile) or not sent.filename:
-                raise Refused("bad question", "choose a file first")
-            name, content = sent.filename, await sent.read(MOST_TEXT + 1)
-        asked = Asked(unit="epsilon", epsilon="1", delta="0.01")
-        try:
-            if name.lower().endswith(".csv"):
-                asked = replace(asked, edges=content.decode())
-            else:
-                edges, blue = to_text(await self.desk.draw(who(request), partial(from_file, name, content)))
-                asked = replace(asked, edges=edges, blue=blue)
-        except UnicodeDecodeError:
-            raise Refused("bad question", "the file must be text in UTF-8") from None
-        return await self._answer(request, "studio.html", asked)
+async def mechanism_file(request: Request) -> Response:
+    """The mechanism as `duotone design --json` prints it."""
+    shown = await _drawn(request, partial(show, await _asked(request)))
+    if shown.document is None:
+        raise Refused("bad question", shown.problem or "there is no dataset yet")
+    headers = {"Content-Disposition": 'attachment; filename="mechanism.json"'}
+    return Response(json.dumps(shown.document), media_type="application/json", headers=headers)
 
-    async def document(self, request: Request) -> Response:
-        """The mechanism as `duotone design --json` prints it."""
-        shown = await self.desk.draw(who(request), partial(show, await _asked(request)))
-        if shown.document is None:
-            raise Refused("bad question", shown.problem or "there is no dataset yet")
-        headers = {"Content-Disposition": 'attachment; filename="mechanism.json"'}
-        return Response(json.dumps(shown.document), media_type="application/json", headers=headers)
 
-    async def _answer(self, request: Request, template: str, asked: Asked) -> Response:
-        shown = await self.desk.draw(who(request), partial(show, asked))
-        status = 422 if shown.problem and not shown.clash else 200
-        return render(request, template, status, asked=asked, shown=shown, examples=EXAMPLES)
+async def _answer(request: Request, template: str, asked: Asked) -> Response:
+    shown = await _drawn(request, partial(show, asked))
+    status = 422 if shown.problem and not shown.clash else 200
+    return render(request, template, status, asked=asked, shown=shown, examples=EXAMPLES)
+
+
+async def _drawn(request: Request, drawing: Callable[[], T]) -> T:
+    """A drawing by the desk's threads, in which everybody has a share."""
+    return cast("T", await request.app.state.desk.draw(who(request), drawing))
 
 
 async def _asked(request: Request) -> Asked:

@@ -1,0 +1,168 @@
+"""The pages about an office besides asking: a dataset's budget, the requests that wait, and what its owner sees."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from duotone.desk.callers import Refused
+from duotone.pages.ask import answer_shown
+from duotone.pages.asked_form import EPSILONS
+from duotone.pages.menus import counted_people
+from duotone.pages.render import Page, do, download, form_of, number_of, quoted, render, to, who
+from duotone.privacy.numbers import exact
+
+DONE = {
+    "approve": "The request is approved.",
+    "refuse": "The request is refused.",
+    "allow": "Your assistant’s allowance is set.",
+}
+"""What was done, as the page says it."""
+
+
+async def budget_page(request: Request) -> Response:
+    """How many such questions are left, what was spent and by whom."""
+    name = request.path_params["dataset"]
+    dataset = await do(request, "dataset", name)
+    price = {"epsilon": request.query_params.get("epsilon", "0.1"), "delta": request.query_params.get("delta", "")}
+    problem, budget = None, None
+    try:
+        budget = await do(request, "budget", name, such(dataset, price))
+    except Refused as refused:
+        problem = refused.on_page
+    if budget is None:
+        budget = await do(request, "budget", name)
+    history, shares = await do(request, "history", name), gauge(budget, price)
+    about: dict[str, Any] = {"budget": budget, "gauge": shares, "history": history, "price": price, "problem": problem}
+    return render(request, "budget.html", dataset=dataset, epsilons=EPSILONS, **about)
+
+
+async def budget_file(request: Request) -> Response:
+    """The same as JSON."""
+    name = request.path_params["dataset"]
+    document = {"dataset": name, "budget": await do(request, "budget", name), "history": await do(request, "history", name)}
+    return download(document, "budget.json")
+
+
+async def verify(request: Request) -> Response:
+    """Whether the ledger is as it was written."""
+    name = request.path_params["dataset"]
+    return render(request, "verified.html", name=name, verdict=await do(request, "verify", name))
+
+
+def such(dataset: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, Any]:
+    """A plain question at a price; where close calls alone are charged, at none."""
+    question = {"question": f"{counted_people(dataset)} > 1"}
+    if dataset["close_calls"] is not None:
+        return question
+    return {**question, "epsilon": price["epsilon"], **({"delta": price["delta"]} if price["delta"] else {})}
+
+
+def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, float]:
+    """The shares of the budget that are spent and that a question takes; what is left is the rest."""
+    calls = budget["close_calls"]
+    if calls is not None:
+        total, used, one = calls["of"], calls["used"] + calls["reserved"], 1.0
+    else:
+        total, used = budget["budget"]["epsilon"], budget["spent"]["epsilon"]
+        one = float(exact(price["epsilon"])) if budget["this"] is not None else 0.0
+    spent = min(1.0, used / total) if total else 1.0
+    return {"spent": spent, "this": max(0.0, min(1 - spent, one / total if total else 0.0))}
+
+
+async def requests_page(request: Request, status: int = 200, problem: str | None = None) -> Response:
+    """Every request that one may see, those that wait first, and the allowances of one's assistant."""
+    requests = (await do(request, "requests"))["requests"]
+    requests.sort(key=lambda one: (not one["may_decide"], one["state"] != "approved", -one["request"]))
+    requests = [{**one, "stands": standing(one)} for one in requests]
+    allowed: dict[str, Any] = {}
+    if who(request).person.role == "analyst":
+        for dataset in (await do(request, "datasets"))["datasets"]:
+            allowance = await do(request, "assistant_allowance", dataset["name"])
+            allowed[dataset["name"]] = {**allowance, "close_calls": dataset["close_calls"] is not None}
+    done = None if problem else DONE.get(request.query_params.get("done", ""))
+    return render(request, "requests.html", status, requests=requests, allowed=allowed, problem=problem, done=done)
+
+
+def standing(request: Mapping[str, Any]) -> str:
+    """How a request stands, and who said so.
+
+    >>> one = {"needs": "another person", "decided_by": ["ana"]}
+    >>> [standing({**one, "state": state}) for state in ("waiting", "approved", "used")]
+    ['waits for another person; approved by ana', 'approved by ana', 'asked; approved by ana']
+    >>> standing({**one, "state": "refused", "decided_by": ["ana", "olga"]})
+    'refused by olga'
+    """
+    state, by = request["state"], request["decided_by"]
+    approved = f"approved by {' and '.join(by)}" if by else ""
+    match state:
+        case "refused":
+            return f"refused by {by[-1]}" if by else "refused"
+        case "approved":
+            return approved or "approved, within the allowance"
+    return "; ".join(filter(None, [f"waits for {request['needs']}" if state == "waiting" else "asked", approved]))
+
+
+async def decide(request: Request) -> Response:
+    """Approve or refuse a request."""
+    decision = (await form_of(request)).get("decision")
+    if decision not in ("approve", "refuse"):
+        raise Refused("bad question", "approve or refuse the request")
+    await do(request, "decide", number_of(request, "request"), decision == "approve")
+    return to(request, f"/requests?done={decision}")
+
+
+async def ask_approved(request: Request) -> Response:
+    """Ask what was approved."""
+    dataset = await do(request, "dataset", (await form_of(request)).get("dataset", ""))
+    answer = await do(request, "ask", dataset["name"], {"request": number_of(request, "request")})
+    return render(request, "answered.html", **answer_shown(dataset, answer))
+
+
+async def allow(request: Request) -> Response:
+    """Say what one's assistant may ask without being asked back."""
+    return await _done(request, _allow(request), requests_page, "/requests?done=allow")
+
+
+async def _allow(request: Request) -> None:
+    sent = await form_of(request)
+    epsilon, delta, questions = (sent.get(name, "").strip() or "0" for name in ("epsilon", "delta", "questions"))
+    if not (questions.isascii() and questions.isdigit() and len(questions) < 10):
+        raise Refused("bad question", "the number of questions must be a whole number")
+    allowance = {"epsilon": epsilon, "delta": delta, "questions": int(questions)}
+    await do(request, "allow_assistant", request.path_params["dataset"], allowance)
+
+
+async def owner_page(request: Request, status: int = 200, problem: str | None = None) -> Response:
+    """People, datasets, sessions, and what the owner should know of their engines."""
+    overview, datasets = await do(request, "overview"), (await do(request, "datasets"))["datasets"]
+    sessions = [] if who(request).assistant else (await do(request, "sessions"))["sessions"]
+    changed = next((one for one in datasets if one["name"] == request.query_params.get("relabelled")), None)
+    about: dict[str, Any] = {"overview": overview, "datasets": datasets, "problem": problem, "changed": changed}
+    return render(request, "owner.html", status, sessions=sessions, **about)
+
+
+async def end_session(request: Request) -> Response:
+    """End a session; one's own, too."""
+    await do(request, "end_session", request.path_params["session"])
+    return to(request, "/owner")
+
+
+async def relabel(request: Request) -> Response:
+    """Say that the data has changed."""
+    version, name = (await form_of(request)).get("version", "").strip(), request.path_params["dataset"]
+    return await _done(request, do(request, "relabel", name, version), owner_page, f"/owner?relabelled={quoted(name)}")
+
+
+async def _done(request: Request, work: Awaitable[object], page: Page, address: str) -> Response:
+    """Go to an address once something is done; with a bad value, the page and what is wrong."""
+    try:
+        await work
+    except Refused as refused:
+        if refused.kind != "bad question":
+            raise
+        return await page(request, refused.status, refused.on_page)
+    return to(request, address)
