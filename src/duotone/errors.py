@@ -22,11 +22,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 
 class DuotoneError(ValueError):
-    """Bad input, in one sentence."""
+    """Bad input, in one sentence. Any error is pickled as what it was made of."""
+
+    _made_of: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: D102
+        error = super().__new__(cls, *given, **named)
+        error._made_of = given, named
+        return error
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        given, named = self._made_of
+        return partial(type(self), **named), given
 
 
 class Infeasible(DuotoneError):
@@ -47,9 +59,6 @@ class Infeasible(DuotoneError):
             f"{self.low} allows along {'–'.join(shown)}; lower the value at {self.high} or raise it at {self.low}"
         )
 
-    def __reduce__(self) -> tuple[type[Infeasible], tuple[tuple[Hashable, ...], Fraction | float]]:
-        return Infeasible, (self.path, self.gap)
-
 
 class NotAMorphism(DuotoneError):
     """A map between dataset graphs that sends two neighbours (`edge`) to datasets that are not (`images`)."""
@@ -60,9 +69,6 @@ class NotAMorphism(DuotoneError):
             f"not a morphism: {edge[0]} and {edge[1]} are neighbours, but their images {images[0]} and {images[1]} are not"
         )
 
-    def __reduce__(self) -> tuple[type[NotAMorphism], tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]]:
-        return NotAMorphism, (self.edge, self.images)
-
 
 class MissingExtra(DuotoneError):
     """An optional library is needed for this and is not installed."""
@@ -70,9 +76,6 @@ class MissingExtra(DuotoneError):
     def __init__(self, what: str, extra: str) -> None:
         self.what, self.extra = what, extra
         super().__init__(f'{what} needs an optional library: pip install "duotone[{extra}]"')
-
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
-        return MissingExtra, (self.what, self.extra)
 
 
 class UnopenedTable(DuotoneError):
@@ -87,9 +90,6 @@ class UnreadableColumn(DuotoneError):
         general = f"column {column} holds neither numbers, text, Booleans nor dates, and cannot be asked about: convert it"
         super().__init__(f"column {column} cannot be asked about: it {how}" if how else general)
 
-    def __reduce__(self) -> tuple[type[UnreadableColumn], tuple[str, str]]:
-        return UnreadableColumn, (self.column, self.how)
-
 
 class UnknownColumn(DuotoneError):
     """A name that no column of a table has; `columns` are those there are, `hint` says what may have been meant."""
@@ -99,9 +99,6 @@ class UnknownColumn(DuotoneError):
         # blanks around a name are part of it, and shown by quotes
         listed = ", ".join(name if name == name.strip() else f'"{name}"' for name in self.columns)
         super().__init__(f"{table} has no column {column}{f' ({hint})' if hint else ''}; it has {listed}")
-
-    def __reduce__(self) -> tuple[type[UnknownColumn], tuple[str, tuple[str, ...], str, str]]:
-        return UnknownColumn, (self.column, self.columns, self.hint, self.table)
 
 
 class FailedTrial(DuotoneError):
@@ -114,9 +111,6 @@ class FailedTrial(DuotoneError):
             f"this question failed its own trial on made-up tables ({what}, code {code}), so it is not asked and nothing is "
             "charged: please report it"
         )
-
-    def __reduce__(self) -> tuple[type[FailedTrial], tuple[str, str, str]]:
-        return FailedTrial, (self.what, self.code, self.report)
 
 
 class Mistake(NamedTuple):
@@ -144,9 +138,6 @@ class DatasetError(DuotoneError):
         """One for each mistake."""
         return tuple(mistake.sentence for mistake in self.mistakes)
 
-    def __reduce__(self) -> tuple[type[DatasetError], tuple[Mistake, ...]]:
-        return DatasetError, self.mistakes
-
 
 class OfficeError(DuotoneError):
     """What is wrong with an office file: `sentences`, one for each mistake, with its line."""
@@ -154,9 +145,6 @@ class OfficeError(DuotoneError):
     def __init__(self, *sentences: str) -> None:
         self.sentences = sentences
         super().__init__("\n".join(sentences))
-
-    def __reduce__(self) -> tuple[type[OfficeError], tuple[str, ...]]:
-        return OfficeError, self.sentences
 
 
 class LedgerError(DuotoneError):
@@ -173,9 +161,6 @@ class LedgerBusy(LedgerError):
             f"the ledger {place} was kept busy by others for {wait:g} seconds{reason}; nothing was released: try again"
         )
 
-    def __reduce__(self) -> tuple[type[LedgerBusy], tuple[str, float, str]]:
-        return LedgerBusy, (self.place, self.wait, self.why)
-
 
 class OverBudget(LedgerError):
     """A cost that does not fit into a dataset's budget, or into the allowance of `asker`.
@@ -188,9 +173,6 @@ class OverBudget(LedgerError):
         self.dataset, self.asked, self.left, self.asker = shortfall.dataset, shortfall.asked, shortfall.left, shortfall.asker
         super().__init__(str(shortfall))
 
-    def __reduce__(self) -> tuple[type[OverBudget], tuple[Any]]:
-        return OverBudget, (self.shortfall,)
-
 
 class ServiceError(DuotoneError):
     """A service does not answer: `status` is HTTP's, None where nothing came back; `kind` the service's own word for why, and
@@ -200,11 +182,8 @@ class ServiceError(DuotoneError):
         self.sentence, self.status, self.kind, self.retry_after = sentence, status, kind, retry_after
         DuotoneError.__init__(self, sentence)  # past OverBudget, which makes a sentence of its own
 
-    def __reduce__(self) -> tuple[type[ServiceError], tuple[str, int | None, str, int | None]]:
-        return type(self), (self.sentence, self.status, self.kind, self.retry_after)
 
-
-class OverBudgetThere(ServiceError, OverBudget):  # type: ignore[misc]  # it is pickled as the first of them
+class OverBudgetThere(ServiceError, OverBudget):
     """A question that does not fit into what a service has left of a budget or an allowance. Its sentence says what `asked` and
     `left` would."""
 

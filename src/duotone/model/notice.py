@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from duotone.errors import DuotoneError
@@ -60,9 +59,6 @@ class Refusal(DuotoneError):
         """Its code and fields."""
         own: Notice = self.args[0]
         return own
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return partial(Refusal, **self.notice.fields), (self.notice.code,)
 
 
 def why(error: DuotoneError) -> Notice | str:
