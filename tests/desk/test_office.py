@@ -17,12 +17,12 @@ from patience import PATIENCE
 
 from duotone import ApproxDP, open_ledger
 from duotone.cli.app import main
+from duotone.desk.accounts import check_office
 from duotone.desk.callers import Caller, Person, Refused, is_loopback
 from duotone.desk.office import Engine, Limits, Listed, Member, Office, Server, SignIn, Ticks
 from duotone.desk.office_file import HERE, read_office
 from duotone.errors import DuotoneError, OfficeError
 from duotone.http.app import open_desk
-from duotone.http.check_office import check_office
 from duotone.http.serve import serve
 from duotone.http.tokens import Tokens
 

@@ -23,12 +23,12 @@ from offices import PEOPLE, VOTES, lines_of, make_office, plain_client, remember
 from patience import PATIENCE, wait_until
 from raw_http import certificate, proxied, send
 
+from duotone.desk.accounts import check_office
 from duotone.desk.log import log_to
 from duotone.desk.office import Office
 from duotone.desk.records import Records
 from duotone.errors import DuotoneError
 from duotone.http import serve as serving_module
-from duotone.http.check_office import check_office
 from duotone.http.serve import serve
 from duotone.http.tokens import Tokens
 

@@ -35,7 +35,8 @@ def serve(
     ] = False,
 ) -> None:
     """Answer questions over HTTP about tables that stay on this machine."""
-    from duotone.http.check_office import check_office
+    from duotone.desk.accounts import check_office
+    from duotone.http.serve import exposed
     from duotone.http.serve import serve as serve_office
 
     if (office is None) != demo:
@@ -47,7 +48,7 @@ def serve(
         return
     opened = _office(office)
     if check:
-        for note in check_office(opened):
+        for note in filter(None, (*check_office(opened), exposed(opened))):
             say(note, line="duotone: note: ")
         many = f"{len(opened.datasets)} dataset{'s' * (len(opened.datasets) > 1)}"
         print(f"{printable(office.name)} holds: {many}, {len(opened.people)} people")

@@ -157,17 +157,15 @@ class Answering:
 
     def _rehearsed(self, table: OpenTable, terms: Terms, question: Prepared) -> Document:
         """The answer of made-up rows, by a ledger that is thrown away."""
-        columns = table.made_up_columns
         if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
             raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
-            rows = made_up.made_up(columns, table.declared.unit, max_rows=table.declared.max_rows)
             try:
                 with (
-                    made_up.opened(rows, columns, Path(folder)) as source,
+                    made_up.opened(table.made_up_rows(), table.made_up_columns, Path(folder)) as source,
                     _of_made_up(table, source, terms, question) as asked,
                 ):
-                    accounts.register(ledger, table)
+                    accounts.register(ledger, table.dataset)
                     reply = asked.charge(ledger, table.account())
                     return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
             except OverBudget as error:

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
+from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeVar
 
-from duotone.desk import accounts, made_up
-from duotone.desk.answering import LOG, NO_LEDGER, Answering, refusal
+from duotone.desk import accounts, documents, made_up
+from duotone.desk.answering import LOG, NO_LEDGER, Answering
 from duotone.desk.approvals import Approvals
 from duotone.desk.callers import Caller, Refused
 from duotone.desk.clock import Clock
-from duotone.desk.documents import preview_document
 from duotone.desk.log import audit
 from duotone.desk.office import Office
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.desk.records import Records
 from duotone.desk.same_table import remember
-from duotone.desk.tables import OpenTable, PublicFiles, refuse_same
+from duotone.desk.tables import OpenTable, PublicFiles, check_tables
 from duotone.desk.terms import Terms
 from duotone.desk.work import seconds_of
 from duotone.desk.workers import Workers
-from duotone.errors import DuotoneError, LedgerError, OfficeError
+from duotone.errors import OfficeError
 from duotone.ledger.ledger import Ledger
 from duotone.model.mistakes import Mistakes
 from duotone.model.terms import DefiniteTerms
@@ -50,19 +50,21 @@ class Browsers(Protocol):
         ...
 
 
-def operation(method: Method) -> Method:
-    """A method as the operation of its name: who may not is refused, and a dataset is given by its name; the method gets its
-    table."""
-    declared = OPERATIONS[method.__name__]
+def operation(method: Callable[..., Any]) -> Method:
+    """A method as the operation of its name: who may not is refused, and the method gets the table of the dataset that is
+    named. One that is not a coroutine reads no private row: it takes its turn among whatever else people look at."""
+    declared, waits = OPERATIONS[method.__name__], iscoroutinefunction(method)
 
     @wraps(method)
-    async def checked(self: Desk, caller: Caller, *given: Any) -> Document:
+    async def called(self: Desk, caller: Caller, *given: Any) -> Document:
         if declared.places[:1] == ["name"]:
             given = (self._seen(caller, given[0]), *given[1:])
         declared.require(caller)
-        return await method(self, caller, *given)
+        work = partial(method, self, caller, *given)
+        document: Document = await (work() if waits else self.workers.look(caller, work))
+        return document
 
-    return checked
+    return called
 
 
 class Desk:
@@ -82,9 +84,7 @@ class Desk:
     def start(self) -> None:
         """Open every table once, and hold the ledger against the office."""
         mistakes = Mistakes(self.office.file.name, self.office.text)
-        for table in self.tables.values():
-            table.check(mistakes)
-        refuse_same(self.tables, mistakes)
+        check_tables(self.tables, mistakes)
         if mistakes.every:
             raise OfficeError(*mistakes.sentences)
         for table in self.tables.values():
@@ -144,36 +144,32 @@ class Desk:
     # Approval
 
     @operation
-    async def plan(self, caller: Caller, table: OpenTable, written: Any) -> Document:
+    def plan(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """A question with its price, as a request: approved at once where an assistant's allowance covers it."""
-
-        def planned() -> Document:
-            terms = Terms.read(written)
-            question = self.answering.question(table, terms)
-            request = self.approvals.plan(caller, table, terms, question)
-            return {**request, "preview": self._previewed(caller, table, terms, question)}
-
-        return await self.workers.look(caller, planned)
+        terms = Terms.read(written)
+        question = self.answering.question(table, terms)
+        request = self.approvals.plan(caller, table, terms, question)
+        return {**request, "preview": self._previewed(caller, table, terms, question)}
 
     @operation
-    async def requests(self, caller: Caller) -> Document:
+    def requests(self, caller: Caller) -> Document:
         """One's own requests, and those that one may decide about."""
-        return await self.workers.look(caller, partial(self.approvals.every, caller))
+        return self.approvals.every(caller)
 
     @operation
-    async def decide(self, caller: Caller, number: int, approve: bool) -> Document:
+    def decide(self, caller: Caller, number: int, approve: bool) -> Document:
         """Approve or refuse a request: one's own assistant's, or another person's."""
-        return await self.workers.look(caller, partial(self.approvals.decide, caller, number, approve))
+        return self.approvals.decide(caller, number, approve)
 
     @operation
-    async def allow_assistant(self, caller: Caller, table: OpenTable, allowance: Any) -> Document:
+    def allow_assistant(self, caller: Caller, table: OpenTable, allowance: Any) -> Document:
         """What one's assistant may ask without waiting: from now on, in all."""
-        return await self.workers.look(caller, partial(self.approvals.allow, caller, table, allowance))
+        return self.approvals.allow(caller, table, allowance)
 
     @operation
-    async def assistant_allowance(self, caller: Caller, table: OpenTable) -> Document:
+    def assistant_allowance(self, caller: Caller, table: OpenTable) -> Document:
         """What is left of that."""
-        return await self.workers.look(caller, partial(self.approvals.allowance, caller, table))
+        return self.approvals.allowance(caller, table)
 
     # Looking
 
@@ -183,81 +179,65 @@ class Desk:
         return {"name": caller.name, "role": caller.person.role, "assistant": caller.assistant}
 
     @operation
-    async def datasets(self, caller: Caller) -> Document:
+    def datasets(self, caller: Caller) -> Document:
         """What one may know of every dataset that one may see."""
-        names = [name for name in self.tables if caller.person.may_see(name)]
-        return {
-            "datasets": await self.workers.look(caller, lambda: [self._dataset(caller, self.tables[name]) for name in names])
-        }
+        seen = [table for name, table in self.tables.items() if caller.person.may_see(name)]
+        return {"datasets": [self._dataset(caller, table) for table in seen]}
 
     @operation
-    async def dataset(self, caller: Caller, table: OpenTable) -> Document:
+    def dataset(self, caller: Caller, table: OpenTable) -> Document:
         """What one may know of a dataset."""
-        return await self.workers.look(caller, partial(self._dataset, caller, table))
+        return self._dataset(caller, table)
 
     def _dataset(self, caller: Caller, table: OpenTable) -> Document:
-        return accounts.dataset_document(table, self.ledger, caller, self.clock.tick)
+        return documents.dataset_document(table, self.ledger, caller, self.clock.tick)
 
     @operation
-    async def preview(self, caller: Caller, table: OpenTable, written: Any) -> Document:
+    def preview(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """How accurate an answer would be, and what it would cost; nothing is read or spent."""
-
-        def previewed() -> Document:
-            terms = Terms.read(written)
-            return self._previewed(caller, table, terms, self.answering.question(table, terms))
-
-        return await self.workers.look(caller, previewed)
+        terms = Terms.read(written)
+        return self._previewed(caller, table, terms, self.answering.question(table, terms))
 
     def _previewed(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
-        document = preview_document(question, self.ledger, table.account(), terms, caller.name)
-        more = accounts.how_many_more(table, self.ledger, caller, question.cost)
+        document = documents.preview_document(question, self.ledger, table.account(), terms, caller.name)
+        more = documents.how_many_more(table, self.ledger, caller, question.cost)
         document["ledger"]["how_many_more"] = more
         return {**document, "seconds": self._seconds(table, question)}
 
     @operation
-    async def made_up(self, caller: Caller, table: OpenTable) -> Document:
+    def made_up(self, _: Caller, table: OpenTable) -> Document:
         """Made-up rows with the dataset's columns."""
-        columns = table.made_up_columns
-        rows = partial(made_up.made_up, columns, table.declared.unit, max_rows=table.declared.max_rows)
-        return {"csv": await self.workers.look(caller, lambda: made_up.as_csv(rows()))}
+        return {"csv": made_up.as_csv(table.made_up_rows())}
 
     @operation
-    async def history(self, caller: Caller, table: OpenTable) -> Document:
+    def history(self, caller: Caller, table: OpenTable) -> Document:
         """What was asked about a dataset."""
-        return await self.workers.look(caller, partial(accounts.history_document, table, self.ledger, self.records, caller))
+        return documents.history_document(table, self.ledger, self.records, caller)
 
     @operation
-    async def budget(self, caller: Caller, table: OpenTable, written: Any = None) -> Document:
+    def budget(self, caller: Caller, table: OpenTable, written: Any = None) -> Document:
         """How the budget stands, and what a question would take of it."""
-
-        def read() -> Document:
-            cost = None if written is None else self.answering.question(table, Terms.read(written)).cost
-            return accounts.budget_document(table, self.ledger, caller, cost)
-
-        return await self.workers.look(caller, read)
+        cost = None if written is None else self.answering.question(table, Terms.read(written)).cost
+        return documents.budget_document(table, self.ledger, caller, cost)
 
     @operation
-    async def certificate(self, caller: Caller, table: OpenTable, charge: int) -> Document:
+    def certificate(self, _: Caller, table: OpenTable, charge: int) -> Document:
         """What proves that the answer of a charge is private and as accurate as can be."""
-
-        def made() -> Document:
-            words = self.records.words_of(table.account(), charge)
-            if words is None:
-                raise Refused("unknown", f"{table.name} has no answer of charge {charge} that was asked here")
-            question = self.answering.question(table, Terms.read(words))
-            basis = {"basis": question.facts.basis}
-            if not isinstance(question.terms, DefiniteTerms):
-                called = self.ledger.close_calls(table.account())
-                if called is None:
-                    raise Refused("unavailable", NO_LEDGER)
-                return {**called.certificate(), **basis}
-            drawn_from = question.terms.table
-            if (levels := len(drawn_from.blue) + len(drawn_from.red)) > LEVELS:
-                sentence = f"the certificate of this answer has {levels:,} levels, too many to send: "
-                raise Refused("too large", f"{sentence}`duotone line` makes the same of its epsilon and delta")
-            return {**drawn_from.certificate(), **basis}
-
-        return await self.workers.look(caller, made)
+        words = self.records.words_of(table.account(), charge)
+        if words is None:
+            raise Refused("unknown", f"{table.name} has no answer of charge {charge} that was asked here")
+        question = self.answering.question(table, Terms.read(words))
+        basis = {"basis": question.facts.basis}
+        if not isinstance(question.terms, DefiniteTerms):
+            called = self.ledger.close_calls(table.account())
+            if called is None:
+                raise Refused("unavailable", NO_LEDGER)
+            return {**called.certificate(), **basis}
+        drawn_from = question.terms.table
+        if (levels := len(drawn_from.blue) + len(drawn_from.red)) > LEVELS:
+            sentence = f"the certificate of this answer has {levels:,} levels, too many to send: "
+            raise Refused("too large", f"{sentence}`duotone line` makes the same of its epsilon and delta")
+        return {**drawn_from.certificate(), **basis}
 
     async def draw(self, caller: Caller, drawing: Callable[[], T]) -> T:
         """A drawing of the studio: it needs no dataset, and takes its turn as whatever else one looks at."""
@@ -266,40 +246,27 @@ class Desk:
     # The owner
 
     @operation
-    async def relabel(self, caller: Caller, table: OpenTable, version: str) -> Document:
+    def relabel(self, caller: Caller, table: OpenTable, version: str) -> Document:
         """Say that the data has changed. Every question is then a new one; the budget is what it was."""
-
-        def relabelled() -> Document:
-            try:
-                self.ledger.relabel(table.account(), version, by=caller.name)
-            except LedgerError as error:
-                raise refusal(error) from None
-            except DuotoneError as error:
-                raise Refused("bad question", error) from None
-            audit("data was relabelled", by=caller.name, dataset=table.name, label=version)
-            table.reopen()
-            table.learn()
-            table.read_public()
-            remember(table.name, table.keys, self.records)
-            return self._dataset(caller, table)
-
-        return await self.workers.look(caller, relabelled)
+        self.ledger.relabel(table.account(), version, by=caller.name)
+        audit("data was relabelled", by=caller.name, dataset=table.name, label=version)
+        table.reopen()
+        table.learn()
+        table.read_public()
+        remember(table.name, table.keys, self.records)
+        return self._dataset(caller, table)
 
     @operation
-    async def verify(self, caller: Caller, _: OpenTable) -> Document:
+    def verify(self, _: Caller, __: OpenTable) -> Document:
         """Whether the ledger is as it was written."""
-        verdict = await self.workers.look(caller, self.ledger.verify)
-        return {
-            "verified": verdict.holds,
-            "problems": list(verdict.problems),
-            "entries": verdict.entries,
-            "head": verdict.head,
-        }
+        verdict = self.ledger.verify()
+        problems = list(verdict.problems)
+        return {"verified": verdict.holds, "problems": problems, "entries": verdict.entries, "head": verdict.head}
 
     @operation
-    async def overview(self, caller: Caller) -> Document:
+    def overview(self, _: Caller) -> Document:
         """For the owner: who there is, which answers were late, and how often an engine failed."""
-        counts = await self.workers.look(caller, self.records.counts)
+        counts = self.records.counts()
         of = {kind: {name: counts.get(f"{kind} {name}", 0) for name in self.tables} for kind in ("late", "failed")}
         members = self.office.people.items()
         people = [{"name": who, "role": member.role, "datasets": list(member.datasets)} for who, member in members]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -133,18 +133,20 @@ class Listed(_Written):
     @property
     def registration(self) -> Registered:
         """As a ledger would register it."""
+        return registration(self.account, self.budget, **self.registered_with, boundaries=())
+
+    @property
+    def registered_with(self) -> dict[str, Any]:
+        """What a ledger is given besides the name, version and budget of a dataset."""
         called, answers = self.close_calls, self.answers_at
-        return registration(
-            self.account,
-            self.budget,
-            self.declared.unit or "row",
-            self.declared.neighbours,
-            self.rule,
-            None if answers is None else answers.definition,
-            (),
-            None if called is None else called.question,
-            None if called is None or called.definite is None else called.definite.definition,
-        )
+        return {
+            "unit": self.declared.unit or "row",
+            "neighbours": self.declared.neighbours,
+            "rule": self.rule,
+            "answers_at": None if answers is None else answers.definition,
+            "close_calls": None if called is None else called.question,
+            "definite": None if called is None or called.definite is None else called.definite.definition,
+        }
 
 
 class Member(_Written):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.desk.clock import Departure
-from duotone.desk.made_up import Column
+from duotone.desk.made_up import Column, made_up
 from duotone.desk.office import Listed, Office
 from duotone.desk.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.desk.terms import Terms
@@ -249,6 +249,10 @@ class OpenTable:
         """What the ledger calls it."""
         return self.dataset.account
 
+    def made_up_rows(self) -> Any:
+        """Rows about nobody, with its columns."""
+        return made_up(self.made_up_columns, self.declared.unit, max_rows=self.declared.max_rows)
+
     @property
     def made_up_columns(self) -> dict[str, Column]:
         """What may be known of each column, for made-up rows."""
@@ -308,8 +312,10 @@ class OpenTable:
         return Terms(question=text, epsilon=1, delta="1e-6", max_groups=each)
 
 
-def refuse_same(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
-    """One table has one budget, and is no public file."""
+def check_tables(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
+    """Open every table once, and hold what is declared against it; one table has one budget, and is no public file."""
+    for table in tables.values():
+        table.check(mistakes)
     held = {name: table.keys for name, table in tables.items()}
     refuse_twins(held, mistakes)
     for name, table in tables.items():

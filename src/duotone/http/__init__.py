@@ -3,7 +3,7 @@
 Imports `desk`, `pages` and `mcp`; nothing imports it but `cli`. Start with `app`, which puts it together: `api` are the routes
 for programs, made of the list of operations; `auth` knows who makes a request (by `tokens`, `openid` or `sessions`), and whom
 the office file names now, `access` is what every request goes through, `health` whether questions could be answered, and how it
-ends, `serve` the socket (`check_office` all before it). `demo` is an office for trying it all.
+ends, `serve` the socket. `demo` is an office for trying it all.
 """
 
 from importlib.util import find_spec
