@@ -27,6 +27,7 @@ from duotone.tables.engine_conformance import CASES
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.postgres import of_column
+from duotone.tables.engines.source import of_table
 
 P = ApproxDP(1, "1e-6")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -344,7 +345,7 @@ def test_other_engines_are_tried_first() -> None:
     own = ibis.duckdb.connect()
     own.con.execute("create table t as select * from range(50) r(x)")
     known = open_source(own, table="t")
-    unknown = Source(known.rows, AnyIbis(own), "t")  # as if nobody knew this engine
+    unknown = of_table(known.rows, AnyIbis(own), "t")  # as if nobody knew this engine
     assert ask(unknown, "count(*) > 10", P)
     assert ask(own.table("t"), "count(*) > 10", P)
     assert len(CASES) > 20

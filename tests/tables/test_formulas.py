@@ -24,6 +24,7 @@ from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.open import AnyIbis
+from duotone.tables.engines.source import of_table
 from duotone.tables.sql.read_condition import read_condition, read_operand
 
 P = ApproxDP(1, "1e-6")
@@ -209,7 +210,7 @@ def test_an_engine_that_was_only_tried_computes_nothing_new() -> None:
     engine = ibis.duckdb.connect()
     engine.con.execute("create table t as select range as x, 'a' as s from range(50)")
     with open_source(engine, table="t") as known:
-        unknown = Source(known.rows, AnyIbis(engine), "t")
+        unknown = of_table(known.rows, AnyIbis(engine), "t")
     for condition in ("x + 1 > 2", "starts_with(s, 'a')"):
         assert "tested on DuckDB, Postgres and Spark only" in refused(unknown, condition)
     assert prepare(unknown, "count(*) filter (where length(s) = 1) > 5", P)

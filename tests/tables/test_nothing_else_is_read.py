@@ -19,8 +19,9 @@ import pytest
 from reading import P, column
 
 from duotone import DuotoneError, ask, prepare
-from duotone.tables.engines import Source, open_source
+from duotone.tables.engines import open_source
 from duotone.tables.engines.duckdb import DuckDB
+from duotone.tables.engines.source import of_table
 
 LOCKED_OUT = [
     "copy (select 1) to '{folder}/out.csv'", "attach '{folder}/new.duckdb'", "load httpfs", "install httpfs", "load icu2",
@@ -170,7 +171,7 @@ def test_handlers_of_others_are_left_alone() -> None:
                     os.kill(os.getpid(), signal.SIGINT)
                     return real.connection.to_pyarrow(plan)
 
-            noisy = Source(source.rows, Noisy(None), "t")
+            noisy = of_table(source.rows, Noisy(None), "t")
             assert noisy.run(source.rows.count()).as_py() == 1  # whoever handles it without an error goes on
     finally:
         signal.signal(signal.SIGINT, before)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from duotone.tables.engines import Source, postgres
+from duotone.tables.engines.stored_values import Columns
 
 
 def connection(host: str = "db.example", port: int = 5432, *, may: bool = True, number: int = 7) -> Any:
@@ -45,7 +46,7 @@ def test_no_part_of_a_password_is_in_an_identity() -> None:
 
 
 def test_a_query_has_no_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Source(None, postgres.Postgres(None), "t", identity="another")
+    table = Source(postgres.Postgres(None), "t", Columns.of({}, lambda _: None), identity="another")
     monkeypatch.setattr(postgres, "of_database", lambda *_, **__: table)
     backend = SimpleNamespace(con=SimpleNamespace(execute=lambda _: None))
     assert postgres.of_query(backend, "select 1").identity is None

@@ -16,8 +16,9 @@ from duotone.model import terms as terms_file
 from duotone.model.terms import DefiniteTerms
 from duotone.tables import engine_conformance
 from duotone.tables.ask import prepare_groups
-from duotone.tables.engines import Source, open_source
+from duotone.tables.engines import open_source
 from duotone.tables.engines.open import AnyIbis
+from duotone.tables.engines.source import of_table
 
 P = ApproxDP(1, "1e-6")
 VISITS = pa.table({"town": ["Ely"] * 30, "person": range(30), "spent": range(30)})
@@ -105,7 +106,7 @@ def test_a_checked_question_is_not_given_to_an_engine_that_computes_it_otherwise
 
     own = ibis.duckdb.connect()
     own.con.execute("create table visits (town text, person bigint, spent bigint)")
-    other = Source(open_source(own, table="visits").rows, AnyIbis(own), "visits")  # as if nobody knew this engine
+    other = of_table(open_source(own, table="visits").rows, AnyIbis(own), "visits")  # as if nobody knew this engine
     engine_conformance._PASSED.add(own)
     question = "count(*) filter (where starts_with(town, 'E')) > 3"
     with pytest.raises(DuotoneError, match="tested on"):

@@ -23,6 +23,7 @@ from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.ask import ask_all
 from duotone.tables.engines import Source, files, open_source
+from duotone.tables.engines.source import of_table
 from duotone.tables.engines.spark import Spark
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -298,7 +299,7 @@ def test_tables_on_other_connections_are_refused(tmp_path: Path) -> None:
                 prepare(held, question, P, unit="nr", table="visits", also={"labs": also})
         with pytest.raises(DuotoneError, match="has the name of the table that is asked about, visits"):
             prepare(held, question, P, unit="nr", table="visits", also={"Visits": "visits"})
-    unknown = Source(ibis.table({"nr": "int64"}), Spark(None, None), "t")
+    unknown = of_table(ibis.table({"nr": "int64"}), Spark(None, None), "t")
     with pytest.raises(DuotoneError, match="where all have names in one database"):
         prepare(unknown, question, P, unit="nr", also={"labs": "labs"})
 

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
 from duotone.cli.app import main
-from duotone.tables.engines import Source, open_source, public_tables
+from duotone.tables.engines import open_source, public_tables
 from duotone.tables.engines.engine import Abilities
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.postgres import Postgres, _element
+from duotone.tables.engines.source import of_table
 
 P = ApproxDP(1, "1e-6")
 DRAW = random.Random(5)
@@ -234,7 +236,7 @@ def test_bad_public_tables(monkeypatch: pytest.MonkeyPatch) -> None:
         prepare(replace(trips, engine=Postgres(None, Abilities(public_rows=2))), question, P, public={"zones": ZONES})
     with pytest.raises(DuotoneError, match="zero byte"):
         _element("a\0b")
-    unknown = Source(None, AnyIbis(None), "t")
+    unknown = of_table(ibis.table({"zone": "int64"}), AnyIbis(None), "t")
     with pytest.raises(DuotoneError, match="tested on DuckDB, Postgres and Spark only"):
         public_tables.join_public(unknown, None, {})  # type: ignore[arg-type]
 

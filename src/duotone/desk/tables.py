@@ -150,7 +150,7 @@ class OpenTable:
 
     def _opened(self) -> Source:
         with limited(self.office.engine_limits):
-            return open_conforming(replace(self.declared, source=self._place, columns=None), prepare)
+            return open_conforming(replace(self.declared, source=self._place, columns=None))
 
     @property
     def _place(self) -> str:

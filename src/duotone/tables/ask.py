@@ -222,7 +222,7 @@ def _opened(dataset: Dataset) -> tuple[Source, Others]:
         if dataset.also and in_files(dataset.source):
             source, others = open_together(dataset)
         else:
-            source, others = open_conforming(dataset, prepare), {}
+            source, others = open_conforming(dataset), {}
     with closed_on_error(source.close):
         if dataset.also and not others:
             with _opening():

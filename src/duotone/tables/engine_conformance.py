@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import OPENING, Dataset
-from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import keep_in_child
+from duotone.tables.compile_question import compile_question
 from duotone.tables.engines.duckdb import DuckDB, lent
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import UNPROVEN, AnyIbis, opened
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.source import Source, of_table
+from duotone.tables.levels import Population, levels_of
+from duotone.tables.sql.read_question import read_question
 
-if TYPE_CHECKING:
-    from duotone.tables.prepared import Prepared
-
-Prepare = Callable[..., "Prepared"]
-"""As `ask.prepare`, which this file is called by."""
 TRIED = replace(UNPROVEN, proven=True)
-TRIAL = ApproxDP(1, "1e-6")
+REACH = 16
+"""How far levels go in a trial: more than the people of the made-up rows."""
 KINDS = {"u": "int64", "g": "string", "v": "string", "x": "int64", "i": "int32", "f": "float64", "b": "boolean", "day": "date"}
 EDGE = 2**63 - 1
 DAY = datetime.date(2025, 1, 31)
@@ -76,7 +74,7 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(declared: Dataset, prepare: Prepare) -> Source:
+def open_conforming(declared: Dataset) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
     table = declared.source
     if isinstance(table, Source):  # whoever opened it closes it
@@ -87,11 +85,11 @@ def open_conforming(declared: Dataset, prepare: Prepare) -> Source:
     else:
         source = opened(declared)
     with closed_on_error(source.close):
-        require_trial(source, prepare)
+        require_trial(source)
     return source
 
 
-def require_trial(source: Source, prepare: Prepare) -> None:
+def require_trial(source: Source) -> None:
     """Refuse an engine whose levels of made-up rows are not those of the embedded engine, and name the first such case.
 
     Guarantee: only made-up rows are looked at, as constants of the query; nothing is written.
@@ -103,19 +101,18 @@ def require_trial(source: Source, prepare: Prepare) -> None:
     rows = ibis.union(*(_row(row) for row in ROWS))
     embedded = ibis.duckdb.connect()
     keep_in_child(embedded)
-    with Source(rows, DuckDB(embedded), "made-up rows", named=False, release=embedded.disconnect) as own:
-        _compare(replace(source, engine=AnyIbis(source.engine.connection, TRIED), table=rows, named=False), own, prepare)
+    with of_table(rows, DuckDB(embedded), "made-up rows", named=False, release=embedded.disconnect) as own:
+        _compare(of_table(rows, AnyIbis(source.engine.connection, TRIED), "made-up rows", named=False), own)
     _PASSED.add(source.engine.connection)
 
 
-def _compare(source: Source, own: Source, prepare: Prepare) -> None:
+def _compare(source: Source, own: Source) -> None:
     for question, options in CASES:
-        declared = {**options, "bounds": BOUNDS}
         try:
-            levels = _by_group(prepare(Dataset(source, **declared), question, TRIAL))
+            levels = _by_group(source, question, options)
         except Exception:
             levels = {}
-        if levels != _by_group(prepare(Dataset(own, **declared), question, TRIAL)):
+        if levels != _by_group(own, question, options):
             stated = "".join(f", {name} {value}" for name, value in options.items())
             raise DuotoneError(
                 "this engine computes other results than DuckDB does, so no private rows are given to it; "
@@ -123,10 +120,14 @@ def _compare(source: Source, own: Source, prepare: Prepare) -> None:
             )
 
 
-def _by_group(prepared: Prepared) -> Mapping[Any, tuple[int, int]]:
-    """How many people each group has, and its level as it would be released from."""
-    keys, people, levels = prepared._levels()
-    return dict(zip(keys, zip(people.tolist(), levels.tolist(), strict=True), strict=True))
+def _by_group(source: Source, question: str, options: Mapping[str, Any]) -> Mapping[Any, tuple[int, int]]:
+    """How many people each group has, and its level."""
+    declared = Dataset(source, bounds=BOUNDS, **options)
+    asked = read_question(question, source.columns, declared.unit)
+    compiled = compile_question(asked, declared, REACH, source)
+    who = Population(source, compiled.rows, declared.unit, asked.by, declared.max_groups or 1, None)
+    keys, people, (levels,) = levels_of(who, [(asked, compiled)])
+    return dict(zip(keys, zip(people.tolist(), levels.clip(-REACH - 1, REACH).tolist(), strict=True), strict=True))
 
 
 def _row(values: tuple[Any, ...]) -> Any:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from duotone.model.dataset import OPENING, Dataset
-from duotone.tables.ask import prepare
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.source import Source
 
@@ -79,7 +78,7 @@ class Guess:
 
 def first_declaration(declared: Dataset, folder: Path) -> str:
     """The text of a file that `Dataset.load` takes, in a folder. NOT private: for the table's owner only."""
-    with open_conforming(declared, prepare) as source:
+    with open_conforming(declared) as source:
         kinds = dict(source.columns)
     names = [name for name, kind in kinds.items() if kind == "untyped"]
     guesses = list(_guesses(declared, names))
@@ -128,7 +127,7 @@ def _guesses(declared: Dataset, names: list[str]) -> Iterator[Guess]:
 def _present(declared: Dataset, keys: Mapping[str, Any], names: list[str], pattern: str | None = None) -> dict[str, int]:
     """How many values of each column are there, read as the keys say; with a pattern, how many texts match it."""
     counts: dict[str, int] = {}
-    with open_conforming(replace(declared, **keys), prepare) as source:
+    with open_conforming(replace(declared, **keys)) as source:
         for start in range(0, len(names), AT_ONCE):
             counts |= _counted(source, names[start : start + AT_ONCE], pattern)
     return counts

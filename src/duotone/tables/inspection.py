@@ -24,7 +24,7 @@ from duotone.html import table as page
 from duotone.model.bounds import Grid
 from duotone.model.dataset import Dataset
 from duotone.privacy.numbers import show
-from duotone.tables.ask import declared_by, prepare
+from duotone.tables.ask import declared_by
 from duotone.tables.compile_question import as_number, finer_bounds_of
 from duotone.tables.declared import column_bounds, public_groups, unit_in
 from duotone.tables.engine_conformance import open_conforming
@@ -246,7 +246,7 @@ def inspect_clipping(source: Any, *, by: Sequence[str] | str | None = None, **de
     ({1: (1, 2), 2: (1, 1)}, 1, 1, 2)
     """
     dataset = declared_by(source, declared)
-    with open_conforming(dataset, prepare) as opened:
+    with open_conforming(dataset) as opened:
         about = unit_in(replace(dataset, bounds=column_bounds(dataset.bounds, opened.columns)), opened)
         return _inspected(dataset, opened, about, by)
 
@@ -269,7 +269,7 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
     for column, written in declared.formats.items():
         others = {name: how for name, how in declared.formats.items() if name != column}
         types = {name: how for name, how in declared.types.items() if name != column}
-        with open_conforming(replace(dataset, formats=others, types=types), prepare) as unread:
+        with open_conforming(replace(dataset, formats=others, types=types)) as unread:
             read_ones, every = (_there(one, column, unit) for one in (source, unread))
         dates.append(DatesRead(column, written, read_ones, every - read_ones))
     return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates), groups=groups)

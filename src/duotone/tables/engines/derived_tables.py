@@ -54,7 +54,7 @@ def _made(source: Source, kinds: Mapping[str, Kind], rows: Callable[[], Any]) ->
         own = [name for name in columns if name in kinds]  # a question names its inner select's columns, too
         return rows().select(*own) if own else rows().select(one=ibis.literal(True))
 
-    return replace(source, table=None, reading=Columns(kinds, table, stored=False))
+    return replace(source, reading=Columns(kinds, table, stored=False))
 
 
 def _together(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Any:
@@ -165,8 +165,7 @@ def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
         rows = source.only([*(name for name in chosen if name not in made), *sorted(columns_read(tuple(asked)))]).table
         return rows.mutate(**{key.column: read(key, rows) for key in asked})
 
-    fixed = None if source.table is None else table(list(made))
-    return replace(source, table=fixed, reading=Columns(kinds, table, stored=False))
+    return replace(source, reading=Columns(kinds, table, stored=False))
 
 
 def shaped(

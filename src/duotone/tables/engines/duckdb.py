@@ -19,7 +19,7 @@ from duotone.resources import engine_limits, keep_in_child, literal_path
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.engine import UNREADABLE, Abilities, closed_on_error, quietly, sqlglot_of
 from duotone.tables.engines.source import Source, refuse_twins, require_vouched, same_file
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted, text
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted, selected, text
 from duotone.temporary import temporary_folder
 
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
@@ -65,10 +65,9 @@ class DuckDB:
         self.connection.con.interrupt()
 
     def selected(self, readings: Mapping[str, Reading], rows: str) -> Any:
-        """A table of columns as they are read. A constant column is there even where none is asked about."""
-        columns = [f"{how.sql} as {quoted(name)}" for name, how in readings.items()]
-        types = {name: how.type for name, how in readings.items()}
-        return self._view(f"select {', '.join(columns) or 'true as one'} from {rows}", types or {"one": "boolean"})
+        """A table of columns as they are read."""
+        columns, types = selected(readings)
+        return self._view(f"select {', '.join(columns)} from {rows}", types)
 
     def selected_of(self, readings: Mapping[str, Reading], rows: Any) -> Any:
         """The same of rows in memory, which are given back once nothing asks about the table any more."""
@@ -162,7 +161,7 @@ def attached_name(path: Path) -> str:
 def lent(source: Source) -> Source:
     """An open table, for one question: whoever closes this closes nothing, but drops the views that were made for it."""
     reading, engine = source.reading, source.engine
-    if not isinstance(engine, DuckDB) or reading is None:
+    if not isinstance(engine, DuckDB):
         return replace(source, release=lambda: None)
     made: list[str] = []
 
@@ -193,9 +192,7 @@ def of_frame(
         rows = quietly(lambda: some(columns), UNREADABLE)
         return engine.selected_of({name: readings[name] for name in columns}, rows)
 
-    kinds = {name: how.kind for name, how in readings.items()}
-    refused = {name: how.refused for name, how in readings.items() if how.refused}
-    return Source(None, engine, name, named=named, reading=Columns(kinds, table, refused), release=close)
+    return Source(engine, name, Columns.of(readings, table), named=named, release=close)
 
 
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
@@ -230,7 +227,7 @@ def of_relation(relation: Any, vouched: bool = False) -> Source:
     known = [name for name, how in stored.items() if how.kind != "other"]
 
     def some(columns: Sequence[str]) -> Any:
-        return relation.project(", ".join([f"{stored[name].sql} as {quoted(name)}" for name in columns] or ["true as one"]))
+        return relation.project(", ".join(selected({name: stored[name] for name in columns})[0]))
 
     empty = quietly(lambda: some(known).limit(0).to_arrow_table(), UNREADABLE)
     readings = dict.fromkeys(names, OTHER) | dict(columns_of(empty)[0])
@@ -307,8 +304,7 @@ def _of_rows(connection: Any, rows: str, name: str) -> Source:
         while views:
             connection.con.execute(f"drop view if exists temp.main.{quoted(views.pop())}")
 
-    kinds = {name: how.kind for name, how in readings.items()}
-    return Source(None, engine, name, reading=Columns(kinds, table), release=release)
+    return Source(engine, name, Columns.of(readings, table), release=release)
 
 
 RELATIONS = """

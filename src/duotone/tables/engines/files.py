@@ -217,8 +217,7 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
             return engine.selected({column: native[column] for column in columns}, _rows(paths))
         return engine.selected_of({column: plain[column] for column in columns}, _as_arrow(paths, schema, columns))
 
-    kinds = {column: how.kind for column, how in native.items()}
-    return Source(None, engine, name, named=named, reading=Columns(kinds, table), release=close, checked=checked)
+    return Source(engine, name, Columns.of(native, table), named=named, release=close, checked=checked)
 
 
 def _alike(one: Reading, other: Reading) -> bool:

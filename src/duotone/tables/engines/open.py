@@ -8,7 +8,7 @@ Guarantee: what is opened or refused depends on names, columns and their types a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,8 +21,7 @@ from duotone.tables.engines import duckdb, postgres, spark
 from duotone.tables.engines.duckdb import DuckDB, connected
 from duotone.tables.engines.engine import UNREADABLE, Abilities, answers, bracketed, closed_on_error, quietly
 from duotone.tables.engines.files import DATABASES, files_of, open_local
-from duotone.tables.engines.source import Source, all_checked, kinds_of, refuse_twins, require_vouched
-from duotone.tables.engines.stored_values import Columns
+from duotone.tables.engines.source import Source, all_checked, of_table, refuse_twins, require_vouched
 from duotone.tables.engines.text_files import refuse_all
 from duotone.tables.sql.comparison import PRESENT
 from duotone.tables.sql.condition import Kind
@@ -275,10 +274,7 @@ def of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
 def _unproven(table: Any, backend: Any) -> Source:
     """A table of an engine that is tried before it answers."""
 
-    def some(columns: Sequence[str]) -> Any:
-        return table.select(*columns) if columns else table.select(one=True)
-
-    return Source(None, AnyIbis(backend), "the query", named=False, reading=Columns(kinds_of(table), some))
+    return of_table(table, AnyIbis(backend), "the query", named=False)
 
 
 def _of_ibis_query(query: Any, what: str) -> Source:

@@ -14,7 +14,7 @@ from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
 from duotone.tables.engines.engine import Abilities, answers, closed_on_error, quietly, sqlglot_of
 from duotone.tables.engines.source import Source, require_vouched
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted, selected
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"
@@ -153,18 +153,15 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
         import ibis
         import ibis.expr.operations as ops
 
-        read = ", ".join(f"{readings[name].sql} as {quoted(name)}" for name in chosen) or "true as one"
-        types = {name: readings[name].type for name in chosen} or {"one": "boolean"}
-        return ops.SQLQueryResult(f"select {read} from {place}", ibis.schema(types), backend).to_expr()
+        read, types = selected({name: readings[name] for name in chosen})
+        return ops.SQLQueryResult(f"select {', '.join(read)} from {place}", ibis.schema(types), backend).to_expr()
 
-    kinds = {name: how.kind for name, how in readings.items()}
     temporary = full[0].startswith("pg_temp")  # of which another session has one of the same name, and then no session has
     return Source(
-        None,
         Postgres(backend),
         name,
+        Columns.of(readings, table),
         named=not temporary,
-        reading=Columns(kinds, table),
         vouched=what,
         sibling=lambda other: of_database(backend, other, vouched=vouched),
         identity=None if temporary else _identity(backend.con, *full),

@@ -217,7 +217,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
     digest = json.dumps(sorted((part.digest for part in parts), key=json.dumps))
     sizes = {other.op(): _size(part.rows) for part, (other, _) in zip(parts, tables, strict=True)}
     reading = Columns(kinds, table, stored=False)
-    return replace(source, table=None, reading=reading, release=release, public={**source.public, **sizes}), digest
+    return replace(source, reading=reading, release=release, public={**source.public, **sizes}), digest
 
 
 def _size(rows: pa.Table) -> PublicSize:

@@ -35,16 +35,16 @@ FORKED = "the table was opened by another process: open it in this one"
 class Source:
     """A table and the engine that answers plans about it. Plans are Ibis expressions over `rows`."""
 
-    table: Any = field(repr=False)
-    """An Ibis table; None where only `reading` can make one."""
     engine: Engine = field(repr=False)
     name: str
+    reading: Columns = field(repr=False)
+    """What its columns hold, and how they are read by the rule of totality (docs/reading.md)."""
+    table: Any = field(default=None, repr=False)
+    """An Ibis table of the columns that are asked about: see `only`."""
     named: bool = True
     """Whether the name is the table's own."""
     release: Callable[[], Any] = field(default=lambda: None, repr=False)
     """Closes what was opened for this table, and nothing that was there before."""
-    reading: Columns | None = field(default=None, repr=False)
-    """How columns are read by the rule of totality (docs/reading.md)."""
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What was declared of how a file is read, where that can change an answer."""
     vouched: str | None = None
@@ -78,17 +78,15 @@ class Source:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    @cached_property
+    @property
     def columns(self) -> Mapping[str, Kind]:
         """What each column holds."""
-        if self.reading is not None:
-            return self.reading.kinds
-        return kinds_of(self.table)
+        return self.reading.kinds
 
     @property
     def refused(self) -> Mapping[str, str]:
         """Of columns whose type no rule reads: what it is, and how to convert it, where that is known."""
-        return {} if self.reading is None else self.reading.refused
+        return self.reading.refused
 
     @cached_property
     def rows(self) -> Any:
@@ -100,7 +98,7 @@ class Source:
 
         Guarantee: what a value is read as depends on nothing but itself and its column's declared type.
         """
-        if self.table is not None or self.reading is None:
+        if self.table is not None:
             return self
         chosen, reading = list(dict.fromkeys(columns)), self.reading
         self._require_own()
@@ -121,8 +119,6 @@ class Source:
     def limited_to(self, columns: Iterable[str]) -> Self:
         """The same table as if it had these columns alone: no question can name another."""
         names = {self.named_column(name) for name in columns}
-        if self.reading is None:
-            return replace(self, table=self.table.select(*(name for name in self.columns if name in names)))
         kinds = {name: kind for name, kind in self.reading.kinds.items() if name in names}
         refused = {name: why for name, why in self.reading.refused.items() if name in names}
         return replace(self, reading=replace(self.reading, kinds=kinds, refused=refused))
@@ -209,9 +205,14 @@ def refuse_twins(names: Iterable[str]) -> None:
         known[name.lower()] = name
 
 
-def kinds_of(table: Any) -> Mapping[str, Kind]:
-    """What the columns of an Ibis table hold, by their types."""
-    return {name: _kind(dtype) for name, dtype in table.schema().items()}
+def of_table(table: Any, engine: Engine, name: str, **more: Any) -> Source:
+    """A table of Ibis, whose values are as its engine gives them."""
+
+    def some(columns: Sequence[str]) -> Any:
+        return table.select(*columns) if columns else table.select(one=True)
+
+    kinds = {column: _kind(dtype) for column, dtype in table.schema().items()}
+    return Source(engine, name, Columns(kinds, some), **more)
 
 
 def _kind(dtype: Any) -> Kind:

@@ -15,7 +15,7 @@ from duotone.model.notice import Refusal
 from duotone.release.coin import Coin
 from duotone.tables.engines.engine import Abilities, answers, quietly, sqlglot_of
 from duotone.tables.engines.source import Source, require_vouched
-from duotone.tables.engines.stored_values import OTHER, Columns, Reading
+from duotone.tables.engines.stored_values import OTHER, Columns, Reading, selected
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21
@@ -153,8 +153,7 @@ def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Sour
     views: list[str] = []
 
     def table(columns: Sequence[str]) -> Any:
-        read = [f"{readings[name].sql} as {_quoted(name)}" for name in columns] or ["true as one"]
-        types = {name: readings[name].type for name in columns} or {"one": "boolean"}
+        read, types = selected({name: readings[name] for name in columns}, _quoted)
         views.append(ibis.util.gen_name("duotone"))
         frame.selectExpr(*read).createOrReplaceTempView(views[-1])
         return ops.DatabaseTable(views[-1], ibis.schema(types), backend, ops.Namespace()).to_expr()
@@ -163,17 +162,8 @@ def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Sour
         while views:
             session.catalog.dropTempView(views.pop())
 
-    kinds = {name: how.kind for name, how in readings.items()}
-    called, reading = name or "the table", Columns(kinds, table)
-    return Source(
-        None,
-        Spark(session, backend),
-        called,
-        named=name is not None,
-        reading=reading,
-        release=release,
-        vouched=what,
-    )
+    called, engine = name or "the table", Spark(session, backend)
+    return Source(engine, called, Columns.of(readings, table), named=name is not None, release=release, vouched=what)
 
 
 def _stored(frame: Any) -> bool:

@@ -66,6 +66,12 @@ class Columns:
     stored: bool = True
     """Whether texts come as they are stored, however long; not where they are made of such as have been read before."""
 
+    @staticmethod
+    def of(readings: Mapping[str, Reading], table: Callable[[Sequence[str]], Any]) -> Columns:
+        """Columns that are read so."""
+        refused = {name: how.refused for name, how in readings.items() if how.refused}
+        return Columns({name: how.kind for name, how in readings.items()}, table, refused)
+
 
 @dataclass(frozen=True)
 class PublicSize:
@@ -83,6 +89,12 @@ def quoted(name: str) -> str:
 def fresh() -> str:
     """A name that no other table or column has."""
     return f"duotone_{next(_NUMBERS)}_{secrets.token_hex(8)}"
+
+
+def selected(readings: Mapping[str, Reading], quote: Callable[[str], str] = quoted) -> tuple[list[str], dict[str, str]]:
+    """What a select has for columns as they are read, and their types; where there are none, a constant, so that rows count."""
+    columns = [f"{how.sql} as {quote(name)}" for name, how in readings.items()]
+    return columns or ["true as one"], {name: how.type for name, how in readings.items()} or {"one": "boolean"}
 
 
 def literal(text: str) -> str:

@@ -211,7 +211,7 @@ def _of_text(
             return by_format(name, formats[name], text)
         return of_text(types[name], text, longest) if name in types else Reading("untyped", "string", text)
 
-    kinds = {name: reading(name, "text").kind for name in names}
+    readings = {name: reading(name, "text") for name in names}
     engine, close = connect(path)
     with closed_on_error(close):
         lines = quietly(lambda: registered(engine.connection, path, first), UNREADABLE)
@@ -220,9 +220,8 @@ def _of_text(
         rows, fields = texts(lines, columns=columns)
         return engine.selected({name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
-    reads = Columns(kinds, table)
-    checked, about = same_header(path, first), stated(declared)
-    return Source(None, engine, path.name, reading=reads, release=close, stated=about, checked=checked)
+    reads, checked = Columns.of(readings, table), same_header(path, first)
+    return Source(engine, path.name, reads, release=close, stated=stated(declared), checked=checked)
 
 
 def _of_columns(key: str, declared: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:

@@ -68,15 +68,12 @@ def private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str,
     columns = ", ".join(f"unnest(${i}::{SQL[kind]}[]) as {quoted(c)}" for i, (c, kind) in enumerate(own.items(), 1))
     engine.connection.con.execute(f"create temp table {held} as select {columns}", list(rows.values()))
     table = _table(engine.connection, held, {c: TYPES[kind] for c, kind in own.items()})
-    return Source(None, engine, held, named=False, reading=Columns(own, lambda chosen: table.select(*chosen)))
+    return Source(engine, held, Columns(own, lambda chosen: table.select(*chosen)), named=False)
 
 
 def of_one_table(source: Source, number: int) -> Source:
     """The rows of one made-up table alone."""
-    columns = source.reading
-    if columns is None:
-        return source
-    made = columns.table
+    made = source.reading.table
     kept = [c for c in source.columns if c not in (TABLE, PERSON)]
 
     def table(chosen: Sequence[str]) -> Any:
