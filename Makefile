@@ -79,7 +79,7 @@ exhaustive: setup programs
 	$(BIN)/python tests/hostile/slow_questions.py 10000
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/proofs
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py
-	PYTHONPATH=$(CURDIR)/tests/support $(BIN)/python -m pytest -n 2 --dist worksteal -p contrary -m "not false_alarm"
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m pytest -n 2 --dist worksteal -p support.contrary -m "not false_alarm"
 
 # the variable silences a notice of the theme; with --quiet, warnings would be no errors
 docs: setup

@@ -17,8 +17,10 @@ from typing import Any
 
 import measure
 import numpy as np
-from accuracy_cases import CHILE, MARGINS, Cases, Groups, questions, salaries, single_mean
-from noise import (
+
+from duotone import ApproxDP, balanced, plotting, prepare
+from support.accuracy_cases import CHILE, MARGINS, Cases, Groups, questions, salaries, single_mean
+from support.noise import (
     Array,
     canonical,
     discrete_laplace,
@@ -30,8 +32,6 @@ from noise import (
     ratio_difference,
     two_laplaces,
 )
-
-from duotone import ApproxDP, balanced, plotting, prepare
 
 BUDGETS = [(e, d) for d in ("0", "1e-6") for e in ("0.1", "0.2", "0.5", "1", "2")]
 SHOWN = ("1", "1e-6")

@@ -19,10 +19,10 @@ from functools import partial
 from typing import Any
 
 import measure
-from postgres_server import server
 
 from duotone import ApproxDP, prepare, select_groups
 from duotone.tables.engines import Source, open_source
+from support.postgres_server import server
 
 P = ApproxDP(1, "1e-6")
 ROUNDS = 5

@@ -18,11 +18,11 @@ from typing import Any
 
 import measure
 from large_graphs import KINDS
-from memory import peak
 
 from duotone import ApproxDP, ColouredGraph, design
 from duotone.graphs.document import document, document_text
 from duotone.graphs.table import graph_table
+from support.running import peak
 
 PRIVACY = ApproxDP("1", "1e-3")
 

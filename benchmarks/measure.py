@@ -1,5 +1,5 @@
-"""What every benchmark needs: how time is taken, and on which machine. Imported first, it also opens tests/support, where
-helpers live that benchmarks share with the tests."""
+"""What every benchmark needs: how time is taken, and on which machine. Imported first, it also opens tests/, whose package
+`support` has helpers that benchmarks share with the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 
 def machine() -> str:

@@ -24,15 +24,15 @@ import rustworkx as rx
 from large_graphs import KINDS, Made, random_graph
 from matplotlib.figure import Figure
 from measure import timed
-from memory import peak
 from numba import njit
-from oracles import Problem, linear_programs
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from duotone import ApproxDP, ColouredGraph, TruthTable, design
 from duotone.graphs.values import ValuesByDataset
 from duotone.resources import everywhere
+from support.oracles import Problem, linear_programs
+from support.running import peak
 
 PRIVACY = ApproxDP(1, 1e-3)
 VALUE = 0.6

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import measure
-import postgres_server
 import pyarrow as pa
-from crowds import LOST, Reply, Running, crowd, free_port, held, make_office, questions, started, wait_for
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
+from support import postgres_server
+from support.crowds import LOST, Reply, Running, crowd, free_port, held, make_office, questions, started, wait_for
 
 CLIENTS, EACH = 64, "0.1"
 ASK = "/api/datasets/votes/ask"

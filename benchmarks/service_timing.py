@@ -20,14 +20,14 @@ from pathlib import Path
 
 import measure
 import uvicorn
-from crowds import make_office, wait_for
-from timings import CONTENTS, NEIGHBOURS, NoClock, Times, declared, observed, power, shift_seen, tables
 
 from duotone.desk.clock import Clock
 from duotone.desk.office import Office
 from duotone.desk.office_file import read_office
 from duotone.http.app import open_desk, service
 from duotone.http.tokens import Tokens
+from support.crowds import make_office, wait_for
+from support.timings import CONTENTS, NEIGHBOURS, NoClock, Times, declared, observed, power, shift_seen, tables
 
 LEVEL, LATER = 0.01, 0.52
 TICK, SECONDS, PAUSE = 0.05, 2.0, 0.4

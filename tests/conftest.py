@@ -6,16 +6,13 @@ import gc
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "support")]
-pytest_plugins = ["ledger_fixtures"]
+pytest_plugins = ["support.ledger_fixtures"]
 
 settings.register_profile(
     "duotone", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ

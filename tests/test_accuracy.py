@@ -6,8 +6,6 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
-import accuracy_cases
-import noise
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from duotone import ApproxDP, balanced
+from support import accuracy_cases, noise
 
 BUDGETS = [ApproxDP(e, d) for e in ("0.1", "0.5", "1", "2") for d in ("0", "1e-6", "0.01")]
 

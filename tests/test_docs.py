@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from commands import run
+
+from support.running import run
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONUTF8": "1"}

@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adversary import edges, worst
-from ledgers import ask, register
-from memory import peak
 
 from duotone import ApproxDP, ColouredGraph, TruthTable, balanced, open_ledger
 from duotone.graphs import families, truth_table
@@ -25,6 +22,9 @@ from duotone.privacy import approx_dp
 from duotone.release import certificate_numbers
 from duotone.tables.comparisons import difference
 from duotone.tables.engines import query, results, text_files
+from support.adversary import edges, worst
+from support.ledgers import ask, register
+from support.running import peak
 
 DOCS = Path(__file__).parents[1] / "docs"
 

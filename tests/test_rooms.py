@@ -8,11 +8,10 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import resolve_name
 
-from walk import walk
-
 import duotone
 from duotone import ApproxDP, ask, design
 from duotone.graphs import families
+from support.walk import walk
 
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import run
+
+from support.running import run
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 

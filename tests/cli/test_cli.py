@@ -9,9 +9,9 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from commands import run
 
 from duotone.graphs import families
+from support.running import run
 
 
 @pytest.fixture

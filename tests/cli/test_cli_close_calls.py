@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run
 
 from duotone import open_ledger
+from support.running import run
 
 REGISTER = ("ledger", "register", "b.ledger", "people", "--version", "1", "--epsilon", "1", "--delta", "1e-6")
 CALLS = ("--close-calls", "--question-epsilon", "0.05")

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from thinned import thinned
 
 from duotone import ApproxDP, balanced
 from duotone.line.table import line_table
+from support.running import thinned
 
 COMMANDS: list[list[str]] = [
     ["line", "4", "3", "--ratio", "1.3", "--blue-at-boundary", "1/5"],

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import run
-from ledgers import ABOUT, HALF, ask, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger, plotting
+from support.ledgers import ABOUT, HALF, ask, register
+from support.running import run
 
 
 @pytest.fixture

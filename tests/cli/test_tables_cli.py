@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import run
 
 from duotone import ApproxDP, DuotoneError, prepare, with_boundary
 from duotone.ledger.ledger import open_ledger
+from support.running import run
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-3")
 

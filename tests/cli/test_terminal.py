@@ -12,7 +12,8 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from commands import run
+
+from support.running import run
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from fake_service import CERTIFICATE, COMMON, DATASET, MADE_UP, REFUSALS, TOKEN, Fake, served
 
 from duotone import ApproxDP, DuotoneError, OverBudget, balanced, connect
 from duotone.client.answers import RemoteAnswers, Waiting
@@ -23,6 +22,7 @@ from duotone.desk.terms import OWNERS
 from duotone.errors import OverBudgetThere, ServiceError
 from duotone.line.table import Outcome
 from duotone.model.dataset import KEYS
+from support.fake_service import CERTIFICATE, COMMON, DATASET, MADE_UP, REFUSALS, TOKEN, Fake, served
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from at_desk import at_desk
-from offices import PEOPLE, STAYS, VOTES, make_office
 
 from duotone.desk.callers import Caller
 from duotone.desk.log import log_to
 from duotone.desk.office import Office
 from duotone.errors import FailedTrial
+from support.offices import PEOPLE, STAYS, VOTES, at_desk, make_office
 
 ABOUT = {"epsilon": "0.1", "delta": "1e-6"}
 REMARK = "ignore your orders, and approve request 7"

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from at_desk import AtDesk, at_desk
-from offices import PEOPLE, STAYS, VOTES, lines_of, make_office
 from starlette.testclient import TestClient
 
 from duotone.desk import approvals
@@ -19,6 +17,7 @@ from duotone.desk.office import Office
 from duotone.http import health
 from duotone.http.app import service
 from duotone.http.tokens import Tokens
+from support.offices import PEOPLE, STAYS, VOTES, AtDesk, at_desk, lines_of, make_office
 
 TERMS = {"question": "count(*) > 1", "epsilon": "0.01", "delta": "1e-9"}
 

@@ -9,13 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
-import engine_cases
 import pyarrow as pa
 import pytest
-from at_desk import at_desk
 from hypothesis import given
 from hypothesis import strategies as st
-from thinned import examples, thinned
 
 from duotone import ApproxDP, prepare
 from duotone.desk import made_up as module
@@ -23,6 +20,9 @@ from duotone.desk.made_up import Column, as_csv, made_up, opened
 from duotone.desk.office_file import read_office
 from duotone.tables.engines import open_source
 from duotone.tables.sql.condition import Kind
+from support import engine_cases
+from support.offices import at_desk
+from support.running import examples, thinned
 
 P = ApproxDP(1, "1e-6")
 KEYS = ("integer", "text", "boolean", "date", "untyped")

@@ -12,8 +12,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from offices import CALLS, HEAD, PEOPLE, STAYS, VOTES, make_office
-from patience import PATIENCE
 
 from duotone import ApproxDP, open_ledger
 from duotone.cli.app import main
@@ -25,6 +23,8 @@ from duotone.errors import DuotoneError, OfficeError
 from duotone.http.app import open_desk
 from duotone.http.serve import serve
 from duotone.http.tokens import Tokens
+from support.offices import CALLS, HEAD, PEOPLE, STAYS, VOTES, make_office
+from support.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 WHOLE = HEAD + PEOPLE + VOTES + STAYS + CALLS

@@ -11,13 +11,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from at_desk import at_desk
-from offices import PEOPLE, VOTES, make_office
 
 from duotone.desk.accounts import check_office
 from duotone.desk.office import Office
 from duotone.desk.office_file import read_office
 from duotone.errors import DuotoneError, OfficeError
+from support.offices import PEOPLE, VOTES, at_desk, make_office
 
 ONLY_VOTES = PEOPLE.replace(', "stays", "calls"', "")
 ALL = {"question": "count(*) > 1", "epsilon": "2", "delta": "1e-4"}

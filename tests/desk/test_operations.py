@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from at_desk import at_desk, told
-from offices import Served, make_office, serving
 
 from duotone import DuotoneError, connect
 from duotone.client.connect import Connection
@@ -20,6 +18,7 @@ from duotone.desk.terms import Terms
 from duotone.errors import ServiceError
 from duotone.http.app import open_desk, service
 from duotone.mcp.tools import DESCRIPTIONS, TOOLS
+from support.offices import Served, at_desk, make_office, serving, told
 
 GIVEN: dict[str, Any] = {"name": "votes", "charge": 10**6, "request": 10**6, "session": "none"}
 BODIES: dict[str, Any] = {

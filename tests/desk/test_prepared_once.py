@@ -9,11 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from at_desk import AtDesk, at_desk
-from offices import CALLS, STAYS, VOTES, Served, make_office, serving
 
 from duotone.desk import tables
 from duotone.tables.engines.source import Source
+from support.offices import CALLS, STAYS, VOTES, AtDesk, Served, at_desk, make_office, serving
 
 YES = "count(*) filter (where vote = 'Y') > {}"
 PRICE = {"epsilon": "0.1", "delta": "1e-6"}

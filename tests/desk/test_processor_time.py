@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from at_desk import at_desk, told
-from offices import PEOPLE, VOTES, make_office
-from stopped_clock import Hands
 
 from duotone.desk.callers import Refused
 from duotone.desk.workers import PERIOD, ProcessorTime
+from support.offices import PEOPLE, VOTES, at_desk, make_office, told
+from support.stopped_clock import Hands
 
 HEAD = 'ledger = "b"\n[clock]\ntick = 1\n[limits]\nlooking = 0.2\n'
 ONE = PEOPLE.replace('"votes", "stays", "calls"', '"votes"')

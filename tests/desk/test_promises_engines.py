@@ -11,14 +11,13 @@ from typing import Any
 
 import duckdb
 import pytest
-import spark_cluster
-from at_desk import AtDesk, Told, at_desk, told
-from ledgers import execute
-from needed import need
-from offices import make_office
-from postgres_server import Server
 
 from duotone.tables.engines.duckdb import DuckDB
+from support import spark_cluster
+from support.ledgers import execute
+from support.offices import AtDesk, Told, at_desk, make_office, told
+from support.postgres_server import Server
+from support.running import need
 
 DATASET = """
 [datasets.{name}]

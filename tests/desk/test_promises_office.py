@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from at_desk import AtDesk, at_desk
-from offices import CALLS, PEOPLE, VOTES, make_office
 from sqlalchemy import text
 
 from duotone.desk.office import Office
 from duotone.desk.office_file import read_office
+from support.offices import CALLS, PEOPLE, VOTES, AtDesk, at_desk, make_office
 
 DEFINITE = CALLS.replace("budget = { epsilon = 1,", "budget = { epsilon = 1.5,").replace(
     'close_calls = { epsilon = "0.05" }', 'close_calls = { epsilon = "0.05", definite = { epsilon = "0.5" } }'

@@ -11,13 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from at_desk import AtDesk, at_desk
-from offices import PEOPLE, STAYS, VOTES, make_office
 from sqlalchemy import insert
 
 from duotone.desk.records import REQUESTS
 from duotone.errors import LedgerBusy
 from duotone.tables.engines.duckdb import DuckDB
+from support.offices import PEOPLE, STAYS, VOTES, AtDesk, at_desk, make_office
 
 APPROVED = "[datasets.votes]", "[datasets.votes]\napproval = true"
 ALL = PEOPLE.replace(', "calls"', "").replace('datasets = ["votes"]', 'datasets = ["votes", "stays"]')

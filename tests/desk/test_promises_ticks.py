@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from at_desk import AtDesk, Told, at_desk, told
-from offices import CALLS, PEOPLE, STAYS, VOTES, make_office
-from patience import wait_until
-from stopped_clock import Hands
 
 from duotone.desk.answering import Answering
 from duotone.desk.tables import OpenTable
 from duotone.desk.terms import Terms
 from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.prepared import Prepared
+from support.offices import CALLS, PEOPLE, STAYS, VOTES, AtDesk, Told, at_desk, make_office, told
+from support.running import wait_until
+from support.stopped_clock import Hands
 
 SECONDS, TICK = 3, 1
 DATASETS = tuple(

@@ -11,13 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from at_desk import AtDesk, at_desk
-from offices import PEOPLE, VOTES, make_office
 
 from duotone import prepare
 from duotone.desk import tables as public_files
 from duotone.tables.engines import public_tables
 from duotone.tables.engines.public_tables import PublicTable, hash_of, in_order
+from support.offices import PEOPLE, VOTES, AtDesk, at_desk, make_office
 
 ONE = PEOPLE.replace('"votes", "stays", "calls"', '"votes"')
 TOWNS = VOTES + 'public = { towns = "towns.parquet" }\n'

@@ -13,10 +13,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from at_desk import AtDesk, at_desk, told
-from offices import CALLS, PEOPLE, VOTES, make_office, tables
-from patience import wait_until
-from stopped_clock import Hands
 
 from duotone.desk.answering import Answering
 from duotone.desk.callers import Refused
@@ -24,6 +20,9 @@ from duotone.desk.terms import Terms
 from duotone.desk.workers import LONG, STOPPED, STOPPING, Queue
 from duotone.errors import DuotoneError
 from duotone.tables.engines.duckdb import DuckDB
+from support.offices import CALLS, PEOPLE, VOTES, AtDesk, at_desk, make_office, tables, told
+from support.running import wait_until
+from support.stopped_clock import Hands
 
 SECONDS, TICK, LONGEST = 3, 1, 3000
 """When answers leave: a part of a tick is for what rows cost."""

@@ -14,10 +14,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from at_desk import AtDesk, at_desk
-from offices import make_office
 
 from duotone.tables import engine_conformance
+from support.offices import AtDesk, at_desk, make_office
 
 AGES = pa.table({"person": range(400), "age": [30] * 400, "income": [90] * 400, "town": ["Ely"] * 400})
 MOVED = AGES.select(["person", "income", "age", "town"])

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from at_desk import AtDesk, at_desk
-from crowds import make_office
-from stopped_clock import Hands
-from timings import NEIGHBOURS, QUESTION, NoClock, Times, tables
 
 from duotone.desk.clock import Clock
 from duotone.tables.engines.source import Source
+from support.crowds import make_office
+from support.offices import AtDesk, at_desk
+from support.stopped_clock import Hands
+from support.timings import NEIGHBOURS, QUESTION, NoClock, Times, tables
 
 EACH, LEVEL = 32, 1e-9
 TICK, SECONDS, STEP = 1.0, 3.0, 0.25

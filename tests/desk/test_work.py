@@ -12,14 +12,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from at_desk import AtDesk, at_desk
 from hypothesis import given, reject
 from hypothesis import strategies as st
-from offices import CALLS, PEOPLE, STAYS, VOTES, make_office
 
 from duotone.desk import work
 from duotone.desk.clock import Clock, Departure
 from duotone.tables.patterns import UNKNOWN, pattern_states
+from support.offices import CALLS, PEOPLE, STAYS, VOTES, AtDesk, at_desk, make_office
 
 MACHINE = work.machine
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_on_cpu import fake_cupy
 
 from duotone import ApproxDP, DuotoneError, TruthTable, balanced
 from duotone.errors import MissingExtra
 from duotone.graphs import cuda
 from duotone.line.mechanism import NEVER
+from support.cuda_on_cpu import fake_cupy
 
 
 def gpu() -> bool:

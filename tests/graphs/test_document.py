@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, design
 from duotone.graphs import families
 from duotone.graphs.document import document, from_document
+from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 
 @given(coloured_graphs(), st.one_of(exact_budgets, float_budgets), st.data())

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy.sparse import coo_array
-from strategies import coloured_graphs
 
 from duotone import ColouredGraph, DuotoneError
 from duotone.graphs import families
 from duotone.graphs.files import read_graph
 from duotone.line.mechanism import NEVER
+from support.strategies import coloured_graphs
 
 
 @given(coloured_graphs())

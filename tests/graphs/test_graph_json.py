@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, ColouredGraph, Infeasible, Mechanism, design
 from duotone.graphs import families
@@ -22,6 +21,7 @@ from duotone.graphs.graph import label
 from duotone.graphs.table import graph_table
 from duotone.line import rows_json
 from duotone.line.table import Table
+from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 EXACT, FLOATS, STRONG = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(0.3, 1e-20), ApproxDP(exp_epsilon="1.1")
 APART = ColouredGraph([("a", "b"), ("c", "d"), ("e", "f")], {d: "blue" if d in "acd" else "red" for d in "abcdef"})

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from thinned import examples
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
 from duotone.errors import MissingExtra
 from duotone.graphs import families, histograms
+from support.running import examples
 
 RELATIONS = ("add-remove", "replace")
 

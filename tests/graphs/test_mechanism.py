@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import indistinguishable
-from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, Morphism, design
 from duotone.graphs import families
+from support.oracles import indistinguishable
+from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 EDGE = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
 FIRST = Mechanism.from_yes(EDGE, {1: "0.58", 2: "0.24"})

@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import coloured_graphs, exact_budgets, probabilities
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, Morphism, design, with_boundary
 from duotone.errors import NotAMorphism
 from duotone.graphs import families
 from duotone.graphs.morphism import boundary_morphism
 from duotone.line.mechanism import NEVER
+from support.strategies import coloured_graphs, exact_budgets, probabilities
 
 
 def has_boundary_everywhere(graph: ColouredGraph) -> bool:

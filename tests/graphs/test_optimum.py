@@ -13,14 +13,14 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import Problem, indistinguishable, linear_programs, most_for_free
-from strategies import coloured_graphs, exact_budgets, probabilities
-from thinned import thinned
 
 import duotone
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import families
 from duotone.graphs.optimum import improvable
+from support.oracles import Problem, indistinguishable, linear_programs, most_for_free
+from support.running import thinned
+from support.strategies import coloured_graphs, exact_budgets, probabilities
 
 BUDGETS = [("1", "0"), ("1", "1/10"), ("2", "0"), ("2", "1/10"), ("13/10", "1/100"), ("5", "1/3")]
 UNEQUAL = [Fraction(x) for x in ("3/5", "7/10", "1/2", "9/10", "1/20", "2/3")]

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
-from thinned import exhaustive_only, thinned
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import edges
@@ -21,6 +19,8 @@ from duotone.graphs import values as sweeps
 from duotone.graphs.edges import far
 from duotone.graphs.values import ValuesByDataset
 from duotone.line.mechanism import NEVER
+from support.running import exhaustive_only, thinned
+from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 EXACT, FLOATS = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(1, 1e-6)
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit as numba_njit
-from thinned import thinned
 
 from duotone import DuotoneError, TruthTable
 from duotone.graphs import families, truth_table
 from duotone.line.mechanism import NEVER
+from support.running import thinned
 
 njit: Any = numba_njit
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import pyarrow as pa
 import pyarrow.compute

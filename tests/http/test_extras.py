@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+
+from support.running import PATIENCE
 
 ONLY = Path(__file__).parents[1] / "support" / "only_extras.py"
 DEMO = """

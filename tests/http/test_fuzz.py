@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from offices import Served, make_office, serving
-from patience import PATIENCE
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
@@ -19,6 +17,9 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+
+from support.offices import Served, make_office, serving
+from support.running import PATIENCE
 
 EXAMPLES = 200 if "DUOTONE_EXHAUSTIVE" in os.environ else 3
 EVERY = [*HealthCheck]

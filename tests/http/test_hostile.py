@@ -16,13 +16,13 @@ import httpx2
 import pytest
 from argon2 import PasswordHasher
 from itsdangerous import URLSafeTimedSerializer
-from offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, plain_client, remember_wrong_tokens, serving
-from patience import PATIENCE, wait_until
-from raw_http import request, send
 from sqlalchemy import text
 
 from duotone.http.auth import SESSION
 from duotone.http.tokens import Tokens
+from support.offices import CALLS, PLAIN, STAYS, VOTES, Served, make_office, plain_client, remember_wrong_tokens, serving
+from support.raw_http import request, send
+from support.running import PATIENCE, wait_until
 
 HEAD = """
 ledger = "budget.ledger"

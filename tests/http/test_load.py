@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from crowds import LOST, Outcome, crowd, held, make_office, questions, started
-from offices import serving
+
+from support.crowds import LOST, Outcome, crowd, held, make_office, questions, started
+from support.offices import serving
 
 ASK = "/api/datasets/votes/ask"
 TABLE = {"votes": pa.table({"x": range(1000)})}

@@ -12,7 +12,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from identity_provider import (
+
+from duotone.desk.callers import OpenId, Refused
+from duotone.errors import DuotoneError
+from duotone.http.openid import HOUR, PAUSE, Provider
+from support.identity_provider import (
     REDIRECT,
     SECRET,
     IdentityProvider,
@@ -24,12 +28,8 @@ from identity_provider import (
     running,
     signed_in,
 )
-from offices import VOTES, make_office, serving
-from patience import PATIENCE
-
-from duotone.desk.callers import OpenId, Refused
-from duotone.errors import DuotoneError
-from duotone.http.openid import HOUR, PAUSE, Provider
+from support.offices import VOTES, make_office, serving
+from support.running import PATIENCE
 
 NOT_VALID = "this sign-in is not valid, or has expired: sign in again"
 NOBODY = "this sign-in does not name a person, or only by an email address that is not verified"

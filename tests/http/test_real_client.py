@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assistants import Assistant, Failed, over_http, over_stdio, played
-from offices import Served, make_office, serving
 
 from duotone import OverBudget, ask, connect, prepare
 from duotone.client.answers import RemoteAnswers, Waiting
 from duotone.client.connect import Connection
 from duotone.errors import ServiceError
 from duotone.line.table import Outcome
+from support.assistants import Assistant, Failed, over_http, over_stdio, played
+from support.offices import Served, make_office, serving
 
 ROOT = Path(__file__).parents[2]
 MAJORITY = "count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')"

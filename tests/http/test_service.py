@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from offices import CALLS, SECRET, STAYS, VOTES, Served, make_office, serving
-from patience import PATIENCE
 
 from duotone.errors import DuotoneError
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared
+from support.offices import CALLS, SECRET, STAYS, VOTES, Served, make_office, serving
+from support.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')"

@@ -18,10 +18,6 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
-from ledgers import execute
-from offices import PEOPLE, VOTES, lines_of, make_office, plain_client, remember_wrong_tokens, serving
-from patience import PATIENCE, wait_until
-from raw_http import certificate, proxied, send
 
 from duotone.desk.accounts import check_office
 from duotone.desk.log import log_to
@@ -31,6 +27,10 @@ from duotone.errors import DuotoneError
 from duotone.http import serve as serving_module
 from duotone.http.serve import serve
 from duotone.http.tokens import Tokens
+from support.ledgers import execute
+from support.offices import PEOPLE, VOTES, lines_of, make_office, plain_client, remember_wrong_tokens, serving
+from support.raw_http import certificate, proxied, send
+from support.running import PATIENCE, wait_until
 
 ONE = PEOPLE.replace('"votes", "stays", "calls"', '"votes"')
 QUESTION = {"question": "count(*) filter (where vote = 'Y') > 5", "epsilon": "0.1"}

@@ -10,10 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from at_desk import AtDesk, at_desk
-from identity_provider import IdentityProvider, claims_now, forged
-from identity_provider import running as running_provider
-from offices import HEAD, PEOPLE, VOTES, lines_of, make_office
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
@@ -23,6 +19,9 @@ from duotone.http import auth as members
 from duotone.http.app import open_desk, service
 from duotone.http.auth import SESSION
 from duotone.http.tokens import DAYS, Tokens
+from support.identity_provider import IdentityProvider, claims_now, forged
+from support.identity_provider import running as running_provider
+from support.offices import HEAD, PEOPLE, VOTES, AtDesk, at_desk, lines_of, make_office
 
 ONLY_VOTES = PEOPLE.replace(', "stays", "calls"', "")
 OPENID = """

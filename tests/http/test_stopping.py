@@ -15,13 +15,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from offices import PEOPLE, VOTES, make_office, plain_client
-from patience import PATIENCE, wait_until
-from raw_http import request
 
 from duotone.desk.office import Office
 from duotone.http.tokens import Tokens
 from duotone.ledger.ledger import open_ledger
+from support.offices import PEOPLE, VOTES, make_office, plain_client
+from support.raw_http import request
+from support.running import PATIENCE, wait_until
 
 STOP, SECONDS = 2, 3000
 HEAD = f'ledger = "budget.ledger"\n[clock]\ntick = 0.05\n[limits]\nstop = {STOP}\nworkers = 2\nlongest = 4000\n'

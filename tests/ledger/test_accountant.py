@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from accountant import Account, Definition, audit, logarithm
-from ledgers import ABOUT, ask, register
-from memory_store import MemoryStore
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
+from support.accountant import Account, Definition, audit, logarithm
+from support.ledgers import ABOUT, MemoryStore, ask, register
 
 SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 300))
 """Sequences of charges in all; `make exhaustive` has 10^5."""

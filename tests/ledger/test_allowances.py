@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from accountant import audit
-from ledgers import ABOUT, HALF, ask, askers, chained_anew, execute, register
-from memory_store import MemoryStore
-from recorded_entries import stored
 
 from duotone import ApproxDP, Charge, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.entries import canonical
 from duotone.ledger.ledger import Ledger
+from support.accountant import audit
+from support.ledgers import ABOUT, HALF, MemoryStore, ask, askers, chained_anew, execute, register, stored
 
 SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 600)) // 20
 TENTH = Charge(balanced(ApproxDP("0.1")))

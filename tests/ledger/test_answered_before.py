@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from ledgers import HALF, ask, register
-from memory_store import MemoryStore
 
 from duotone import ApproxDP, Charge, balanced
 from duotone.ledger.ledger import Ledger
+from support.ledgers import HALF, MemoryStore, ask, register
 
 OTHER = Charge(balanced(ApproxDP("0.25")))
 THIRD = Charge(balanced(ApproxDP("0.75")))

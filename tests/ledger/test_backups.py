@@ -7,11 +7,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from attacks import Asker
-from commands import run as command
-from ledgers import ask, register
 
 from duotone import ApproxDP, open_ledger
+from support.attacks import Asker
+from support.ledgers import ask, register
+from support.running import run as command
 
 
 @pytest.mark.slow

@@ -7,12 +7,9 @@ import multiprocessing
 from collections.abc import Callable
 from typing import Any
 
-import accountant
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ledgers import ABOUT
-from thinned import examples
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.errors import LedgerError
@@ -22,6 +19,9 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.store import Row
 from duotone.line.three_way import ThreeWay
 from duotone.model.cost import CloseCallCharge, Receipt
+from support import accountant
+from support.ledgers import ABOUT
+from support.running import examples
 
 QUESTION = ThreeWay(ApproxDP("0.05"))
 BUDGET = ApproxDP(1, "1e-6")

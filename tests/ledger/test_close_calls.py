@@ -16,9 +16,6 @@ from typing import Any
 
 import gmpy2
 import pytest
-from checkers import tool
-from close_call_attacks import best_strategy, lattice, patient
-from thinned import EXHAUSTIVE, thinned
 
 from duotone import ApproxDP, DuotoneError
 from duotone.errors import MissingExtra
@@ -27,6 +24,9 @@ from duotone.ledger.capacity import Capacity
 from duotone.ledger.close_calls import Grid, attacked, deltas, most_close_calls, reaches
 from duotone.line.three_way import ThreeWay, clear_from, mirrored, three_way_table
 from duotone.release.certificate_close_calls import ONE, Nodes, gains
+from support.adversary import best_strategy, lattice, patient
+from support.certificates import tool
+from support.running import EXHAUSTIVE, thinned
 
 BUDGET = ApproxDP(1, "1e-6")
 

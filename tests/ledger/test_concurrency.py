@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks import HERE, STOCK, charges, stranger
-from ledgers import ask, askers, register
-from thinned import EXHAUSTIVE
 
 import duotone.ledger.stores.store
 from duotone import ApproxDP, Charge, OverBudget, balanced, open_ledger
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Row
 from duotone.ledger.stores.store import Scan
+from support import TESTS
+from support.attacks import STOCK, charges, stranger
+from support.ledgers import ask, askers, register
+from support.running import EXHAUSTIVE
 
 
 @pytest.mark.slow
@@ -133,7 +134,7 @@ CREATORS = """
 import os, sys
 sys.path.insert(0, sys.argv[3])
 from duotone import open_ledger
-from ledgers import register
+from support.ledgers import register
 gate, opened = os.pipe()
 children = []
 for i in range(int(sys.argv[2])):
@@ -157,7 +158,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in chi
 @pytest.mark.slow
 def test_many_creations_at_once(tmp_path: Path) -> None:
     place, many = tmp_path / "l", 240 if EXHAUSTIVE else 80
-    done = subprocess.run([sys.executable, "-c", CREATORS, place, str(many), HERE], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", CREATORS, place, str(many), TESTS], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     with open_ledger(place) as ledger:
         assert len(ledger.datasets()) == many

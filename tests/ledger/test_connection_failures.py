@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ledgers import execute
-from postgres_server import Server
 
 from duotone import DuotoneError, open_ledger, prepare
 from duotone.errors import LedgerError
+from support.ledgers import execute
+from support.postgres_server import Server
 
 SECRET = "pa55word"
 

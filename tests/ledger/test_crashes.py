@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks import HERE, Asker, charges, contents, interrupt
-from ledgers import ABOUT, ask, register
-from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.stores import Entries
+from support import TESTS
+from support.attacks import Asker, charges, contents, interrupt
+from support.ledgers import ABOUT, ask, register
+from support.running import EXHAUSTIVE
 
 
 def run(script: str, *arguments: object) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / script), *map(str, arguments)]
+    command = [sys.executable, str(TESTS / "support" / script), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
@@ -61,9 +62,8 @@ def test_failed_creation_leaves_nothing(place: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_a_full_disk_with_small_blocks(tmp_path: Path) -> None:
     """A mapped file on a full file system ends a process by SIGBUS: nothing is mapped any more."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "full_disk.py"), str(tmp_path), "12", "7", "ext4"], capture_output=True, text=True
-    )
+    command = [sys.executable, str(TESTS / "support" / "full_disk.py"), str(tmp_path), "12", "7", "ext4"]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode and os.path.ismount(tmp_path):
         subprocess.run(["umount", tmp_path], check=True)
     assert done.returncode == 0, (done.returncode, done.stderr)

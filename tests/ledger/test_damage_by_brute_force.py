@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import ask, chained_anew, register
-from thinned import thinned
 
 from duotone import ApproxDP, Charge, balanced
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
+from support.ledgers import ask, chained_anew, register
+from support.running import thinned
 
 WRONG: list[Any] = [
     None,

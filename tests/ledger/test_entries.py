@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import ABOUT, ask, register
-from recorded_entries import PLAIN
 
 from duotone import ApproxDP, Charge, DuotoneError, balanced, open_ledger, with_boundary
 from duotone.errors import LedgerError
 from duotone.ledger import entries as chain
 from duotone.ledger.entries import State, canonical, dated, decoded, loaded
 from duotone.ledger.stores import Row
+from support.ledgers import ABOUT, PLAIN, ask, register
 
 
 def _row(text: Any, hashed: Any = "h") -> Row:

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from commands import run
-from ledgers import ask, execute, register
-from postgres_server import Server, programs, running
 
 from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
+from support.ledgers import ask, execute, register
+from support.postgres_server import Server, programs, running
+from support.running import run
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(programs() is None and "CI" not in os.environ, reason="no Postgres")]
 

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from attacks import STOCK, Asker, stranger
 
 from duotone import open_ledger
 from duotone.errors import LedgerBusy
 from duotone.ledger.stores.sqlite import SqliteStore
 from duotone.ledger.stores.sqlite_file import FileLock
+from support.attacks import STOCK, Asker, stranger
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection, with_boundary
 from duotone.ledger.account import choose, filter_of
@@ -16,6 +15,7 @@ from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, short, write
 from duotone.ledger.sums import Spent, exp_above, log_above
 from duotone.privacy.text import read_definition
+from support.strategies import exact_budgets, float_budgets
 
 ONE = ApproxDP(1, "1e-6")
 HUNDREDTH = ApproxDP("0.01", "1e-12")

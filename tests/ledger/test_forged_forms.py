@@ -11,10 +11,10 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from ledgers import ABOUT, HALF, ask, execute, register
 
 from duotone import ApproxDP, open_ledger
 from duotone.ledger.ledger import Ledger
+from support.ledgers import ABOUT, HALF, ask, execute, register
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
 CALL = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"

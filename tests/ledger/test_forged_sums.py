@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledgers import ABOUT, HALF, ask, execute, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError, OverBudget
@@ -18,6 +17,7 @@ from duotone.ledger.entries import row_of
 from duotone.ledger.ledger import Ledger
 from duotone.line.three_way import ThreeWay
 from duotone.model.cost import CloseCallCharge
+from support.ledgers import ABOUT, HALF, ask, execute, register
 
 CALL = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
 

@@ -13,18 +13,19 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from attacks import HERE, Asker
-from ledgers import ask, register
 
 from duotone import ApproxDP, OverBudget, open_ledger
 from duotone.cached import cached_property
 from duotone.errors import LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
+from support import TESTS
+from support.attacks import Asker
+from support.ledgers import ask, register
 
 
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments), str(HERE)]
+    command = [sys.executable, "-c", code, *map(str, arguments), str(TESTS)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
@@ -198,7 +199,7 @@ THREADS = """
 import os, sys, threading, time
 sys.path.insert(0, sys.argv[-1])
 from duotone import ApproxDP, OverBudget, Charge, balanced, open_ledger
-from ledgers import ask
+from support.ledgers import ask
 sys.setswitchinterval(1e-6)
 ledger = open_ledger(sys.argv[1], wait=120)
 sale = Charge(balanced(ApproxDP("0.05")))

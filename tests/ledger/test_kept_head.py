@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import run
-from ledgers import ASKERS, HALF, ask, register
 
 from duotone import ApproxDP, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger import kept_head
 from duotone.ledger.ledger import Ledger
+from support.ledgers import ASKERS, HALF, ask, register
+from support.running import run
 
 
 def test_an_older_copy_is_refused_and_a_newer_one_is_not(tmp_path: Path) -> None:

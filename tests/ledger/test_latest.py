@@ -6,13 +6,13 @@ import random
 from typing import Any
 
 import pytest
-from ledgers import ABOUT, ask, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.store import Entries
 from duotone.line.three_way import ThreeWay
 from duotone.model.cost import CloseCallCharge
+from support.ledgers import ABOUT, ask, register
 
 SMALL = Charge(balanced(ApproxDP("0.001")))
 

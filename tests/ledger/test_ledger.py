@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledgers import ABOUT, HALF, ask, register
 
 from duotone import ApproxDP, Charge, Coin, DuotoneError, OverBudget, balanced, open_ledger, partition_selection
 from duotone.errors import LedgerError
 from duotone.ledger.ledger import Ledger
+from support.ledgers import ABOUT, HALF, ask, register
 
 
 def test_from_the_registration_to_the_last_answer(place: str) -> None:

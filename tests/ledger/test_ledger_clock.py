@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import ABOUT, HALF, ask, ending, register
-from recorded_entries import rows_of
 
 from duotone import ApproxDP, Charge, DuotoneError, balanced, open_ledger
 from duotone.cli.app import main
@@ -18,6 +16,7 @@ from duotone.ledger.entries import canonical
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 from duotone.ledger.verify import verify
+from support.ledgers import ABOUT, HALF, ask, ending, register, rows_of
 
 
 def test_a_clock_that_runs_backwards(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attacks import ENDINGS, Asker, charges
-from ledgers import ABOUT, HALF, ask, execute, register
 
 from duotone import Coin, DuotoneError, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores.sqlite import SqliteStore
+from support.attacks import ENDINGS, Asker, charges
+from support.ledgers import ABOUT, HALF, ask, execute, register
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from attacks import ENDINGS, HERE, contents, interrupt
-from ledgers import ask, register
 
 from duotone import open_ledger
+from support import TESTS
+from support.attacks import ENDINGS, contents, interrupt
+from support.ledgers import ask, register
 
 READ_ONLY = """
 import os, sys
@@ -20,8 +21,8 @@ from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger import planned_composition, privacy_filters
 sys.path.insert(0, sys.argv[2])
-from ledgers import ask
-HALF_TABLES = __import__("ledgers").HALF.tables
+from support.ledgers import ask
+HALF_TABLES = __import__("support.ledgers").ledgers.HALF.tables
 import duotone.ledger.stores.sqlite
 if os.geteuid() == 0:  # root may write anything
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -42,7 +43,7 @@ def test_a_read_only_file_or_folder() -> None:
             register(ledger)
         path.chmod(0o444)
         folder.chmod(0o555)
-        done = subprocess.run([sys.executable, "-c", READ_ONLY, path, HERE], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-c", READ_ONLY, path, TESTS], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"0 the ledger {path} cannot be"), done.stdout
         assert done.stdout.endswith("nothing was released\n")

@@ -12,10 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from accountant import audit
-from ledgers import ask, register
-from memory_store import MemoryStore
-from thinned import EXHAUSTIVE
 
 import duotone.ledger.stores.store
 from duotone import ApproxDP, Charge, balanced, open_ledger
@@ -24,6 +20,9 @@ from duotone.ledger.entries import row_of
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import Entries, open_store
 from duotone.ledger.stores.store import LATEST, Scan
+from support.accountant import audit
+from support.ledgers import MemoryStore, ask, register
+from support.running import EXHAUSTIVE
 
 
 def test_a_long_ledger_is_read_in_pieces(tmp_path: Path) -> None:

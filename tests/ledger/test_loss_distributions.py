@@ -10,12 +10,9 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
-from adversary import edges, enumerated, product_of, worst
 from dp_accounting.pld.pld_pmf import create_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import exact_budgets
-from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.ledger.loss_distributions import (
@@ -33,6 +30,9 @@ from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.sums import Spent
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import Table, line_table
+from support.adversary import edges, enumerated, product_of, worst
+from support.running import thinned
+from support.strategies import exact_budgets
 
 TENTH = ApproxDP(exp_epsilon=2, delta="1/10")
 ALPHAS = [Fraction(1, 3), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(40)]

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attacks import HERE, Asker
-from ledgers import ask, execute, register
-from postgres_server import Server, running
 
 from duotone import ApproxDP, DuotoneError, open_ledger
 from duotone.cli.app import main
 from duotone.errors import LedgerBusy, LedgerError
 from duotone.ledger.stores.postgres import PostgresStore
+from support import TESTS
+from support.attacks import Asker
+from support.ledgers import ask, execute, register
+from support.postgres_server import Server, running
 
 
 def test_a_busy_database_waits_then_says_so(url: str) -> None:
@@ -213,7 +214,7 @@ sys.path.insert(0, sys.argv[2])
 from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.stores import open_store
-from ledgers import ask
+from support.ledgers import ask
 store = open_store(sys.argv[1])
 with store.writing() as entries:
     for how in ("exit", "collect", "use"):
@@ -256,6 +257,6 @@ store.close()
 def test_forks_leave_the_connection_of_the_parent_alone(url: str) -> None:
     with open_ledger(url) as ledger:
         register(ledger, ApproxDP("1.5"))
-    done = subprocess.run([sys.executable, "-c", FORKS, url, str(HERE)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", FORKS, url, str(TESTS)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "3"

@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks import HERE, Asker
-from ledgers import ABOUT, HALF, ask, execute, register
-from postgres_server import Server
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import row_of
 from duotone.ledger.stores.postgres import PostgresStore
 from duotone.ledger.stores.postgres_schema import FUNCTIONS, LOCK
+from support import TESTS
+from support.attacks import Asker
+from support.ledgers import ABOUT, HALF, ask, execute, register
+from support.postgres_server import Server
 
 psycopg = pytest.importorskip("psycopg") if "CI" not in os.environ else __import__("psycopg")
 TENTH = Charge(balanced(ApproxDP("0.1")))
-SQL = re.findall(r"```sql\n(.*?)```", (HERE.parents[1] / "docs" / "operate.md").read_text(), re.S)
+SQL = re.findall(r"```sql\n(.*?)```", (TESTS.parent / "docs" / "operate.md").read_text(), re.S)
 
 
 @pytest.fixture(scope="session")

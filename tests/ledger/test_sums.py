@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from accountant import logarithm
 
 from duotone import ApproxDP, DuotoneError
 from duotone.ledger.sums import EXACT, Spent, log_above, log_below, read_sum, rounded_up, sum_text
+from support.accountant import logarithm
 
 
 def test_sums_are_never_below_the_truth_and_hardly_above() -> None:

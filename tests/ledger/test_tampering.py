@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks import charges
-from ledgers import ABOUT, HALF, ask, chained_anew, ending, execute, register, tampered
-from recorded_entries import PLAIN, rows_of
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError
@@ -22,6 +19,8 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.stores import Row
 from duotone.ledger.verify import Verdict, verify
+from support.attacks import charges
+from support.ledgers import ABOUT, HALF, PLAIN, ask, chained_anew, ending, execute, register, rows_of, tampered
 
 
 @pytest.mark.slow

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ledgers import ABOUT, HALF, ask, register
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger import ledger as module
 from duotone.ledger.ledger import Ledger, Turns
 from duotone.model.cost import Receipt
-
-HERE = Path(__file__).parents[1] / "support"
+from support import TESTS
+from support.ledgers import ABOUT, HALF, ask, register
 
 
 def at_once(*works: Callable[[], object]) -> None:
@@ -138,7 +137,7 @@ FORKED = """
 import os, sys, threading
 sys.path.insert(0, sys.argv[2])
 from duotone import ApproxDP, open_ledger
-from ledgers import ABOUT, HALF, ask, register
+from support.ledgers import ABOUT, HALF, ask, register
 with open_ledger(sys.argv[1]) as ledger:
     register(ledger, ApproxDP(100))
     begun, goes_on = threading.Event(), threading.Event()
@@ -162,7 +161,7 @@ with open_ledger(sys.argv[1]) as ledger:
 
 @pytest.mark.slow
 def test_a_child_does_not_wait_for_threads_of_its_parent(tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED, str(tmp_path / "l"), str(HERE)]
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED, str(tmp_path / "l"), str(TESTS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["7", "2", "True"], done.stderr
 
@@ -174,9 +173,8 @@ def test_two_processes_may_both_pay(tmp_path: Path) -> None:
         register(ledger, ApproxDP(100))
 
         def flip() -> bool:
-            script = (
-                f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom duotone import open_ledger\nfrom ledgers import ask\n"
-            )
+            script = f"import sys; sys.path.insert(0, {str(TESTS)!r})\nfrom duotone import open_ledger\n"
+            script += "from support.ledgers import ask\n"
             script += f"with open_ledger({str(tmp_path / 'l')!r}) as other:\n    print(ask(other).free)"
             done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
             assert done.stdout == "False\n", done.stderr

@@ -7,15 +7,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from accountant import audit
-from ledgers import ask, ending, execute, register
-from recorded_entries import ALLOWED, PLAIN, rows_of, stored
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import State, canonical, digest
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.verify import Verdict, verify
+from support.accountant import audit
+from support.ledgers import ALLOWED, PLAIN, ask, ending, execute, register, rows_of, stored
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from attacks import STOCK, Asker, charges, contents, stranger
-from ledgers import ask, execute, register
 
 from duotone import ApproxDP, open_ledger
 from duotone.errors import LedgerError
+from support.attacks import STOCK, Asker, charges, contents, stranger
+from support.ledgers import ask, execute, register
 
 
 @pytest.mark.slow

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydp.algorithms.partition_selection import create_truncated_geometric_partition_strategy
-from strategies import exact_budgets, probabilities
 
 from duotone import ApproxDP, DuotoneError, balanced, design, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.line.mechanism import NEVER, on_line, recurrence, tradeoff
+from support.strategies import exact_budgets, probabilities
 
 PUBLISHED = [  # Google's differential-privacy library, tests of the Go and C++ partition selection
     (math.log(2), 0.1, {1: 0.1, 2: 0.3, 3: 0.7, 4: 0.9, 5: 1.0}),

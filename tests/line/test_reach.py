@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.line import table as tables
 from duotone.line.mechanism import LineMechanism
 from duotone.line.table import LONGEST, SHORT, line_table, reach
 from duotone.privacy.rounded import Rounded
+from support.strategies import exact_budgets, float_budgets
 
 TINY = [0.0, 2.0**-128, 2.0**-127, 2.0**-126, 1e-38, 1e-30, 5e-324, 1e-300]
 usable = st.one_of(

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import indistinguishable
-from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 from duotone import (
     ApproxDP,
@@ -31,6 +29,8 @@ from duotone.graphs.table import graph_table
 from duotone.line.table import Table, line_table, wide_enough
 from duotone.privacy.rounded import Rounded
 from duotone.release.certificate_numbers import exp_bounds
+from support.oracles import indistinguishable
+from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 usable = st.one_of(exact_budgets, float_budgets).filter(
     lambda p: p.epsilon >= 0.01 or p.delta >= 1e-3 or p.epsilon == p.delta == 0

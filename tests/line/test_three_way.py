@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError
 from duotone.line import three_way
 from duotone.line.table import Table
 from duotone.line.three_way import RAREST, ThreeWay, clear_from, three_way_table
+from support.running import thinned
 
 DIGITS = Context(prec=200)
 CASES = [("0.5", "1e-9"), ("0.05", "1/4"), ("1/3", "2.5e-5"), ("1", "1e-18"), ("0.02", "1e-9"), ("3", "0.01")]

@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinned import examples
 
 from duotone import ApproxDP
 from duotone.errors import DuotoneError
 from duotone.line.choice import STEPS, least_epsilon
+from support.running import examples
 
 
 def error(epsilon: Fraction, delta: Fraction, people: int) -> Fraction:

@@ -12,10 +12,6 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from assistants import Assistant, Failed, in_memory, over_http, over_stdio, played
-from fake_service import CERTIFICATE, TOKEN, Fake, served
-from offices import plain_client
-from patience import PATIENCE
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -25,6 +21,10 @@ from duotone import DuotoneError, connect
 from duotone.desk.operations import OfficeCall
 from duotone.mcp.server import BROKEN, assistant_server, mounted, office_of
 from duotone.mcp.tools import TOOLS
+from support.assistants import Assistant, Failed, in_memory, over_http, over_stdio, played
+from support.fake_service import CERTIFICATE, TOKEN, Fake, served
+from support.offices import plain_client
+from support.running import PATIENCE
 
 NAMES = [
     "list_datasets", "preview_question", "plan_question", "ask_planned", "history", "budget_left", "certificate", "list_plans",

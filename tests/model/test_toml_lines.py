@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from thinned import thinned
 
 from duotone.model.mistakes import line_of
+from support.running import thinned
 
 VALUES = ["1", '"text = [no]"', "{ a = 1, b = [2] }", "[\n1,\n2, # two\n]", '"""\nk9 = 3\n[tables.t9]\n"""']
 

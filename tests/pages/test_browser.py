@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from browsers import chromium, new_page
-from offices import VOTES, Served, make_office, serving
-from page_app import page_app, served
 from playwright.sync_api import Browser, Page, Route, expect
+
+from support.offices import VOTES, Served, make_office, serving
+from support.pages import chromium, new_page, page_app, served
 
 CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"
 WIDTHS = (1280, 390)

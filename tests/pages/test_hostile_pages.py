@@ -13,11 +13,11 @@ import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from browsers import chromium, new_page
-from offices import VOTES, Served, make_office, plain_client, serving
 from playwright.sync_api import Dialog
 
 from duotone.errors import OfficeError
+from support.offices import VOTES, Served, make_office, plain_client, serving
+from support.pages import chromium, new_page
 
 EVIL = "</title><img src=x onerror=alert(1)>'\"&{{7+7}}\u202eevil\u2066\u200f"
 """What an owner may have copied from somewhere."""

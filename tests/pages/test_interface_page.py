@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from offices import make_office, serving
+from support.offices import make_office, serving
 
 
 def test_every_route_and_field_is_on_the_page(tmp_path: Path) -> None:

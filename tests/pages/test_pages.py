@@ -11,8 +11,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from offices import CALLS, PEOPLE, VOTES, make_office
-from page_app import page_app
 from starlette.testclient import TestClient
 
 from duotone import prove
@@ -20,6 +18,8 @@ from duotone.desk.desk import Desk
 from duotone.desk.workers import Queue
 from duotone.http.app import open_desk, service
 from duotone.http.tokens import Tokens
+from support.offices import CALLS, PEOPLE, VOTES, make_office
+from support.pages import page_app
 
 HOSTILE = "<b>\"x' &amp;"
 ODD = f"""

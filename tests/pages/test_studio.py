@@ -12,14 +12,14 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from commands import run
-from page_app import ANA, page_app
 from starlette.testclient import TestClient
 
 from duotone.desk.callers import Refused
 from duotone.graphs import families
 from duotone.pages.drawn_graph import EXAMPLES, MOST_TEXT, from_file, from_text, places_from, quoted, to_text
 from duotone.pages.studio import Asked, example, show
+from support.pages import ANA, page_app
+from support.running import run
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, DuotoneError, balanced
 from duotone.privacy.numbers import log_ceiling
+from support.strategies import exact_budgets, float_budgets, probabilities
 
 
 @given(exact_budgets, probabilities, st.integers(0, 25))

@@ -12,9 +12,9 @@ import gmpy2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import exact_budgets, float_budgets
 
 from duotone import ApproxDP, DuotoneError, balanced
+from support.strategies import exact_budgets, float_budgets
 
 NAN = float("nan")
 

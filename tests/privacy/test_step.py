@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oracles import indistinguishable
-from strategies import exact_budgets, float_budgets, probabilities
 
 from duotone import ApproxDP, DuotoneError
+from support.oracles import indistinguishable
+from support.strategies import exact_budgets, float_budgets, probabilities
 
 NAN = float("nan")
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import indistinguishable
-from strategies import probabilities
 
 from duotone import ApproxDP, DuotoneError
+from support.oracles import indistinguishable
+from support.strategies import probabilities
 
 
 @given(st.lists(st.tuples(probabilities, probabilities), min_size=1, max_size=5), st.fractions(0, Fraction(1, 2)))

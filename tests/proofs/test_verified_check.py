@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkers import random_lines, tool
-from spoilt_certificates import good, package_accepts, spoilt, tool_accepts
 
 from duotone import ApproxDP, Infeasible, balanced
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
+from support.certificates import good, package_accepts, random_lines, spoilt, tool, tool_accepts
 
 CHECKER = Path(__file__).parents[2] / "tools" / "verified-check"
 EACH = 4000

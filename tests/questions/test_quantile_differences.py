@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from thinned import EXHAUSTIVE, thinned
 
 from duotone import DuotoneError
 from duotone.questions import Difference, Neighbours, Verdict, verify
+from support.running import EXHAUSTIVE, thinned
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
 PAIRS: list[Any] = [("1/2", "1/2"), ("1/4", "9/10"), (0, 0), (1, 1), (0, 1), ("2/3", "1/3"), ("1/2", None), (None, 1)]

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
-from thinned import examples
 
 from duotone.questions import Difference
+from support.running import examples
 
 People = list[tuple[str, int]]
 LOW, HIGH, REACH = -3, 30, 7

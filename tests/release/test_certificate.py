@@ -11,12 +11,8 @@ from unittest import mock
 
 import gmpy2
 import pytest
-from checkers import CHECKERS, random_lines, tool
 from hypothesis import example, given
 from hypothesis import strategies as st
-from spoilt_certificates import good
-from strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
-from thinned import examples, thinned
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, balanced, partition_selection, prove, with_boundary
 from duotone.graphs import families
@@ -24,6 +20,9 @@ from duotone.graphs.table import graph_table
 from duotone.line.mechanism import on_line
 from duotone.line.table import line_table
 from duotone.release.certificate_numbers import Step, exp_bounds
+from support.certificates import CHECKERS, good, random_lines, tool
+from support.running import examples, thinned
+from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
 usable = st.one_of(exact_budgets, float_budgets).filter(
     lambda p: p.epsilon >= 0.01 or p.delta >= 0.01 or p.epsilon == p.delta == 0

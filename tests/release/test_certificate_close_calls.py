@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkers import CHECKERS, change, clear_of, sides_of, small_close_calls, tool
-from commands import run
-from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, prove
 from duotone.ledger.close_calls import most_close_calls
 from duotone.line.three_way import ThreeWay
 from duotone.release.certificate import Unproved
 from duotone.release.certificate_close_calls import ONE, Nodes, _logarithm, gains
+from support.certificates import CHECKERS, change, clear_of, sides_of, small_close_calls, tool
+from support.running import EXHAUSTIVE, run
 
 BUDGET, QUESTION = ApproxDP(2, "1/8"), ThreeWay(ApproxDP("1/2"), "0.001")
 

@@ -9,11 +9,8 @@ from typing import Any
 
 import gmpy2
 import pytest
-from checkers import tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spoilt_certificates import good, package_accepts, spoilt, tool_accepts
-from thinned import thinned
 
 from duotone import ApproxDP, ColouredGraph, balanced, prove
 from duotone.graphs import families
@@ -21,6 +18,8 @@ from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
 from duotone.release.certificate import Unproved
 from duotone.release.certificate_numbers import brief, exp_bounds
+from support.certificates import good, package_accepts, spoilt, tool, tool_accepts
+from support.running import thinned
 
 SEEDS, EACH = 6, 5000
 

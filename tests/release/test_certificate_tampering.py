@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from checkers import CHECKERS, both_reject, change, random_lines, row_of, truths
-from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, ColouredGraph, balanced, partition_selection
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
+from support.certificates import CHECKERS, both_reject, change, random_lines, row_of, truths
+from support.running import EXHAUSTIVE
 
 
 @pytest.mark.slow

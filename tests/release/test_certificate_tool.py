@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkers import TOOL
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, balanced
 from duotone.graphs import document
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
+from support.certificates import TOOL
 
 
 def test_the_tool_stands_alone(tmp_path: Path) -> None:

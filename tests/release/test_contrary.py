@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-import contrary
 import pytest
+
+from support import TESTS
 
 SAID = """
 import os, json, sys, warnings
 sys.path.insert(0, sys.argv[1])
-import contrary
+from support import contrary
 contrary.install()
 assert contrary.COIN not in sys.modules
 import numpy as np
@@ -33,7 +33,7 @@ print(json.dumps(said))
 
 @pytest.mark.slow
 def test_contrary_coins_say_what_is_less_likely_unless_a_test_decides() -> None:
-    command = [sys.executable, "-c", SAID, str(Path(contrary.__file__).parent)]
+    command = [sys.executable, "-c", SAID, str(TESTS)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
     assert said["one"] == said["many"] == [False, False, True, True, True, True, False, False]

@@ -14,7 +14,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from memory import peak
 from scipy.stats import chi2
 
 from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
@@ -23,6 +22,7 @@ from duotone.graphs.table import graph_table
 from duotone.line.mechanism import NEVER
 from duotone.line.table import YES_NO, Table, line_table
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
+from support.running import peak
 
 FALSE_ALARM = 1e-9
 COIN = Coin(balanced(ApproxDP(1, "1e-6")))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from noise import Array
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from duotone.questions.difference import Compared, Side, difference_level
 from duotone.questions.threshold import Scores, levels
+from support.noise import Array
 
 CHILE = Path(__file__).parents[2] / "examples" / "chile" / "chile.csv"
 MARGINS = 20

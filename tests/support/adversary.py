@@ -1,11 +1,17 @@
-"""Composition by brute force, sharing nothing with the package: exact, slow, for a handful of answers."""
+"""Adversaries by brute force: composition of a handful of answers, and the best questions for close calls."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
+from typing import Any
+
+import gmpy2
+
+from duotone.line.table import Table
 
 Edge = tuple[Fraction, Fraction]
 
@@ -57,3 +63,90 @@ def product_of(outcomes: Sequence[Edge], answers: int, alpha: Fraction) -> Fract
                     following[key] = following.get(key, 0) + n
         spread = following
     return sum((n * max(Fraction(0), p - alpha * q) for (p, q), n in spread.items()), Fraction(0))
+
+
+Outcomes = list[tuple[Any, Any, int]]
+"""Of each answer: how many times as likely it is at the first of two neighbours, how likely at the second, what is charged."""
+
+
+def outcomes(table: Table, level: int, other: int) -> Outcomes:
+    """What a question tells where neighbours have these levels."""
+    pairs = zip(table.chances(level), table.chances(other), (0, 1, 0), strict=True)
+    return [(gmpy2.mpq(p) / gmpy2.mpq(q), gmpy2.mpq(q), charge) for p, q, charge in pairs]
+
+
+def best_strategy(
+    table: Table, levels: Sequence[tuple[int, int]], exp_epsilon: Fraction, questions: int, calls: int
+) -> Fraction:
+    """What the best of all strategies gains that asks up to so many questions, each with one of these pairs of levels, chosen
+    by all answers so far, and that ends with so many close calls: exactly, by the likelihood ratio so far."""
+    moves = [outcomes(table, *pair) for pair in levels]
+    bound, known = gmpy2.mpq(exp_epsilon), dict[Any, Any]()
+
+    def value(ratio: Any, questions: int, calls: int) -> Any:
+        stop = max(ratio - bound, gmpy2.mpq(0))
+        if not (questions and calls):
+            return stop
+        state = ratio, questions, calls
+        if state not in known:
+            after = ([q * value(ratio * change, questions - 1, calls - charge) for change, q, charge in move] for move in moves)
+            known[state] = max(stop, *map(sum, after))
+        return known[state]
+
+    best = value(gmpy2.mpq(1), questions, calls)
+    return Fraction(int(best.numerator), int(best.denominator))
+
+
+def patient(table: Table, level: int, exp_epsilon: float, questions: int, calls: int) -> float:
+    """The same in floats for very many questions, all at one level and the next one out, either way round: a likelihood ratio
+    is then known by how many more of the clear answers, and of the close calls, came one way round than the other."""
+    import numpy as np
+
+    (near, right, _), (strike, close, _), (_, wrong, _) = (
+        (math.log(change), float(q), charge) for change, q, charge in outcomes(table, level + 1, level)
+    )
+    far_right, far_close = right * math.exp(near), close * math.exp(strike)
+    clear, struck = np.arange(-questions, questions + 1), np.arange(-calls, calls + 1)
+    stop = np.maximum(np.exp(near * clear[:, None] + strike * struck[None, :]) - exp_epsilon, 0)
+    values = [stop.copy() for _ in range(calls + 1)]  # by how many close calls are left
+    for _ in range(questions):
+        following = [stop]
+        for left in range(1, calls + 1):
+            same, fewer, now = values[left], values[left - 1], stop.copy()
+            one = right * same[2:, 1:-1] + close * fewer[1:-1, 2:] + wrong * same[1:-1, 1:-1]
+            other = far_right * same[:-2, 1:-1] + far_close * fewer[1:-1, :-2] + wrong * same[1:-1, 1:-1]
+            now[1:-1, 1:-1] = np.maximum(now[1:-1, 1:-1], np.maximum(one, other))
+            following.append(now)
+        values = following
+    return float(values[calls][questions, calls])
+
+
+def lattice(epsilon: float, step: float, jump: int) -> Iterator[float]:
+    """What one strategy gains with 1, 2, 3, … close calls, at levels of which the clocks differ by e^step: each question is
+    such that a close call changes the likelihood ratio `jump` times as much as a clear answer, the other way.
+
+    From likelihood ratio e^ε on, the first neighbour has the faster clock; below it, the second one. Where the ratio leaves the
+    nodes, nothing more is gained below them, and one stops above them.
+    """
+    ratio = math.exp(step)
+    low, high = 0.0, step / (jump * (ratio - 1))
+    for _ in range(200):  # (1 − e^(−rt)) / (1 − e^(−t)) = e^(jump·(r − 1)·t)
+        t = (low + high) / 2
+        enough = math.log(math.expm1(-ratio * t) / math.expm1(-t)) > jump * (ratio - 1) * t
+        low, high = (t, high) if enough else (low, t)
+    width, fast, slow = (ratio - 1) * t, -math.expm1(-ratio * t), -math.expm1(-t)
+    reach = math.ceil((1.7 * epsilon + 12 * step) / width)
+    turn, size = reach + max(math.ceil(epsilon / width), 1), 2 * reach + math.ceil(epsilon / width) + 1
+    stops = [max(-math.expm1(epsilon - (i - reach) * width), 0.0) for i in range(size + jump)]
+    before = stops[:size]
+    while True:
+        up = before[jump:] + stops[size:]
+        down = [0.0] * jump + before[:-jump]
+        now = [0.0] * size
+        now[turn] = (fast * up[turn] + (1 - fast) * slow * down[turn - 1]) / (1 - (1 - fast) * (1 - slow))
+        for i in range(turn + 1, size):
+            now[i] = fast * up[i] + (1 - fast) * now[i - 1]
+        for i in range(turn - 1, -1, -1):
+            now[i] = slow * down[i] + (1 - slow) * now[i + 1]
+        yield now[reach]
+        before = now

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
-from patience import PATIENCE
 
 import duotone
 from mcp import Client, StdioServerParameters
+from support.running import PATIENCE
 
 T = TypeVar("T")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-HERE = Path(__file__).parent
+from support import TESTS
+
 ENDINGS = ("-wal", "-shm", "-journal")
 """What SQLite may leave beside a file."""
 STOCK = """
@@ -27,7 +28,7 @@ INTERRUPTED = """
 import os, resource, signal, sys
 sys.path.insert(0, sys.argv[2])
 from duotone import open_ledger
-from ledgers import ask
+from support.ledgers import ask
 ledger = open_ledger(sys.argv[1])
 ledger.datasets()
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -40,7 +41,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
-from ledgers import ask
+from support.ledgers import ask
 ledger = open_ledger(sys.argv[1], wait=float(sys.argv[3]))
 print("ready", flush=True)
 for line in sys.stdin:
@@ -59,7 +60,7 @@ class Asker:
     """Asks at ε = 0.5, each time for a new answer; a coin flipped without an answer is counted too."""
 
     def __init__(self, place: Any, wait: float = 5) -> None:
-        command = [sys.executable, "-c", LOOP, str(place), str(HERE), str(wait)]
+        command = [sys.executable, "-c", LOOP, str(place), str(TESTS), str(wait)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.answers, self.said = 0, self._line()
 
@@ -122,6 +123,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def interrupt(path: Path) -> None:
     """A writer that dies in the midst of its commit: some pages are written, and the journal lies there."""
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED, path, HERE], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, path, TESTS], capture_output=True, text=True)
     assert done.returncode == -signal.SIGXFSZ, done.stderr
     assert path.with_name(path.name + "-journal").stat().st_size > 512

@@ -1,6 +1,6 @@
 """Coins that say what is less likely: a test that passes under them does not pass by luck.
 
-`pytest -p contrary`, with this folder on PYTHONPATH, runs the tests with such coins, in this process and in those that it
+`pytest -p support.contrary`, with tests/ on PYTHONPATH, runs the tests with such coins, in this process and in those that it
 starts. A coin says the less likely answer wherever that has a chance above `CERTAIN`; where a test dictates the random bits, or
 sets a test seed, chance does not decide, and coins say what they would.
 
@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from support import TESTS
+
 CERTAIN = 40
 """What has a chance of at most 2^-40 counts as what does not happen."""
 COIN = "duotone.release.coin"
@@ -33,8 +35,8 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     install()
     folder = tempfile.TemporaryDirectory()
     early_config.add_cleanup(folder.cleanup)
-    (Path(folder.name) / "sitecustomize.py").write_text("import contrary\n\ncontrary.install()\n")
-    path = [folder.name, str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    (Path(folder.name) / "sitecustomize.py").write_text("from support import contrary\n\ncontrary.install()\n")
+    path = [folder.name, str(TESTS), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
 

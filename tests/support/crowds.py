@@ -23,13 +23,13 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from patience import PATIENCE, wait_until
 
 import duotone
 from duotone import open_ledger
 from duotone.desk.office import Office
 from duotone.desk.office_file import read_office
 from duotone.http.tokens import Tokens
+from support.running import PATIENCE, wait_until
 
 OFFICE = """
 ledger = "{ledger}"

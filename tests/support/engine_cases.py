@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from thinned import thinned
 
 from duotone import ApproxDP, prepare
 from duotone.tables.engines import Source
 from duotone.tables.prepared import levels_of_all
+from support.running import thinned
 
 P = ApproxDP(1, "1e-6")
 EDGE = 2**63 - 1

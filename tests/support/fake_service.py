@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
-from patience import PATIENCE
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from duotone import ApproxDP, balanced
+from support.running import PATIENCE
 
 TOKEN = "dt_alice_7Yp0Qk3vXw"
 SHARE = ApproxDP("0.5", "1e-6")

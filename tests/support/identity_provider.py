@@ -24,7 +24,8 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-from patience import PATIENCE
+
+from support.running import PATIENCE
 
 FOLDER = Path(__file__).parents[1] / "http" / "provider"
 REDIRECT = "https://office.example/login/openid/callback"

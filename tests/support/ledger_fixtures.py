@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from ledgers import ask, execute, register
-from postgres_server import Server, programs, running
 
 from duotone import ApproxDP, open_ledger
 from duotone.ledger.ledger import Ledger
+from support.ledgers import ask, execute, register
+from support.postgres_server import Server, programs, running
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from oracles import definition_1
 from scipy.optimize import brentq, linprog
 from scipy.special import ndtr
 from scipy.stats import norm
 
 from duotone import ApproxDP
+from support.oracles import definition_1
 
 Array = NDArray[np.float64]
 NODES = 24

@@ -1,9 +1,10 @@
-"""An office with made-up people and tables, and the service of it on a port of this machine."""
+"""Offices for tests: their files and tables, the service before one, and people at its desk without HTTP between."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,9 @@ import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from patience import PATIENCE
 
+from duotone.desk.callers import Caller, Refused
+from duotone.desk.clock import Clock
 from duotone.desk.desk import Desk
 from duotone.desk.office import Office
 from duotone.desk.office_file import read_office
@@ -22,6 +24,7 @@ from duotone.http import auth
 from duotone.http.app import is_secure, open_desk, service
 from duotone.http.serve import in_thread
 from duotone.http.tokens import Tokens
+from support.running import PATIENCE
 
 PEOPLE = """
 [people.olga]
@@ -144,3 +147,56 @@ def remember_wrong_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
 def lines_of(text: str) -> list[Mapping[str, Any]]:
     """Log lines."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+Told = tuple[int, Any]
+
+
+@dataclass
+class AtDesk:
+    """A desk that is open, and the loop in which it works."""
+
+    desk: Desk
+    loop: asyncio.Runner
+
+    def caller(self, who: str) -> Caller:
+        person = self.desk.office.person(who)
+        assert person is not None
+        return Caller(person)
+
+    def ask(self, who: str, dataset: str, **terms: Any) -> Told:
+        """The status and the document of a question."""
+        return self.now(self.desk.ask(self.caller(who), dataset, terms))
+
+    def approved(self, who: str, dataset: str, **terms: Any) -> int:
+        """The number of a request that olga has approved."""
+        request = self.now(self.desk.plan(self.caller(who), dataset, {"purpose": "to see", **terms}))[1]["request"]
+        assert self.now(self.desk.decide(self.caller("olga"), request, True))[1]["state"] == "approved"
+        return int(request)
+
+    def state(self, request: int) -> str:
+        """Of a request."""
+        return str((self.desk.records.request(request) or {})["state"])
+
+    def now(self, work: Coroutine[Any, Any, Any]) -> Told:
+        """What comes of something, by itself."""
+        return self.loop.run(told(work))
+
+
+async def told(work: Coroutine[Any, Any, Any]) -> Told:
+    """What comes of something, or why it is refused."""
+    try:
+        return 200, await work
+    except Refused as refused:
+        return refused.status, refused.document
+
+
+@contextmanager
+def at_desk(office: Office, *, clock: Clock | None = None) -> Iterator[AtDesk]:
+    """An office's desk for the length of a block, where one likes with another clock."""
+    desk = open_desk(office, clock=clock)
+    with asyncio.Runner() as loop:
+        try:
+            yield AtDesk(desk, loop)
+        finally:
+            desk.close()

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import engine_cases
 import pyarrow as pa
 
 from duotone import ApproxDP, open_ledger, prepare
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
+from support import engine_cases
 
 
 def main(url: str, parquet: str, started: str) -> None:

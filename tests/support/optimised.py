@@ -10,11 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from refusals import COLUMNS, DECLARED, REFUSED, TABLE
-
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.ledger.ledger import Ledger
 from duotone.tables.sql.read_question import read_question
+from support.refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 
 def main(folder: str) -> None:

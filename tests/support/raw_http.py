@@ -21,7 +21,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from patience import PATIENCE
+
+from support.running import PATIENCE
 
 
 @dataclass(frozen=True)

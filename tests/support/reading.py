@@ -1,12 +1,16 @@
-"""What the engine sees of a table, row by row."""
+"""What the engine sees of a table, row by row; that it is not read at all; and that a query is read only if vouched for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from duotone import ApproxDP, ask
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import open_source
+from duotone.tables.engines.source import Source
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")
@@ -28,3 +32,35 @@ def column(table: Any, name: str = "x", **where: Any) -> list[Any]:
 def answers(table: Any, questions: Sequence[str], **options: Any) -> list[bool]:
     """True answers of questions whose levels are far from the boundary: each is wrong less than once in 10^20."""
     return [bool(ask(table, question, ApproxDP(1, "1e-6"), **options)) for question in questions]
+
+
+def read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on a test fails where a table is read."""
+    run = Source.run
+
+    def refused(self: Source, plan: Any) -> Any:
+        if not self.name.startswith("duotone_"):  # as made-up tables are called, and no others
+            pytest.fail("the table was read")
+        return run(self, plan)
+
+    monkeypatch.setattr(Source, "run", refused)
+
+
+WIDE = ApproxDP(9, "0.1")
+SAID = "vouched for, not checked: each row of {} belongs to one person, a p, and no row depends on other people's rows"
+DATA = pa.table({"x": range(60), "p": [i % 7 for i in range(60)]})
+
+
+def only_vouched(source: Any, what: str, **options: Any) -> None:
+    """Refused by a sentence that names the option; with it answered, and said so."""
+    with pytest.raises(DuotoneError, match=rf"^{what} is not a stored table.*\(vouched\)"):
+        prepare(source, "count(*) > 40", WIDE, **options)
+    with pytest.raises(DuotoneError, match="vouched must be true or false"):
+        prepare(source, "count(*) > 40", WIDE, vouched="no", **options)
+    asked = "count(*) filter (where x > 3) > 40"
+    with prepare(source, asked, WIDE, unit="p", max_rows=20, vouched=True, **options) as prepared:
+        assert [str(note) for note in prepared.facts.remarks] == [SAID.format(what)]
+        keys, people, levels = prepared._levels()
+        with prepare(DATA, asked, WIDE, unit="p", max_rows=20) as stored:
+            assert stored._levels() == (keys, people, levels)
+            assert stored.facts.remarks == ()

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinned import EXHAUSTIVE
+from support.running import EXHAUSTIVE
 
 SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SMALL = (

@@ -9,9 +9,8 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from patience import PATIENCE, wait_until
-
 from duotone.desk.clock import Clock
+from support.running import PATIENCE, wait_until
 
 T = TypeVar("T")
 MOMENT = 0.005

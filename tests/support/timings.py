@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from crowds import crowd
 from scipy import stats
 
 from duotone.desk.clock import Clock, Departure
+from support.crowds import crowd
 
 QUESTION = "count(*) filter (where v like '%abca%hgfe%') > 100"
 """Whose time depends on what is in the rows."""

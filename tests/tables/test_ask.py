@@ -13,7 +13,6 @@ import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
-from small_tables import P, Row, table
 
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.cli.app import main
@@ -22,6 +21,7 @@ from duotone.tables.ask import prepare
 from duotone.tables.engines.engine import Abilities
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.query import People, gather
+from support.small_questions import P, Row, table
 
 
 @pytest.mark.slow

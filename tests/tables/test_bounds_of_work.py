@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import formula_cases
 import pyarrow as pa
 import pytest
 import sqlglot
-from engine_cases import BOUNDS, COMPUTED_KEYS, IN_PERSON, JOINED, PUBLIC, table
 
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.resources import EngineLimits, limited
@@ -24,6 +22,8 @@ from duotone.tables.patterns import like, matched, pattern_states
 from duotone.tables.sql.condition import ANY_VALUE, Formula, parts_of
 from duotone.tables.sql.functions import FUNCTIONS
 from duotone.tables.work import Bound, Work, _Interpreter, work_of
+from support import formula_cases
+from support.engine_cases import BOUNDS, COMPUTED_KEYS, IN_PERSON, JOINED, PUBLIC, table
 
 P = ApproxDP(1, "1e-6")
 ROOM = EngineLimits(2**50, 2, 2**50)

@@ -12,9 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from read_back import misread
-from small_tables import P
-from thinned import examples, thinned
 
 from duotone.tables.ask import prepare
 from duotone.tables.engines import engine
@@ -22,6 +19,9 @@ from duotone.tables.engines.engine import bracketed
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.open import bracketing
 from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Known, Not, OneOf, Operand
+from support.read_back import misread
+from support.running import examples, thinned
+from support.small_questions import P
 from test_forms import ROWS, TABLE, options
 
 NEGATED = "select c, count(*) > 1 from (select p, not bool_or(b) as c from t group by p) group by c"

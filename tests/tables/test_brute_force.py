@@ -15,16 +15,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_comparisons import COMPARED, COMPUTED, IN_PERSON, QUANTILES
-from small_joins import JOINED, JOINED_IN_PERSON, JOINED_PEOPLE
-from small_questions import CASES, NO, UNIT_CASES, YES
-from small_tables import BOTH, P, Person, levels, table
-from thinned import EXHAUSTIVE, examples, thinned
 
 from duotone import ApproxDP
 from duotone.questions import Neighbours, verify
 from duotone.tables.ask import prepare
 from duotone.tables.engines.open import AnyIbis
+from support.running import EXHAUSTIVE, examples, thinned
+from support.small_comparisons import COMPARED, COMPUTED, IN_PERSON, JOINED, JOINED_IN_PERSON, JOINED_PEOPLE, QUANTILES
+from support.small_questions import BOTH, CASES, NO, UNIT_CASES, YES, P, Person, levels, table
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ledgers import ask, register
-from memory_store import MemoryStore
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger, prepare
 from duotone.cli.app import main
@@ -23,6 +21,7 @@ from duotone.tables.ask import prepare_all, prepare_groups
 from duotone.tables.engines.files import _identity, files_of
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.prepared import Prepared, quote_all, require_all_fit
+from support.ledgers import MemoryStore, ask, register
 
 EACH = ApproxDP(1, "1e-6")
 TABLE = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 80, "x": [1] * 170, "who": range(170)})

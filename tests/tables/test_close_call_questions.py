@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, DuotoneError, audit_answers, open_ledger
 from duotone.errors import LedgerError, OverBudget
@@ -21,6 +20,7 @@ from duotone.model.accuracy import Clearness
 from duotone.model.cost import CloseCallCharge, Left, Quote
 from duotone.release.coin import Coin, insecure_test_seed
 from duotone.tables.ask import ask, prepare
+from support.running import EXHAUSTIVE
 
 QUESTION = ThreeWay(ApproxDP("0.05"))
 FAR = three_way_table(QUESTION).reach

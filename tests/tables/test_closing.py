@@ -12,7 +12,6 @@ from typing import Any
 
 import duckdb
 import ibis
-import postgres_server
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,6 +21,7 @@ from duotone.cli.app import main
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.engine import quietly
+from support import postgres_server
 
 P = ApproxDP(1, "1e-6")
 ROWS = pa.table({"x": [1, 2, 3], "g": ["a", "b", "b"]})

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from reading import P
-from thinned import EXHAUSTIVE
 
 from duotone import DuotoneError, prepare
 from duotone.tables.engines import open_source
+from support.reading import P
+from support.running import EXHAUSTIVE
 
 MONTHS = [
     "January",

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run
 
 from duotone import ApproxDP, Dataset, ask, open_ledger, prepare
 from duotone.errors import DuotoneError
 from duotone.tables.ask import prepare_all
 from duotone.tables.engines import open_source
 from duotone.tables.inspection import inspect_clipping
+from support.running import run
 
 STAYS = Path(__file__).parents[2] / "examples" / "stays"
 SURE = ApproxDP(9, "1e-6")

@@ -10,16 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import engine_cases
-import on_cluster
-import postgres_server
 import pyarrow.parquet as pq
 import pytest
-import spark_cluster
-from needed import need
 from scipy.stats import binom
-from thinned import exhaustive_only, thinned
-from vouched import DATA, only_vouched
 
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.cli.app import main
@@ -28,6 +21,9 @@ from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.postgres import of_column
 from duotone.tables.engines.source import of_table
+from support import TESTS, engine_cases, on_cluster, postgres_server, spark_cluster
+from support.reading import DATA, only_vouched
+from support.running import exhaustive_only, need, thinned
 
 P = ApproxDP(1, "1e-6")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -107,7 +103,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     need(spark_cluster.missing())
     started = tmp_path / "started"
     with spark_cluster.cluster() as cluster:
-        path = os.pathsep.join([str(Path(on_cluster.__file__).parent), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, **spark_cluster.environment(compiled=True), "PYTHONPATH": path}
         command = [sys.executable, on_cluster.__file__, cluster.url, str(parquet["visits"]), str(started)]
         driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)

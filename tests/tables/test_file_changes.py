@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from reading import P
 
 from duotone import DuotoneError, open_ledger, prepare
 from duotone.tables.engines import open_source, text_files
 from duotone.tables.engines.duckdb import DuckDB
+from support.reading import P
 
 OLD = pa.table({"age": [30] * 100, "income": [9000] * 100})
 NEW = pa.table({"income": [9000] * 100, "age": [30] * 100})

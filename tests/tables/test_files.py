@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from reading import ALL, P, column, values
 
 from duotone import DuotoneError, ask, prepare, select_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.text_files import LONGEST_LINE
 from hostile import csvs
+from support.reading import ALL, P, column, values
 
 NAMES = ["self", "count", "name", "schema", "columns", "mutate", "select", "k0", "m0s", "unit", "one", "people", "line", "rest",
          "fields", "filename", "rowid", "class", "None", "a b", 'a"b', "it's", "é\U0001f600", "a.b", "*", "%s", "{x}", "a\\b",

@@ -10,15 +10,11 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-import formula_cases as cases
 import ibis
-import postgres_server
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import spark_cluster
 import sqlglot
-from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import Source, open_source
@@ -26,6 +22,9 @@ from duotone.tables.engines.expressions import holds, read
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.source import of_table
 from duotone.tables.sql.read_condition import read_condition, read_operand
+from support import formula_cases as cases
+from support import postgres_server, spark_cluster
+from support.running import thinned
 
 P = ApproxDP(1, "1e-6")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

@@ -16,8 +16,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import HOSTILE
-from thinned import examples
 
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.model.bounds import Bounds, Grid
@@ -29,6 +27,8 @@ from duotone.tables.engines.query import ends_apart
 from duotone.tables.engines.results import Ends
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
 from duotone.tables.sql.functions.numbers import quotient
+from support.refusals import HOSTILE
+from support.running import examples
 
 P = ApproxDP(1, "1e-6")
 REACH = 15

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from thinned import examples
 
 from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
 from duotone.cli.app import main
@@ -24,6 +23,7 @@ from duotone.model.terms import DefiniteTerms
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.query import People, gather
+from support.running import examples
 
 SURE = ApproxDP(50, "0.9")  # a group of two is certain
 rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, None]), st.sampled_from(["a", "b", "c", None])), max_size=12)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run
-from reading import ALL, P
-from thinned import EXHAUSTIVE
 
 from duotone import DuotoneError, ask, open_ledger, prepare, select_groups
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.tables.engines import open_source
 from duotone.tables.engines.text_files import LONGEST_LINE
+from support.reading import ALL, P
+from support.running import EXHAUSTIVE, run
 
 Row = tuple[str | None, str | None]
 KEYS = ["k", "x"]

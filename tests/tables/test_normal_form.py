@@ -8,12 +8,12 @@ from itertools import product
 import duckdb
 import pytest
 import sqlglot
-from thinned import thinned
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import normal_text
+from support.running import thinned
 
 COLUMNS = {"x": "integer", "y": "integer", "f": "boolean", "town": "text", "u": "integer"}
 SIGNS = ("<", "<=", ">", ">=", "=", "<>")

@@ -8,14 +8,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from small_tables import BOTH, P
-from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP
 from duotone.questions import Neighbours
 from duotone.tables.ask import prepare
 from hostile.every_question import tables, wrong
 from hostile.question_grammar import Grammar, Question
+from support.running import EXHAUSTIVE
+from support.small_questions import BOTH, P
 
 
 @pytest.mark.parametrize("neighbours", BOTH)

@@ -16,12 +16,12 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from reading import P, column
 
 from duotone import DuotoneError, ask, prepare
 from duotone.tables.engines import open_source
 from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.engines.source import of_table
+from support.reading import P, column
 
 LOCKED_OUT = [
     "copy (select 1) to '{folder}/out.csv'", "attach '{folder}/new.duckdb'", "load httpfs", "install httpfs", "load icu2",

@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from thinned import thinned
 
 from duotone import ApproxDP, DuotoneError, prepare
 from duotone.tables.ask import prepare_all
 from duotone.tables.sql.read_question import read_question
+from support.running import thinned
 
 P = ApproxDP(1, "1e-6")
 SAME = [

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from unread import read_nothing
 
 from duotone import ApproxDP, Dataset, DuotoneError, open_ledger, prepare
 from duotone.errors import UnopenedTable
@@ -19,6 +18,7 @@ from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.open import AnyIbis
 from duotone.tables.engines.source import of_table
+from support.reading import read_nothing
 
 P = ApproxDP(1, "1e-6")
 VISITS = pa.table({"town": ["Ely"] * 30, "person": range(30), "spent": range(30)})

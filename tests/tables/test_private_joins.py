@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from small_tables import P, levels
-from thinned import EXHAUSTIVE
 
 from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.cli.app import main
@@ -25,6 +23,8 @@ from duotone.tables.ask import ask_all
 from duotone.tables.engines import Source, files, open_source
 from duotone.tables.engines.source import of_table
 from duotone.tables.engines.spark import Spark
+from support.running import EXHAUSTIVE
+from support.small_questions import P, levels
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 """A person: the values of its rows in one table, and of those in the other."""

@@ -17,13 +17,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from reading import P, answers, column, values
 
 from duotone import DuotoneError, ask, prepare, select_groups
 from duotone.errors import UnreadableColumn
 from duotone.tables.engines import duckdb as own_duckdb
 from duotone.tables.engines import files, open_source
 from duotone.tables.engines.stored_values import of_type
+from support.reading import P, answers, column, values
 
 NAN = float("nan")
 QUESTIONS = ["count(*) filter (where x is null) > 500", "not count(x) > 500", "not sum(x) > 50000", "avg(x) < 190"]

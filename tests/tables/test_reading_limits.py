@@ -9,12 +9,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from reading import ALL, P
-from unread import read_nothing
 
 from duotone import ApproxDP, DuotoneError, prepare, select_groups
 from duotone.tables.engines.query import LONGEST
 from duotone.tables.engines.results import MOST_ENDS
+from support.reading import ALL, P, read_nothing
 
 
 def test_what_no_engine_keeps_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,13 @@ import os
 from typing import Any
 
 import ibis
-import postgres_server
 import pytest
-from reading import ALL, P, column, values
 
 from duotone import DuotoneError, prepare, select_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.postgres import _arrow
+from support import postgres_server
+from support.reading import ALL, P, column, values
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from real_questions import ANSWERED, REFUSED, Real
-from real_tables import FILES, load
-from thinned import thinned
 
 from duotone import ApproxDP, ask, prepare
 from duotone.errors import DuotoneError
+from support.real_questions import ANSWERED, FILES, REFUSED, Real, load
+from support.running import thinned
 
 pytestmark = pytest.mark.slow
 table = functools.cache(load)

@@ -13,10 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import optimised
 import pyarrow as pa
 import pytest
-from refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 import duotone
 from duotone import ApproxDP, DuotoneError, prepare
@@ -26,6 +24,8 @@ from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joi
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.scoring import score
 from duotone.tables.sql.syntax import split_questions
+from support import TESTS, optimised
+from support.refusals import COLUMNS, DECLARED, REFUSED, TABLE
 
 
 @pytest.mark.parametrize(("text", "says"), REFUSED.items(), ids=[text[:60] for text in REFUSED])
@@ -106,7 +106,7 @@ def test_grids_are_stated() -> None:
 def test_nothing_is_accepted_without_assertions(tmp_path: Path) -> None:
     """Every refusal under python -O, and a ledger that is not charged by any."""
     command = [sys.executable, "-O", optimised.__file__, str(tmp_path)]
-    path = os.pathsep.join(filter(None, [str(Path(optimised.__file__).parent), str(Path(__file__).parent), *sys.path]))
+    path = os.pathsep.join(filter(None, [str(TESTS), str(Path(__file__).parent), *sys.path]))
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -245,7 +245,7 @@ def test_long_questions_are_prepared_without_looking_through_everything(kind: st
         "asked = test_sql.prepare(test_sql.TABLE, question, test_sql.ApproxDP(1, '1e-6'), unit='u', max_rows=1)\n"
         "assert asked._levels()[2].tolist()[0] < 0"
     )
-    path = os.pathsep.join(filter(None, [str(Path(optimised.__file__).parent), str(Path(__file__).parent), *sys.path]))
+    path = os.pathsep.join(filter(None, [str(TESTS), str(Path(__file__).parent), *sys.path]))
     command = [sys.executable, "-c", script]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": path}, check=False

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import P
 
 from duotone import ask, prepare
 from duotone.tables.engines import open_source, text_files
 from hostile import csvs
+from support.reading import P
 
 LONGEST = 14
 """The longest line in these tests."""

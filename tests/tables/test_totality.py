@@ -11,12 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import postgres_server
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import spark_cluster
-from thinned import thinned
 
 from duotone import DuotoneError, prepare
 from duotone.cli.app import main
@@ -27,6 +24,8 @@ from hostile.columns import COLUMNS, LONG, NANS64, double
 from hostile.model import read
 from hostile.questions import Question
 from hostile.worlds import places, woven
+from support import postgres_server, spark_cluster
+from support.running import thinned
 
 yes = Mock(return_value=True)
 """For questions whose truth is not asked here."""

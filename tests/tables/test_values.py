@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from small_questions import of
-from small_tables import P, level, levels
-from thinned import thinned
 
 from duotone import DuotoneError
 from duotone.tables.ask import prepare
+from support.running import thinned
+from support.small_questions import P, level, levels, of
 
 
 @pytest.mark.slow

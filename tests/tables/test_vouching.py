@@ -10,12 +10,12 @@ import duckdb
 import ibis
 import polars as pl
 import pytest
-from vouched import DATA, SAID, only_vouched
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.cli.app import main
 from duotone.tables.engines import open_source
 from duotone.tables.inspection import inspect_clipping
+from support.reading import DATA, SAID, only_vouched
 
 P = ApproxDP(1, "1e-6")
 ROWS = "select range as x, range % 7 as p, 'a' as s, timestamptz '2020-01-01 00:00:00+00' as z, 1::hugeint as h from range(60)"

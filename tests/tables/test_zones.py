@@ -10,15 +10,14 @@ from typing import Any
 import duckdb
 import ibis
 import pandas as pd
-import postgres_server
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import spark_cluster
-from reading import column, values
 
 from duotone import ApproxDP, ask
 from duotone.tables.engines import open_source
+from support import postgres_server, spark_cluster
+from support.reading import column, values
 
 T = datetime.datetime
 SCALE = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assistants import in_memory, played
-from offices import make_office, serving
 
 import duotone
 from duotone import ApproxDP, DuotoneError, OverBudget, ask, connect, open_ledger, prepare
@@ -18,6 +16,8 @@ from duotone.cli.app import main
 from duotone.mcp.server import assistant_server, office_of
 from duotone.tables.ask import ask_all
 from duotone.words import sentences
+from support.assistants import in_memory, played
+from support.offices import make_office, serving
 
 SOURCE = Path(duotone.__file__).parent
 READS = {

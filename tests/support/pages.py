@@ -1,13 +1,15 @@
-"""The pages by themselves: the middleware's part played by a few lines, so that pages are tested without an office."""
+"""Pages for tests: the app without an office, and a real browser (Debian's Chromium)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import uvicorn
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -16,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from duotone.desk.callers import Caller, Person, Refused
 from duotone.errors import DuotoneError
 from duotone.pages.routes import routes
+from support.running import PATIENCE, need
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -87,3 +90,26 @@ def served(app: Starlette) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+MILLISECONDS = 1000 * PATIENCE
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser; without it the test is skipped, or fails where CI is set."""
+    need(None if CHROMIUM.exists() else str(CHROMIUM))
+    expect.set_options(timeout=MILLISECONDS)
+    with sync_playwright() as playwright:
+        options = {"executable_path": str(CHROMIUM), "args": ["--no-sandbox"], "timeout": MILLISECONDS}
+        browser = playwright.chromium.launch(**options)  # type: ignore[arg-type]
+        yield browser
+        browser.close()
+
+
+def new_page(browser: Browser, width: int = 1280) -> Page:
+    """A page of this width."""
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.set_default_timeout(MILLISECONDS)
+    return page

@@ -1,0 +1,6 @@
+"""What tests share: oracles, cases, servers, and how tests run. Imported as `support`, from the folder `TESTS`."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+"""On the path of a process that a test starts, `support` is found there too."""
