@@ -6,6 +6,7 @@ From Duotone Require Import Transition Tau TauBelow Balanced Figure2 Errata.
 From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
 From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
 From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
+From Duotone Require Import Margin MarginPrivate.
 From Duotone Require Import Sum CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
@@ -43,6 +44,17 @@ Print Assumptions check_graph_iff.
 Print Assumptions number_of_iff.
 Print Assumptions check_sound.
 Print Assumptions check_iff.
+
+(** Margins. *)
+Print Assumptions clipped_private.
+Print Assumptions clipped_sign_exact.
+Print Assumptions p_value_sound.
+Print Assumptions certain_sound.
+Print Assumptions at_least_wrong_seldom.
+Print Assumptions margin_private.
+Print Assumptions margin_sign.
+Print Assumptions margin_honest.
+Print Assumptions optimal_margin_private.
 
 (** The ledger, and close calls. *)
 Print Assumptions sum_whatever_is_asked.
