@@ -39,12 +39,12 @@ from duotone.tables.facts import Facts, facts_of
 from duotone.tables.levels import Groups, Population, levels_of, plan_for
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Formula, parts_of
+from duotone.tables.sql.condition import Formula, Like, parts_of
 from duotone.tables.sql.functions import FUNCTIONS
-from duotone.tables.work import Work, require_room, work_of
+from duotone.tables.work import Work, line, require_room, work_of
 
 FEW = 10
-"""Formulas whose statement is never long."""
+"""Formulas and patterns whose statement is never long."""
 
 
 Reopen = Callable[[Any], tuple[Source, ParsedQuestion | None]]
@@ -331,14 +331,14 @@ removal;
 
     def work(self, rows: float) -> Work:
         """What the engine does at most, where each private table has at most so many rows."""
-        return work_of(self._plan, rows, self.source.public)
+        return work_of(self._plan, rows, self.source.public, line(self.source.fields, self.source.longest))
 
     def checked(self) -> Self:
         """The same question, if its budget has a table, what it makes of a row's texts fits in memory, and its statement is no
-        longer than may be. Of those that make no texts, and have few formulas, nothing can grow."""
+        longer than may be. Of those that make no texts, and have few formulas and patterns, nothing can grow."""
         _ = self.terms.reach
-        formulas = [part for part in parts_of(self.asked) if isinstance(part, Formula)]
-        if len(formulas) > FEW or any(FUNCTIONS[made.function].makes == "text" for made in formulas):
+        grows = [part for part in parts_of(self.asked) if isinstance(part, Formula | Like)]
+        if len(grows) > FEW or any(isinstance(made, Formula) and FUNCTIONS[made.function].makes == "text" for made in grows):
             require_room(self.work(0), engine_limits())
         further_check(self)
         return self

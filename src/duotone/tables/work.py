@@ -38,6 +38,9 @@ to four bytes stand in no order, and 1 to 2 where all are alike."""
 STORED = 10.0
 """Nanoseconds for each character of a stored text until an engine has read it, as far as it is kept: about 5 were measured of
 Parquet files, as texts are unpacked and checked for being UTF-8."""
+FIELD, TAKEN_APART = 250.0, 16.0
+"""Nanoseconds for each field of a line of a text file, and for each character of a field as long as is read, used or not: about
+240 and 13 were measured where all fields are in quotes."""
 COMPARED = 0.3
 """Nanoseconds for each byte that is compared, hashed or moved."""
 SCANNED, GATHERED, ORDERED = 150.0, 1000.0, 2000.0
@@ -58,7 +61,8 @@ class NoBound(DuotoneError):
 @dataclass(frozen=True)
 class Bound:
     """Of an expression, for one row: the characters of its text, the nanoseconds until it is there, the texts that are made
-    for it, its own among them, each with its bytes, and the operations that it is written with. Time is counted for each use of
+    for it, its own among them, each with its bytes (and what searches texts, with a row's part of its bytes), and the
+    operations that it is written with. Time is counted for each use of
     a part; in memory, an engine has a part that is used twice once (what was measured is less)."""
 
     size: float = 0.0
@@ -107,10 +111,16 @@ class _Rows:
         return _Rows(self.columns, self.many, self.work + more)
 
 
-def work_of(plan: Any, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({})) -> Work:
-    """What a plan costs at most where each table has at most so many rows, but for public ones, whose size is known."""
-    relation = _Interpreter(float(rows), public).relation(plan.op())
+def work_of(plan: Any, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({}), stored: float = 0.0) -> Work:
+    """What a plan costs at most where each table has at most so many rows, but for public ones, whose size is known. `stored`
+    are the nanoseconds until a stored row is there as columns: see `line`."""
+    relation = _Interpreter(float(rows), public, stored).relation(plan.op())
     return relation.doing(relation.columns.values()).work
+
+
+def line(fields: int, longest: int) -> float:
+    """Nanoseconds to take a line of a text file apart, of which no field is longer than is read."""
+    return fields * (FIELD + TAKEN_APART * longest)
 
 
 VECTOR = 2048
@@ -130,7 +140,7 @@ def require_room(work: Work, limits: EngineLimits) -> None:
         )
     at_once = VECTOR * limits.threads * work.room
     for need, have, what in (
-        (at_once + work.kept, limits.memory, "the texts that it makes and keeps"),
+        (at_once + work.kept, limits.memory, "its patterns and the texts that it makes and keeps"),
         (work.spilled, limits.memory + limits.spill, "its groups"),
     ):
         if not need <= have:
@@ -138,8 +148,8 @@ def require_room(work: Work, limits: EngineLimits) -> None:
 
 
 class _Interpreter:
-    def __init__(self, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({})) -> None:
-        self.rows, self.public = rows, public
+    def __init__(self, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({}), stored: float = 0.0) -> None:
+        self.rows, self.public, self.stored = rows, public, stored
         self.relations: dict[Any, _Rows] = {}
         self.values: dict[Any, Bound] = {}
 
@@ -168,7 +178,8 @@ class _Interpreter:
                     name: Bound(float(texts.get(name, math.inf)) if kind.is_string() else 0.0, rows=rows if size else 0.0)
                     for name, kind in node.schema.items()
                 }
-                return _Rows(columns, rows, Work(rows * SCANNED * (1 + len(columns))))
+                stored = self.stored if size is None else 0.0
+                return _Rows(columns, rows, Work(rows * (SCANNED * (1 + len(columns)) + stored)))
             case ops.JoinReference() | ops.SelfReference() | ops.DropColumns():
                 return self.relation(node.parent)
             case ops.Distinct():
@@ -274,6 +285,7 @@ class _Interpreter:
             isinstance(node, ops.ScalarUDF) and node.__func_name__ == "split_part"
         )  # a list of parts
         made = 0.0 if not text else VALUE if type(node).__name__ in REFERRED else VALUE + by_character * size
+        made += SEARCHING / VECTOR if isinstance(node, ops.RegexSearch) else 0.0
         nanoseconds += PLAIN + sum(part.nanoseconds for part in parts)
         rows = min((part.rows for part in parts), default=math.inf)
         return Bound(
@@ -286,6 +298,9 @@ class _Interpreter:
         )
 
 
+SEARCHING = 6 * 2**20
+"""Bytes that a regular expression takes in each thread, at most: RE2 gives two thirds of its 8 MiB to what it compiles and to
+the states that it has met. 2.2 MB were measured."""
 BY_COMPILED = 20
 """States of a regular expression that take as long to compile as an operation takes to plan, at most: 43 were measured, and
 each thread of an engine compiles them."""

@@ -65,7 +65,7 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     " ask which groups may be shown, at a price of its own",
     # what a question can cost
     "too much memory": "this question could need {need:,.0f} MiB for {what}, more than the {have:,.0f} MiB that an engine has"
-    " here: make shorter texts of fewer parts, or let less of a stored text be read{p.longest_text}",
+    " here: make shorter texts of fewer parts, ask about fewer patterns, or let less of a stored text be read{p.longest_text}",
     "text too long": "this question could make a text of {size:,.0f} characters, and a computed one has {most:,} at most: put"
     " fewer texts together, or let less of a stored text be read{p.longest_text}",
     # reading rows

@@ -186,6 +186,7 @@ def shaped(
                 source = replace(closing(source, [other]), public={**source.public, **other.public})
                 beside[i] = (other, joined)
                 asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
+        source = replace(source, fields=max([source.fields, *(other.fields for other, _ in beside)]))
         if asked.people is not None:
             people = asked.people
             source = joined_people(source, people, beside) if beside else per_person(source, people, everybody=everybody)

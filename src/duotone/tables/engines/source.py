@@ -62,6 +62,8 @@ class Source:
     """The public tables that are joined, as plans have them: what work they are."""
     longest: int = LONGEST
     """Characters of a stored text that are read, at most."""
+    fields: int = 0
+    """Of a file of text, and of others that are joined to it: in each line, at most. All of a line is taken apart."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:

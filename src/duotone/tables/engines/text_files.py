@@ -221,7 +221,7 @@ def _of_text(
         return engine.selected({name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
     reads, checked = Columns.of(readings, table), same_header(path, first)
-    return Source(engine, path.name, reads, release=close, stated=stated(declared), checked=checked)
+    return Source(engine, path.name, reads, release=close, stated=stated(declared), checked=checked, fields=len(names))
 
 
 def _of_columns(key: str, declared: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:
