@@ -6,7 +6,7 @@ From Duotone Require Import Transition Tau TauBelow Balanced Figure2 Errata.
 From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
 From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
 From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
-From Duotone Require Import Margin MarginPrivate.
+From Duotone Require Import Margin MarginPrivate MarginDrawn.
 From Duotone Require Import Sum CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
@@ -51,6 +51,7 @@ Print Assumptions clipped_sign_exact.
 Print Assumptions p_value_sound.
 Print Assumptions certain_sound.
 Print Assumptions at_least_wrong_seldom.
+Print Assumptions margin_bytes_exact.
 Print Assumptions margin_private.
 Print Assumptions margin_sign.
 Print Assumptions margin_honest.
