@@ -10,9 +10,14 @@ import textwrap
 import threading
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from duotone import ApproxDP, interrupts
 from duotone.interrupts import Held, held, uninterrupted
+from duotone.line.three_way import ThreeWay
+from duotone.tables.ask import prepare
 from duotone.tables.engines.engine import quietly
 
 COMMON = """
@@ -150,6 +155,38 @@ def test_an_interrupt_waits_and_is_then_raised() -> None:
         work()
     assert done == ["this", "that"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_while_they_begin_to_be_held_leaves_others_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it came between two lines, none was held ever after."""
+
+    class Interrupted(list[Held]):
+        def append(self, state: Held) -> None:
+            super().append(state)
+            interrupt()
+
+    def work() -> None:
+        with held():
+            pytest.fail("it was interrupted before")
+
+    monkeypatch.setattr(interrupts, "_HELD", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert interrupts._HELD == []
+
+
+def test_giving_up_a_close_call_leaves_no_level_in_a_frame() -> None:
+    """As a service does while it waits for the time at which an answer may leave."""
+    rows = pa.table({"x": [1, 2, 3]})
+
+    def gone() -> None:
+        raise RuntimeError
+
+    with prepare(rows, "count(*) > 2", ThreeWay(ApproxDP("0.5"))) as asked, pytest.raises(RuntimeError) as raised:
+        asked._read("", gone)
+    frames = [entry.frame.f_locals for entry in raised.traceback if "duotone" in str(entry.path)]
+    assert not [value for own in frames for value in own.values() if isinstance(value, np.ndarray | tuple)]
+    assert any("hold" in own for own in frames)
 
 
 def test_work_that_may_be_interrupted_is_once() -> None:

@@ -97,8 +97,8 @@ def held() -> Iterator[Held]:
         return
     handlers = ((number, signal.getsignal(number)) for number in signal.valid_signals())
     state = Held({number: handler for number, handler in handlers if callable(handler)})
-    _HELD.append(state)
     try:
+        _HELD.append(state)
         for number in state.before:
             signal.signal(number, state.handle)
         yield state

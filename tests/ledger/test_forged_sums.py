@@ -7,13 +7,14 @@ import random
 from collections.abc import Iterator
 from copy import deepcopy
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.errors import LedgerError, OverBudget
-from duotone.ledger.entries import row_of
+from duotone.ledger.entries import canonical, row_of
 from duotone.ledger.ledger import Ledger
 from duotone.line.three_way import ThreeWay
 from duotone.model.cost import CloseCallCharge
@@ -173,6 +174,25 @@ def test_close_calls_are_given_back_once(url: str) -> None:
             assert appended(url, last, forged) is ((used, reserved) == (1, 2))
         assert ledger.verify().holds
         assert call("c", 0).left.close_calls == left
+
+
+def test_close_calls_are_reserved_for_questions_as_they_were_registered(url: str) -> None:
+    """A definition that nobody can read would have kept everybody from the dataset's statement, for ever."""
+    asked = CloseCallCharge(ThreeWay(ApproxDP("0.05"), "1e-9"), 2)
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(2, "1e-6"), close_calls=asked.question)
+        ledger.ask("census", "a", asked, lambda _: ({"answers": [[[], "yes"], [[], "no"]]}, 0), **ABOUT)
+        last = ledger.entries()[-1]
+        honest = without_place(ledger.entries()[-2])
+        honest |= {"at": last["at"], "after": {**last["after"], "charges": 2, "reserved": 2}}
+        for field, other in (("notion", "epsilon=1/2  delta=0"), ("notion", "epsilon=1/30 delta=0"), ("boundary", "*")):
+            forged = {**honest, field: other}
+            same = [forged[name] for name in ("dataset", "version", "question", "notion", "boundary", "answers")]
+            key = sha256(canonical({"same": [*same, *ABOUT.values()]}).encode()).hexdigest()
+            assert not appended(url, last, {**forged, "key": key}), other
+        assert appended(url, last, honest)
+        assert len(ledger.statement("census").charges) == 2
+        assert ledger.verify().holds
 
 
 def test_an_askers_sums_are_compared_too(url: str) -> None:

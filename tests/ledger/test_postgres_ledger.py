@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,22 @@ def test_a_cancelled_statement_is_not_a_server_that_stops(url: str) -> None:
         with pytest.raises(LedgerError, match="the statement was cancelled") as refused:
             ask(ledger, flips=flips)
         assert "stopping" not in str(refused.value)
+    assert flips == []
+
+
+def test_a_transaction_that_takes_too_long_is_not_a_read_only_server(url: str) -> None:
+    register(open_ledger(url))
+    with open_ledger(f"{url}%20-c%20idle_in_transaction_session_timeout%3D50") as ledger:
+        clock = ledger._clock
+
+        def slow() -> datetime:
+            time.sleep(0.5)
+            return clock()
+
+        ledger._clock = slow
+        flips: list[int] = []
+        with pytest.raises(LedgerError, match="the transaction took longer than the server allows; nothing was released"):
+            ask(ledger, flips=flips)
     assert flips == []
 
 

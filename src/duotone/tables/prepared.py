@@ -293,13 +293,17 @@ removal;
     @uninterrupted
     def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
         """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure costs."""
+        read: Any = None
         try:
-            keys, _, levels = quietly(self._levels, UNREADABLE)
-        except DuotoneError as error:
-            raise Refusal("nothing released", why=why(error), cost=cost) from None
+            try:
+                read = quietly(self._levels, UNREADABLE)
+            except DuotoneError as error:
+                raise Refusal("nothing released", why=why(error), cost=cost) from None
+            finally:
+                hold()
+            return read[0], read[2]
         finally:
-            hold()
-        return keys, levels
+            read = None  # `hold` may raise, too
 
     @uninterrupted
     def _called(self, read: list[Any], calls: int) -> tuple[Any, int]:

@@ -148,7 +148,8 @@ class PostgresStore(Store):
         code = state or "08"
         if code == LOCK_NOT_AVAILABLE:
             return LedgerBusy(self.place, self._wait)
-        return self._refusal(_SENTENCES.get(code, _SENTENCES.get(code[:2], f"cannot be used ({code})")))
+        known = (sentence for length in (5, 3, 2) if (sentence := _SENTENCES.get(code[:length])))
+        return self._refusal(next(known, f"cannot be used ({code})"))
 
     def _forget(self) -> None:
         pinned, self._pinned, self._schema = self._pinned, None, ""
@@ -158,7 +159,8 @@ class PostgresStore(Store):
 
 _SENTENCES = {
     "08": "cannot be reached or opened",
-    "25": "cannot be written: the server or the transaction is read-only",
+    "25006": "cannot be written: the server or the transaction is read-only",
+    "25P": "was not extended: the transaction took longer than the server allows",
     "42": "cannot be used: it may not be written by this user, or is an incomplete ledger",
     "42501": "cannot be used like this: this user may not do it, and its owner may",
     "53": "cannot be written: the server is out of disk, memory or connections",

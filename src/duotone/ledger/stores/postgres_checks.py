@@ -12,6 +12,8 @@ from __future__ import annotations
 import sys
 from itertools import groupby
 
+from duotone.model.cost import TOO_CLOSE
+
 LONGEST_NAME, LONGEST_QUESTION, LONGEST_DEFINITION = 200, 100_000, 3_000
 """The characters of a name, a question, and a definition or what is fixed at the boundary."""
 NESTED = 66
@@ -126,6 +128,7 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
         DECLARE
             first text := (SELECT e.body FROM {entries} e WHERE dataset = said ->> 'dataset' AND kind = 'register' LIMIT 1);
             latest json := {schema}.duotone_json((SELECT e.body FROM {entries} e ORDER BY seq DESC LIMIT 1));
+            called json;
             own {entries}%ROWTYPE;
         BEGIN
             IF ({schema}.duotone_readable(body)
@@ -144,7 +147,7 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
             END IF;
             IF (length(said ->> 'question') BETWEEN 1 AND {LONGEST_QUESTION}
                 AND length(said ->> 'notion') <= {LONGEST_DEFINITION}
-                AND said ->> 'boundary' ~ CASE WHEN said -> 'calls' IS NULL THEN {_BOUNDARY} ELSE '^[ -~]+$' END
+                AND (said -> 'calls' IS NOT NULL OR said ->> 'boundary' ~ {_BOUNDARY})
                 AND length(said ->> 'boundary') <= {LONGEST_DEFINITION}
                 AND (said -> 'by' IS NULL OR (json_typeof(said -> 'by') = 'string' AND said ->> 'by' <> '*'
                     AND length(said ->> 'by') BETWEEN 1 AND {LONGEST_NAME} AND said ->> 'by' ~ '^[{_printable()}]*$'))
@@ -155,9 +158,12 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
                 RETURN false;
             END IF;
             IF said -> 'calls' IS NOT NULL THEN
+                called := {schema}.duotone_json(first) -> 'close_calls';
                 RETURN (said ->> 'calls')::numeric <= (said ->> 'answers')::numeric
+                    AND said ->> 'notion' = called ->> 'question'
+                    AND said ->> 'boundary' = '{TOO_CLOSE}, wrong ' || (called ->> 'wrong')
                     AND (said #>> '{{after,calls}}')::numeric + (said #>> '{{after,reserved}}')::numeric
-                        <= ({schema}.duotone_json(first) #>> '{{close_calls,count}}')::numeric;
+                        <= (called ->> 'count')::numeric;
             END IF;
             IF said -> 'filed' IS NULL THEN
                 RETURN true;
