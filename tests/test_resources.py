@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import time
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -80,22 +79,3 @@ def test_a_bar_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None
         with machine.progress(10, "levels") as told:
             told(10)
         assert ("levels" in stream.getvalue() and "100%" in stream.getvalue()) == shown
-
-
-def test_files_are_whole_or_absent(tmp_path: Path) -> None:
-    target = tmp_path / "levels.npy"
-    with machine.whole_file(target) as place:
-        place.write_text("all")
-        assert not target.exists()
-    assert target.read_text() == "all"
-
-    def interrupted() -> None:
-        with machine.whole_file(target) as place:
-            place.write_text("ha")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert (target.read_text(), [*tmp_path.iterdir()]) == ("all", [target])
-    with pytest.raises(DuotoneError, match=r"cannot write .*: No such file"), machine.whole_file(tmp_path / "no" / "f"):
-        pass

@@ -1,4 +1,4 @@
-"""The machine: its cores, its memory, a bar for long work, and files that are whole or absent."""
+"""The machine: its cores, its memory, and a bar for long work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ctypes
 import os
 import re
 import sys
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -185,26 +184,3 @@ def literal_path(path: Path) -> str:
     'visits[[]1][*].csv'
     """
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
-
-
-@contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """A place to write that becomes `path` at the end; if anything interrupts, nothing is left behind."""
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
-    os.close(handle)
-    try:
-        yield Path(name)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # as any new file, not as a temporary one
-        os.replace(name, target)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise DuotoneError(f"cannot write {target}: {error.strerror}") from None
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

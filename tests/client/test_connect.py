@@ -50,7 +50,7 @@ def answered(reply: RemoteAnswers | Waiting) -> RemoteAnswers:
 def test_an_answer_is_like_a_local_one(service: Connection, running: tuple[Fake, str]) -> None:
     reply = answered(service.ask("chile", "avg(age) > 38", epsilon="0.5", delta=1e-6))
     assert sent(running) == {"question": "avg(age) > 38", "epsilon": "0.5", "delta": "1e-06"}
-    assert (bool(reply), str(reply), reply.outcome, dict(reply.answers)) == (True, "yes", True, {(): True})
+    assert (bool(reply), str(reply), reply.answer, dict(reply.answers)) == (True, "yes", True, {(): True})
     assert reply == True  # noqa: E712
     assert reply == np.True_
     assert reply != False  # noqa: E712
@@ -90,7 +90,7 @@ def test_which_groups_may_be_shown(service: Connection, running: tuple[Fake, str
 def test_a_close_call_is_neither_yes_nor_no(service: Connection, running: tuple[Fake, str]) -> None:
     reply = answered(service.ask("chile", "close"))
     assert sent(running) == {"question": "close"}
-    assert reply.outcome is Outcome.TOO_CLOSE
+    assert reply.answer is Outcome.TOO_CLOSE
     assert str(reply) == "too close to call"
     assert reply != True  # noqa: E712
     assert reply != False  # noqa: E712

@@ -17,7 +17,7 @@ from duotone.desk.operations import LIST, OPERATIONS, Operation
 from duotone.desk.terms import Terms
 from duotone.errors import ServiceError
 from duotone.http.app import open_desk, service
-from duotone.mcp.tools import DESCRIPTIONS, TOOLS
+from duotone.mcp.tools import TOOLS
 from support.offices import Served, at_desk, make_office, serving, told
 
 GIVEN: dict[str, Any] = {"name": "votes", "charge": 10**6, "request": 10**6, "session": "none"}
@@ -69,13 +69,16 @@ def test_what_a_connection_may_be_asked_is_what_terms_are() -> None:
 
 def test_the_tools_are_those_of_the_list() -> None:
     listed = {operation.tool.name: operation for operation in LIST if operation.tool is not None}
-    assert [tool.name for tool in TOOLS] == list(listed)
-    for tool in TOOLS:
-        operation = listed[tool.name]
+    described = {tool.listed.name: tool.listed for tool in TOOLS}
+    assert list(described) == list(listed)
+    for name, tool in described.items():
+        operation = listed[name]
         assert operation.tool is not None
-        assert tool.reads_only is operation.reads_only
-        terms = set(tool.schema["properties"]) & set(DESCRIPTIONS)
-        assert terms == set(operation.tool.terms) <= set(Terms.model_fields)
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is operation.reads_only
+        terms = {term: about for term, about in tool.input_schema["properties"].items() if term in Terms.model_fields}
+        assert set(terms) == set(operation.tool.terms)
+        assert all(about["description"] == Terms.model_fields[term].description for term, about in terms.items())
 
 
 @pytest.mark.parametrize("operation", LIST, ids=lambda operation: operation.name)

@@ -3,7 +3,6 @@ price they are asked."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -101,12 +100,8 @@ def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest
 
 def many(office: AtDesk, who: str, **states: int) -> None:
     """So many requests of a person about stays, at once."""
-    about = {
-        "terms": json.dumps({"question": "count(distinct patient) > 1", "epsilon": "0.1"}),
-        "price": "{}",
-        "data": "",
-    }
-    row = {"dataset": "stays", "asked_by": who, "assistant": 0, "own": 0, "other": 1, "decided_by": "[]", "at": "then", **about}
+    about = {"terms": {"question": "count(distinct patient) > 1", "epsilon": "0.1"}, "price": {}, "data": "", "at": "then"}
+    row = {"dataset": "stays", "asked_by": who, "assistant": False, "own": 0, "other": 1, "decided_by": [], **about}
     with office.desk.records._engine.begin() as connection:
         connection.execute(insert(REQUESTS), [{**row, "state": state} for state, n in states.items() for _ in range(n)])
 

@@ -113,8 +113,6 @@ def test_every_way_in_gives_the_same_table(tmp_path: Path) -> None:
     read = [TruthTable.read(tmp_path / name) for name in ("answers.npy", "packed.npy", "packed.bits")]
     for other in (compiled, TruthTable.from_weights(["1/3"] * n, "10/3"), *read):
         assert (other.voters, (other.words == asked.words).all()) == (n, True)
-    asked.save_levels(tmp_path / "levels.npy")
-    assert (np.load(tmp_path / "levels.npy") == asked.levels()).all()
 
 
 def test_constants_have_no_boundary() -> None:
@@ -141,7 +139,6 @@ def broken(path: Path, content: bytes) -> Path:
         (lambda _: TruthTable.from_weights([2**61, 2**61], 1), "too many digits"),
         (lambda _: TruthTable.from_function(3, lambda x: x > 3).yes([8]), "whole number from 0 to 7"),
         (lambda _: TruthTable.from_function(3, lambda x: x > 3).levels_of([0.5]), "whole number from 0 to 7"),
-        (lambda _: TruthTable.from_function(3, lambda x: x > 3).save_levels("levels.csv"), r"saved as \.npy"),
         (lambda tmp: TruthTable.read(tmp / "no.npy"), "cannot read .*no.npy: No such file"),
         (lambda tmp: TruthTable.read(broken(tmp / "b.npy", b"\x93NUMPY")), "not a NumPy file"),
         (lambda tmp: TruthTable.read(broken(tmp / "b.npy", b"hello")), "not a NumPy file"),

@@ -91,7 +91,7 @@ def test_groups_and_everything_else(ana: Connection) -> None:
 def test_close_calls_and_approval(ana: Connection, served: Served) -> None:
     reply = ana.ask("calls", "avg(x = 1) > 1/2")
     assert isinstance(reply, RemoteAnswers)
-    assert reply.outcome is Outcome.TOO_CLOSE
+    assert reply.answer is Outcome.TOO_CLOSE
     assert ana.ask("calls", "count(*) > 10") == True  # noqa: E712
     assert ana.preview("calls", "avg(x = 1) > 0.4").close_calls
     with pytest.raises(ServiceError, match="purpose"):

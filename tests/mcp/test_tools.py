@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from duotone import DuotoneError, connect
+from duotone.desk.callers import Refused
 from duotone.desk.operations import OfficeCall
 from duotone.mcp.server import BROKEN, assistant_server, mounted, office_of
 from duotone.mcp.tools import TOOLS
@@ -179,17 +180,14 @@ def test_of_what_breaks_nothing_is_shown(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_an_offices_own_refusals_are_shown() -> None:
-    class Refused(Exception):
-        pass
-
     async def strict(*given: object) -> Any:
-        raise Refused("not today")
+        raise Refused("not allowed", "not today")
 
     with pytest.raises(Failed, match=r"^not today$"):
-        played(in_memory(assistant_server(lambda _: strict, (Refused,))), lambda assistant: assistant.use("list_datasets"))
+        played(in_memory(assistant_server(lambda _: strict)), lambda assistant: assistant.use("list_datasets"))
 
 
 def test_schemas_have_no_words_for_programmers() -> None:
     for tool in TOOLS:
-        assert "Arguments" not in json.dumps(tool.schema)
-        assert "title" not in tool.schema
+        assert "Arguments" not in json.dumps(tool.listed.input_schema)
+        assert "title" not in tool.listed.input_schema

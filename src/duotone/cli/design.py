@@ -65,7 +65,7 @@ def design(
     if blue is None and blue_from is None and graph.suffix in EDGE_LISTS:
         raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
     coloured = read_graph(graph, blue=blue_from if blue is None else listed(blue))
-    fixed = _boundary(boundary, {str(name): name for name in coloured.names} if "=" in boundary else {})
+    fixed = optimal.values_from(boundary, coloured) if "=" in boundary else boundary.strip()
     mechanism = optimal.design(coloured, privacy, fixed)
     if small(len(coloured), len(coloured.indices)):
         _hint(optimal.improvable(coloured, privacy, fixed))
@@ -100,7 +100,7 @@ def line(
         raise DuotoneError(f"a line needs at least one blue and one red dataset, got {blue} and {red}")
     if blue + red > LONGEST_LINE:
         raise DuotoneError(f"at most {LONGEST_LINE} datasets are listed, got {blue + red}: the error depends on distance alone")
-    boundary = _boundary(blue_at_boundary, {})
+    boundary = blue_at_boundary.strip()
     mechanism = optimal.design(families.line(blue, red).graph(), privacy, boundary)
     plain = on_line(privacy, boundary)
     if draw is not None:
@@ -154,21 +154,6 @@ def check(
         print(f"{verdict} under {privacy}: worst pair {pair}, slack {brief(result.slack)}")
     if not result.holds:
         raise typer.Exit(1)
-
-
-def _boundary(text: str, names: dict[str, Any]) -> Any:
-    """`balanced`, one value, or `name=value,…` for datasets of these names."""
-    if "=" not in text:
-        return text.strip()
-    values: dict[Any, str] = {}
-    for part in listed(text):
-        name, _, value = part.rpartition("=")
-        if name.strip() not in names:
-            raise DuotoneError(f"there is no dataset {name.strip() or part} to fix at the boundary")
-        if names[name.strip()] in values:
-            raise DuotoneError(f"dataset {name.strip()} is given two values")
-        values[names[name.strip()]] = value.strip()
-    return values
 
 
 def _hint(free: dict[Any, Any]) -> None:

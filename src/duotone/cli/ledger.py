@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import budget, print_table, printable, say
+from duotone.cli.terminal import AsJson, budget, print_table, printable, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_
 Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The dataset; needed where there are several.")]
 By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 @ledgers.command()
@@ -339,13 +338,17 @@ def _print_account(account: Statement, as_json: bool) -> None:
         return
     about = f"unit {printable(registered.unit)}, {registered.neighbours}"
     named = printable(f"{registered.dataset}, version {account.state.version}")
-    if (counted := calls_text(account)) is None:
+    calls, called = account.state.calls, registered.close_calls
+    if calls is None or called is None:
         rule = registered.privacy_filter.name
         print(f"{named}: {registered.budget}, {about}, rule {rule}")
         charges = "charge" if account.state.charges == 1 else "charges"
         print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
     else:
-        print(f"{named}: asked with close calls{_asked(account)}, {about}")
+        question = f"each question at epsilon {called.question.privacy.epsilon:g}, wrong with {float(called.question.wrong):g}"
+        print(f"{named}: asked with close calls under {called.budget}, {question}, {about}")
+        waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
+        counted = f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {account.clear}"
         print(f"{counted}; left: {account.left}")
     if account.state.unanswered:
         print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
@@ -353,15 +356,6 @@ def _print_account(account: Statement, as_json: bool) -> None:
         print(_share_text(name, share, account.state.closed))
     if account.state.closed:
         print("closed: nothing more is charged")
-
-
-def _asked(account: Statement) -> str:
-    """How a dataset is asked whose close calls are counted."""
-    called = account.registered.close_calls
-    if called is None:
-        return ""
-    question = f"each question at epsilon {called.question.privacy.epsilon:g}, wrong with {float(called.question.wrong):g}"
-    return f" under {called.budget}, {question}"
 
 
 def _share_text(name: str, share: Share, closed: bool) -> str:
@@ -406,12 +400,3 @@ def print_registered(called: CloseCalls) -> None:
     ]
     print_table(("people in the table", "clear with 99.9 % from", "clear with 1 - 1e-9 from"), rows)
     print(f"a wrong answer has probability {float(called.question.wrong):.3g}")
-
-
-def calls_text(account: Statement) -> str | None:
-    """How many answers of a dataset were free, and how many close calls there were; None where these are not counted."""
-    calls, called = account.state.calls, account.registered.close_calls
-    if calls is None or called is None:
-        return None
-    waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
-    return f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {account.clear}"

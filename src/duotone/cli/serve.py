@@ -17,6 +17,7 @@ from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
     from duotone.desk.office import Office
+    from duotone.http.tokens import Tokens
 
 OfficeFile = Annotated[Path, typer.Option("--office", metavar="OFFICE.toml", help="The office that the token is for.")]
 TERMINATED = 143
@@ -64,6 +65,12 @@ def _office(file: Path) -> Office:
     return read_office(file)
 
 
+def _tokens(office: Office) -> Tokens:
+    from duotone.http.tokens import Tokens
+
+    return Tokens(office.tokens_place)
+
+
 def _announce(name: str, address: str) -> None:
     say(f"serving {name} at {address}; stop with Ctrl-C", line="duotone: ")
 
@@ -92,21 +99,17 @@ def add(
     days: Annotated[int, typer.Option(metavar="N", help="After how many days it ends.")] = 90,
 ) -> None:
     """Print a new token, once; only its hash is kept."""
-    from duotone.http.tokens import Tokens
-
     opened = _office(office)
     if name not in opened.people:
         raise DuotoneError(f"{name} is nobody of this office; it has {', '.join(opened.people)}")
-    print(Tokens(opened.tokens_place).add(name, assistant=assistant, days=days))
+    print(_tokens(opened).add(name, assistant=assistant, days=days))
     say("keep it like a password: it is not shown again", line="duotone: ")
 
 
 @tokens.command("list")
 def list_tokens(office: OfficeFile = Path("office.toml")) -> None:
     """Show whose tokens there are, without the tokens."""
-    from duotone.http.tokens import Tokens
-
-    every = Tokens(_office(office).tokens_place).every()
+    every = _tokens(_office(office)).every()
     held = {True: "their assistant", False: "the person"}
     rows = [(t.id, t.person, held[t.assistant], t.made[:10], t.expires[:10]) for t in every]
     print_table(("id", "person", "held by", "made", "ends"), rows)
@@ -119,9 +122,7 @@ def revoke(
     ident: Annotated[str | None, typer.Option("--id", metavar="ID", help="Only this one.")] = None,
 ) -> None:
     """Take tokens away: from the next request on they are not known."""
-    from duotone.http.tokens import Tokens
-
-    many = Tokens(_office(office).tokens_place).revoke(name, ident)
+    many = _tokens(_office(office)).revoke(name, ident)
     if not many:
         raise DuotoneError(f"{name} has no such token")
     print(f"{many} token{'s' * (many > 1)} of {printable(name)} revoked")

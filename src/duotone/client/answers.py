@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from duotone.cached import cached_property
 from duotone.desk.operations import Document
@@ -15,7 +13,7 @@ from duotone.errors import DuotoneError, ServiceError
 from duotone.html import bar, cell, table
 from duotone.line.mechanism import LineMechanism, on_line
 from duotone.line.table import Outcome
-from duotone.model.answer import SHOWN, Key, arrow_table, word
+from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
 
@@ -56,8 +54,8 @@ class _Said:
         return [*filter(None, [self.document.get("person"), self.document.get("clipping")]), *self.notes]
 
 
-@dataclass(frozen=True, repr=False)
-class RemoteAnswers(_Said):
+@dataclass(frozen=True, repr=False, eq=False)
+class RemoteAnswers(Released, _Said):
     """Released answers: by group where the question is grouped, else under the empty key.
 
     An answer is True or False; where close calls are counted, an `Outcome`. `str` of it is yes or no, or a line for each group;
@@ -67,36 +65,25 @@ class RemoteAnswers(_Said):
 
     answers: Mapping[Key, bool | Outcome]
     labels: tuple[str, ...]
-    """What the question calls that which it is grouped by."""
+    """Labels of the group columns."""
     grouped: bool
-    fetch: Callable[[int], Document] = field(repr=False, compare=False)
-    """Gets the certificate of a charge."""
-
-    def __bool__(self) -> bool:
-        return bool(self.outcome)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal to True or False as its answer is, and to neither if it is too close to call."""
-        if isinstance(other, bool | np.bool_):
-            return self.outcome is not Outcome.TOO_CLOSE and bool(self) == bool(other)
-        return self.document == other.document if isinstance(other, RemoteAnswers) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # what the service said is in a dict
+    fetch: Callable[[str, int], Document]
+    """Gets the certificate of a dataset's charge."""
 
     def __str__(self) -> str:
         if not self.grouped:
-            return f"{word(self.outcome)}{self._warning}"
-        return "\n".join(f"{', '.join(map(str, key))}: {word(one)}{self._warning}" for key, one in self.answers.items())
+            return f"{word(self.answer)}{self._warning}"
+        return "\n".join(f"{', '.join(map(str, key))}: {said}{self._warning}" for key, said in self.words.items())
 
     def __repr__(self) -> str:
-        words = [word(answer) for answer in self.answers.values()]
+        words = [*self.words.values()]
         many = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "none"
         said = str(self) if not self.grouped else f"{many} by {', '.join(self.labels)}" if self.labels else many
         left = budgets.left(self.ledger["left"]) if "left" in self.ledger else "unchanged"
         return f"<RemoteAnswers: {said}; {self.dataset}; left: {left}>"
 
     def _repr_html_(self) -> str:
-        rows = [[*map(cell, key), cell(word(answer))] for key, answer in list(self.answers.items())[:SHOWN]]
+        rows = [[*map(cell, key), cell(said)] for key, said in list(self.words.items())[:SHOWN]]
         said = self._small_print
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
@@ -105,13 +92,6 @@ class RemoteAnswers(_Said):
         if self._warning:
             said.append(self._warning.strip(" ()"))
         return table((*self.labels, "answer"), rows, before=self.question, after=said)
-
-    @property
-    def outcome(self) -> bool | Outcome:
-        """The answer of a question without groups."""
-        if self.grouped:
-            raise DuotoneError("a grouped question has many answers: look at .answers")
-        return self.answers[()]
 
     @property
     def ledger(self) -> Document:
@@ -139,17 +119,7 @@ class RemoteAnswers(_Said):
         """What proves the mechanism behind each answer: see `duotone check`."""
         if self.made_up:
             raise DuotoneError("what was not charged has no certificate: this is about made-up rows")
-        return self.fetch(int(self.document["charge"]))
-
-    def to_arrow(self) -> Any:
-        """A table with the columns that the question is grouped by, as it calls them, and `answer`: a Boolean, or yes, no or
-        too close to call."""
-        definite = not any(isinstance(answer, Outcome) for answer in self.answers.values())
-        return arrow_table(self.answers, self.labels, definite=definite)
-
-    def to_pandas(self) -> Any:
-        """The same as a data frame of pandas."""
-        return self.to_arrow().to_pandas()
+        return self.fetch(self.dataset, int(self.document["charge"]))
 
     @property
     def _warning(self) -> str:
@@ -243,7 +213,7 @@ class Waiting:
         raise DuotoneError(f"there is no answer yet: {self}")
 
 
-def read_reply(document: Document, dataset: str, fetch: Callable[[int], Document]) -> RemoteAnswers | Waiting:
+def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Document]) -> RemoteAnswers | Waiting:
     """What a service said to a question."""
     try:
         if "request" in document and "answer" not in document and "answers" not in document and "groups" not in document:

@@ -194,8 +194,7 @@ class Connection:
         return csv.read_csv(text, convert_options=csv.ConvertOptions(column_types=columns, strings_can_be_null=True))
 
     def _asked(self, dataset: str, terms: Document) -> RemoteAnswers | Waiting:
-        document = self.call("ask", dataset, terms)
-        return read_reply(document, dataset, lambda charge: self.certificate(dataset, charge))
+        return read_reply(self.call("ask", dataset, terms), dataset, self.certificate)
 
     def _listed(self, what: str) -> list[Document]:
         """The list that a service has under a name."""

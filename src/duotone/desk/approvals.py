@@ -124,7 +124,7 @@ class Approvals:
         shown = {name: value for name, value in request.items() if name not in ("own", "other", "data")}
         terms = request["terms"]
         text = terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}"
-        about = {"question": text, "assistant": bool(request["assistant"]), "may_decide": self._may_decide(caller, request)}
+        about = {"question": text, "may_decide": self._may_decide(caller, request)}
         return {**shown, **about, "needs": _needs(caller, request), "waits_for": _waits_for(request)}
 
     def _sees(self, caller: Caller, request: Document) -> bool:

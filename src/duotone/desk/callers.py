@@ -1,8 +1,8 @@
-"""Callers: who may do what, who speaks for them, where they may sign in, and why a request is refused."""
+"""Callers: who may do what, who speaks for them, and why a request is refused."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
@@ -40,29 +40,6 @@ class Caller:
     def name(self) -> str:
         """Of the person."""
         return self.person.name
-
-
-@dataclass(frozen=True)
-class OpenId:
-    """`[openid]` of the office file; raises DuotoneError where the issuer's address is none that can be trusted."""
-
-    issuer: str
-    client_id: str
-    client_secret: str | None = field(default=None, repr=False)
-    """None for a public client, which PKCE alone protects."""
-    name: str = "OpenID Connect"
-    """As the button says it."""
-    claim: str = "email"
-    """Which claim names the person; an email address does so only if the provider has verified it."""
-    audience: str | None = None
-    """Of bearer tokens; None: the client's id."""
-
-    def __post_init__(self) -> None:
-        if not encrypted(self.issuer) or set(self.issuer) & set("?#@"):
-            raise DuotoneError(
-                "the issuer must be an https:// address without user, query and fragment (http:// on this machine only), "
-                f"got {self.issuer!r}"
-            )
 
 
 def encrypted(address: str) -> bool:

@@ -16,7 +16,7 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.request import Standing
 from duotone.ledger.statement import ChargeRecord
 from duotone.model.checks import COHORT
-from duotone.model.cost import Cost, Left, as_json
+from duotone.model.cost import Cost, as_json
 from duotone.model.terms import DefiniteTerms
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.tables.answers import Answers
@@ -139,7 +139,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "rule": dataset.rule,
         "budget": _budget(dataset.budget),
         "left": stands.left.document(),
-        "allowance": _document(stands.allowance),
+        "allowance": stands.allowance and stands.allowance.document(),
         "close_calls": None
         if called is None or calls is None or dataset.close_calls is None
         else {
@@ -153,10 +153,6 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "tick": tick,
         "lifetime": lifetime(table.name, ledger),
     }
-
-
-def _document(left: Left | None) -> dict[str, Any] | None:
-    return None if left is None else left.document()
 
 
 def _budget(privacy: ApproxDP) -> dict[str, Any]:
@@ -254,6 +250,6 @@ def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost
         "close_calls": None
         if called is None or calls is None
         else {"used": calls.used, "reserved": calls.reserved, "left": called.count - calls.taken, "of": called.count},
-        "allowance": _document(account.allowance),
+        "allowance": account.allowance and account.allowance.document(),
         "lifetime": lifetime(table.name, ledger),
     }

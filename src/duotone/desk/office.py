@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from duotone.desk.callers import OpenId, Person, Role
+from duotone.desk.callers import Person, Role, encrypted
 from duotone.errors import DuotoneError
 from duotone.ledger.account import Registered, registration
 from duotone.ledger.privacy_filters import RuleName
@@ -42,6 +42,13 @@ def _printable(name: str) -> str:
     if not name.isprintable():
         raise ValueError("has characters that a name cannot have")
     return name
+
+
+def _trusted(issuer: str) -> str:
+    """The address of a provider that can be trusted."""
+    if not encrypted(issuer) or set(issuer) & set("?#@"):
+        raise ValueError("must be an https:// address without user, query and fragment (http:// on this machine only)")
+    return issuer
 
 
 Number = Annotated[Fraction, BeforeValidator(_number)]
@@ -217,15 +224,19 @@ class Ticks(_Written):
     tick: Annotated[Seconds, Field(gt=0, le=600)] = 1.0
 
 
-class SignIn(_Written):
-    """An OpenID Connect provider."""
+class OpenId(_Written):
+    """An OpenID Connect provider, where people sign in."""
 
-    issuer: Text
+    issuer: Annotated[Text, AfterValidator(_trusted)]
     client_id: Text
     client_secret_file: Text | None = None
+    """None for a public client, which PKCE alone protects."""
     name: Text = "OpenID"
+    """As the button says it."""
     claim: Text = "email"
+    """Which claim names the person; an email address does so only if the provider has verified it."""
     audience: Text | None = None
+    """Of bearer tokens; None: the client's id."""
 
 
 class Office(_Written):
@@ -242,7 +253,7 @@ class Office(_Written):
     clock: Ticks = Ticks()
     limits: Limits = Limits()
     engine: Engine = Engine()
-    openid: SignIn | None = None
+    openid: OpenId | None = None
     people: Annotated[Mapping[Name, Member], Field(min_length=1)]
     datasets: Annotated[Mapping[Name, Listed], Field(min_length=1)]
 
@@ -286,14 +297,10 @@ class Office(_Written):
         return self.person(names[0]) if len(names) == 1 else None
 
     @property
-    def openid_client(self) -> OpenId | None:
-        """How people sign in elsewhere; None where they do not."""
-        if self.openid is None:
-            return None
-        file = self.openid.client_secret_file
-        secret = None if file is None else Path(self.path(file)).read_text(encoding="utf-8").strip()
-        there = self.openid
-        return OpenId(there.issuer, there.client_id, secret, there.name, there.claim, there.audience)
+    def client_secret(self) -> str | None:
+        """By which the provider knows this office, where people sign in elsewhere; None where it has none."""
+        file = None if self.openid is None else self.openid.client_secret_file
+        return None if file is None else Path(self.path(file)).read_text(encoding="utf-8").strip()
 
 
 def from_environment(text: str) -> str:

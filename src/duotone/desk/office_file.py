@@ -170,12 +170,11 @@ def _check(office: Office, mistakes: Mistakes) -> None:
         file = getattr(office.server, name)
         if file is not None and not Path(office.path(file)).is_file():
             mistakes.add(("server", name), "is no file")
-    if office.openid is not None:
-        with mistakes.at("openid"):
-            try:
-                _ = office.openid_client
-            except (OSError, UnicodeDecodeError):
-                mistakes.add(("openid", "client_secret_file"), "cannot be read")
+    with mistakes.at("openid", "client_secret_file"):
+        try:
+            _ = office.client_secret
+        except (OSError, UnicodeDecodeError):
+            mistakes.add(("openid", "client_secret_file"), "cannot be read")
     subjects = [member.subject or name for name, member in office.people.items()]
     for name, member in office.people.items():
         _check_member(office, name, member, mistakes)

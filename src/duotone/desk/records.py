@@ -12,7 +12,21 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import Column, Integer, MetaData, String, Table, Text, create_engine, event, insert, select, update
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.sql.functions import count
@@ -34,14 +48,14 @@ REQUESTS = Table(
     Column("request", Integer, primary_key=True, autoincrement=True),
     Column("dataset", String(200), nullable=False, index=True),
     Column("asked_by", String(200), nullable=False, index=True),
-    Column("assistant", Integer, nullable=False),
-    Column("terms", Text, nullable=False),
-    Column("price", Text, nullable=False),
+    Column("assistant", Boolean, nullable=False),
+    Column("terms", JSON, nullable=False),
+    Column("price", JSON, nullable=False),
     Column("purpose", Text),
     Column("own", Integer, nullable=False),  # 0: is not needed, 1: is needed, 2: is there
     Column("other", Integer, nullable=False),
     Column("state", String(20), nullable=False),
-    Column("decided_by", Text, nullable=False),
+    Column("decided_by", JSON, nullable=False),
     Column("at", String(40), nullable=False),
     Column("data", Text, nullable=False),
 )
@@ -59,7 +73,7 @@ WORDS = Table(
     META,
     Column("account", String(300), primary_key=True),
     Column("charge", Integer, primary_key=True),
-    Column("terms", Text, nullable=False),
+    Column("terms", JSON, nullable=False),
 )
 NOTES = Table("duotone_notes", META, Column("name", String(300), primary_key=True), Column("value", Text, nullable=False))
 COUNTS = Table("duotone_counts", META, Column("name", String(300), primary_key=True), Column("many", Integer, nullable=False))
@@ -139,27 +153,21 @@ class Records:
         asked_by: str,
         terms: Mapping[str, Any],
         *,
-        assistant: bool,
-        price: Mapping[str, Any],
-        purpose: str | None,
-        data: str,
         own: bool,
         other: bool,
+        **about: Any,
     ) -> dict[str, Any]:
-        """A question that waits: for its own person, for another, or for both."""
+        """A question that waits: for its own person, for another, or for both; `about` are the other columns."""
         values = {
+            **about,
             "dataset": dataset,
             "asked_by": asked_by,
-            "assistant": int(assistant),
-            "terms": json.dumps(terms, sort_keys=True),
-            "price": json.dumps(price),
-            "purpose": purpose,
+            "terms": terms,
             "own": int(own),
             "other": int(other),
             "state": "waiting" if own or other else "approved",
-            "decided_by": "[]",
-            "at": _now(),
-            "data": data,
+            "decided_by": [],
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         with self._engine.begin() as connection:
             number = connection.execute(insert(REQUESTS).values(values)).inserted_primary_key
@@ -175,7 +183,7 @@ class Records:
     def waiting(self, person: str, *, assistant: bool) -> int:
         """How many requests of a person, or of their assistant, wait, or are approved and not asked yet."""
         with self._engine.connect() as connection:
-            theirs = (REQUESTS.c.asked_by == person) & (REQUESTS.c.assistant == int(assistant))
+            theirs = (REQUESTS.c.asked_by == person) & (REQUESTS.c.assistant == assistant)
             here = theirs & REQUESTS.c.state.in_(("waiting", "approved"))
             return int(connection.execute(select(count()).select_from(REQUESTS).where(here)).scalar_one())
 
@@ -185,8 +193,7 @@ class Records:
         latest = select(REQUESTS.c.request).where(REQUESTS.c.asked_by == person).order_by(last).limit(LATEST)
         here = REQUESTS.c.request.in_(latest) | REQUESTS.c.state.in_(("waiting", "approved"))
         with self._engine.connect() as connection:
-            rows = connection.execute(select(REQUESTS).where(here).order_by(last))
-            return [_read(row) for row in rows]
+            return [row._asdict() for row in connection.execute(select(REQUESTS).where(here).order_by(last))]
 
     def decide(self, number: int, by: str, *, approve: bool, own: bool) -> dict[str, Any] | None:
         """The request with one more decision on it; None where it waits for none of this kind."""
@@ -194,11 +201,10 @@ class Records:
             row = connection.execute(select(REQUESTS).where(REQUESTS.c.request == number).with_for_update()).one_or_none()
             if row is None or row.state != "waiting" or (row.own if own else row.other) != 1:
                 return None
-            decided = json.dumps([*json.loads(row.decided_by), by])
             kinds = {"own": row.own, "other": row.other} | ({"own": 2} if own else {"other": 2})
             state = "refused" if not approve else "waiting" if 1 in kinds.values() else "approved"
             changed = update(REQUESTS).where(REQUESTS.c.request == number, REQUESTS.c.state == "waiting")
-            if connection.execute(changed.values(state=state, decided_by=decided, **kinds)).rowcount != 1:
+            if connection.execute(changed.values(state=state, decided_by=[*row.decided_by, by], **kinds)).rowcount != 1:
                 return None
             return _one(connection, number)
 
@@ -236,23 +242,21 @@ class Records:
 
     def keep_words(self, account: str, charge: int, terms: Mapping[str, Any]) -> None:
         """How a charge was asked for, as it was first written."""
-        text = json.dumps(terms, sort_keys=True)
         with suppress(IntegrityError), self._engine.begin() as connection:
-            connection.execute(insert(WORDS).values(account=account, charge=charge, terms=text))
+            connection.execute(insert(WORDS).values(account=account, charge=charge, terms=terms))
 
     def words(self, account: str, since: int = 0) -> dict[int, dict[str, Any]]:
         """The words of every charge of an account, from one on."""
         here = (WORDS.c.account == account) & (WORDS.c.charge >= since)
         with self._engine.connect() as connection:
             rows = connection.execute(select(WORDS.c.charge, WORDS.c.terms).where(here))
-            return {row.charge: json.loads(row.terms) for row in rows}
+            return {row.charge: row.terms for row in rows}
 
     def words_of(self, account: str, charge: int) -> dict[str, Any] | None:
         """The words of one charge."""
         here = (WORDS.c.account == account) & (WORDS.c.charge == charge)
         with self._engine.connect() as connection:
-            row = connection.execute(select(WORDS.c.terms).where(here)).one_or_none()
-            return None if row is None else dict(json.loads(row.terms))
+            return connection.execute(select(WORDS.c.terms).where(here)).scalar_one_or_none()
 
     def note(self, name: str, value: str) -> str:
         """What is noted under a name: this, if nothing was before."""
@@ -269,8 +273,7 @@ class Records:
     def noted(self, name: str) -> str | None:
         """What is noted under a name; None for nothing."""
         with self._engine.connect() as connection:
-            row = connection.execute(select(NOTES.c.value).where(NOTES.c.name == name)).one_or_none()
-        return None if row is None else str(row.value)
+            return connection.execute(select(NOTES.c.value).where(NOTES.c.name == name)).scalar_one_or_none()
 
     def notes(self, beginning: str) -> dict[str, str]:
         """All that is noted under names that begin so."""
@@ -295,11 +298,6 @@ class Records:
                     connection.execute(insert(table).values(**key, **(values if first is None else first)))
                 return
 
-    def counted(self, name: str) -> int:
-        """How many there were of something."""
-        with self._engine.connect() as connection:
-            return connection.execute(select(COUNTS.c.many).where(COUNTS.c.name == name)).scalar() or 0
-
     def counts(self) -> dict[str, int]:
         """All that was counted."""
         with self._engine.connect() as connection:
@@ -323,26 +321,13 @@ def _engine(place: str) -> Engine:
     return engine
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _read(row: Any) -> dict[str, Any]:
-    return {
-        **row._asdict(),
-        "terms": json.loads(row.terms),
-        "price": json.loads(row.price),
-        "decided_by": json.loads(row.decided_by),
-    }
-
-
 def _one_or_none(connection: Connection, number: int) -> dict[str, Any] | None:
     row = connection.execute(select(REQUESTS).where(REQUESTS.c.request == number)).one_or_none()
-    return None if row is None else _read(row)
+    return None if row is None else row._asdict()
 
 
 def _one(connection: Connection, number: int) -> dict[str, Any]:
-    return _read(connection.execute(select(REQUESTS).where(REQUESTS.c.request == number)).one())
+    return connection.execute(select(REQUESTS).where(REQUESTS.c.request == number)).one()._asdict()
 
 
 def _of(person: str, dataset: str) -> Any:

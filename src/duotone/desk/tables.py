@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_tables import PublicTable
 from duotone.tables.engines.source import Source
+from duotone.tables.engines.stored_values import quoted
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
@@ -62,24 +64,18 @@ class PublicFiles:
 
 def _read(path: Path) -> PublicTable:
     """In a thread of its own: whoever asks does not wait longer for it."""
-    read: list[PublicTable] = []
-    failed: list[DuotoneError] = []
 
-    def work() -> None:
-        try:
-            with open_source(path, vouched=True) as source:
-                table = PublicTable(source)
-                table.keep()
-            read.append(table)
-        except DuotoneError as error:
-            failed.append(error)
+    def work() -> PublicTable:
+        with open_source(path, vouched=True) as source:
+            table = PublicTable(source)
+            table.keep()
+            return table
 
-    thread = threading.Thread(target=work, name="public file")
-    thread.start()
-    thread.join()
-    if not read:
-        raise UnopenedTable(why(failed[0]) if failed else f"{path} cannot be read")
-    return read[0]
+    try:
+        with ThreadPoolExecutor(1, "public file") as thread:
+            return thread.submit(work).result()
+    except DuotoneError as error:
+        raise UnopenedTable(why(error)) from None
 
 
 def _version(path: Path) -> Version:
@@ -361,11 +357,6 @@ def given_up(source: Source, seconds: float, leaving: Departure) -> Iterator[Cal
         yield finish
     finally:
         finish()
-
-
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def atoms(tree: Tree) -> Iterator[Tree]:

@@ -76,29 +76,31 @@ class Terms(Sent):
     """A question and its price. Who a person is, bounds and neighbours are the owner's."""
 
     question: Annotated[str, Field(max_length=100_000)] | None = None
-    """SQL, a yes/no expression over aggregates or a select with one."""
+    """SQL with a yes/no answer: a comparison of aggregates, as avg(age) > 38 or count(*) filter (where vote = 'Y') > 500, or a
+    select with one, with where and group by."""
     by: list[Annotated[str, Field(max_length=200)]] | None = None
-    """Instead of a question: which groups by these columns may be shown."""
+    """Instead of a question: which groups by these columns are large enough to be shown."""
     epsilon: Number | None = None
-    """The price. Where only close calls are charged, a question without one costs nothing unless it is too close to call."""
+    """The price: the privacy loss ε, as 0.5. Where only close calls are charged, a question without one costs nothing unless it
+    is too close to call."""
     ratio: Number | None = None
     """Instead of epsilon: e^ε itself."""
     delta: Number | None = None
-    """With it, 0 where it is not given."""
+    """The second part of the price, very small, as 1e-6; 0 where it is not given."""
     error: Wanted | None = None
-    """Instead of epsilon: the price is the least with which the answer errs no more than that."""
+    """Instead of epsilon: how accurate the answer must be; the least ε follows."""
     max_groups: Small | None = None
-    """With groups, where a person may have many rows: in how many of them one counts at most. The price is divided by it."""
+    """With group by and a unit: in how many groups a person counts at most. The price is divided by it."""
     costs: tuple[Number, Number] | None = None
-    """How bad a missed yes and a false yes are, where one is worse."""
+    """How bad a false no and a false yes are, as [10, 1], where one mistake is worse."""
     groups: Literal["listed", "private"] = "listed"
-    """Whether the owner's public list of groups is used, or which are shown is decided privately."""
+    """The groups that the owner lists, or private: which are shown is then decided privately."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None
-    """With a preview: a public guess of how many people there are."""
+    """With a preview: a public guess of how many people there are, to see the accuracy in real units."""
     again: Annotated[bool, Field(strict=True)] = False
-    """Draw and pay afresh, even if the question was answered before."""
+    """Pay for a new answer although one is recorded, which would be free."""
     purpose: Annotated[str, Field(max_length=2000)] | None = None
-    """What the answer is for, where another person approves it."""
+    """What the answer is for: whoever approves reads it."""
     request: Small | None = None
     """The number of a request that was approved: then nothing else need be said."""
     made_up: Annotated[bool, Field(strict=True)] = False

@@ -49,12 +49,7 @@ def seconds_of(question: Prepared | None, dataset: Listed, engine: str, limits: 
         return start
     worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
     levels = question.terms.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
-    return start + machine() * _shared(limits) * (worked + levels + search_seconds(question, dataset.rows))
-
-
-def _shared(limits: Limits) -> float:
-    """How many questions a core may have to answer at a time."""
-    return max(1.0, limits.workers / cores())
+    return start + machine() * max(1.0, limits.workers / cores()) * (worked + levels + search_seconds(question, dataset.rows))
 
 
 @cache

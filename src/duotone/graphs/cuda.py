@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.graphs.families import datasets_of, whole_weights
+from duotone.graphs.families import datasets_of, subset_sums, whole_weights
 from duotone.line.mechanism import NEVER, LineMechanism
 from duotone.privacy.definition import Array, whole_number
 from duotone.privacy.numbers import Given, Number
@@ -67,7 +67,7 @@ class CudaTruthTable:
         voters, padded = len(scaled), scaled + [0] * (PADDED - len(scaled))
         if not 1 <= voters <= MOST_VOTERS:
             raise DuotoneError(f"a truth table on a GPU has 1 to {MOST_VOTERS} voters, got {voters}")
-        low, middle, high = (_sums(part) for part in (padded[:5], padded[5 : 5 + MIDDLE], padded[5 + MIDDLE :]))
+        low, middle, high = (subset_sums(part) for part in (padded[:5], padded[5 : 5 + MIDDLE], padded[5 + MIDDLE :]))
         order = np.argsort(low)
         chosen = np.array([sum(1 << int(dataset) for dataset in order[start:]) for start in range(33)], dtype=np.uint32)
         words = memory(2 ** (len(padded) - 5), f"the answers of {voters} voters")
@@ -212,13 +212,6 @@ def trips(word_bits: int) -> list[tuple[int, int]]:
     count = -(-left // (LONGEST + 1))
     ends = [FIRST + left * k // count for k in range(count + 1)] if left else []
     return [(start, stop - start) for start, stop in pairwise(ends)]
-
-
-def _sums(weights: list[int]) -> Array:
-    sums = np.zeros(1, dtype=np.int64)
-    for weight in weights:
-        sums = np.concatenate([sums, sums + weight])
-    return sums
 
 
 def cupy() -> Any:

@@ -272,6 +272,14 @@ def whole_weights(weights: Sequence[Given], threshold: Given) -> tuple[list[int]
     return scaled, least
 
 
+def subset_sums(weights: Sequence[int]) -> Array:
+    """The sum of the weights of those who vote 1, by dataset."""
+    sums = np.zeros(1, dtype=np.int64)
+    for weight in weights:
+        sums = np.concatenate([sums, sums + weight])
+    return sums
+
+
 def _positive(n: int, what: str) -> int:
     if not n >= 1:
         raise DuotoneError(f"{what} must be at least 1, got {n}")

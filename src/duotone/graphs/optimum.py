@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import heapq
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
@@ -26,6 +27,25 @@ a column or array for every dataset in order (where only the blue boundary's are
 
 ROUNDING = 1e-9
 """What a privacy definition known in floats only may be off by, when two values are compared."""
+
+
+def values_from(text: str, graph: ColouredGraph) -> dict[Hashable, str]:
+    """Values for datasets as they are written: NAME=VALUE, with commas between; a name with a comma in it stands in double
+    quotes.
+
+    >>> from duotone.graphs import families
+    >>> values_from("h=0.6, l=7/10", families.figure_2())
+    {'h': '0.6', 'l': '7/10'}
+    """
+    names, values = {str(name): name for name in graph.names}, dict[Hashable, str]()
+    for part in (part for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()):
+        name, _, value = (side.strip() for side in part.rpartition("="))
+        if name not in names:
+            raise DuotoneError(f"there is no dataset {name or part.strip()} to fix at the boundary")
+        if names[name] in values:
+            raise DuotoneError(f"dataset {name} is given two values")
+        values[names[name]] = value
+    return values
 
 
 def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary = "balanced") -> Mechanism:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.graphs.families import datasets_of, whole_weights
+from duotone.graphs.families import datasets_of, subset_sums, whole_weights
 from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given
-from duotone.resources import everywhere, must_fit, progress, whole_file
+from duotone.resources import everywhere, must_fit, progress
 
 if TYPE_CHECKING:
     from duotone.graphs.cuda import CudaLevels
@@ -89,11 +89,7 @@ class TruthTable:
         """
         scaled, least = whole_weights(weights, threshold)
         words = _empty(len(scaled))
-        low, high = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-        for w in (scaled + [0] * PADDED)[:PADDED]:
-            low = np.concatenate([low, low + w])
-        for w in scaled[PADDED:]:
-            high = np.concatenate([high, high + w])
+        low, high = subset_sums((scaled + [0] * PADDED)[:PADDED]), subset_sums(scaled[PADDED:])
         from duotone.graphs import _transform
 
         with progress(len(words), f"answers of {len(scaled)} voters") as advance:
@@ -216,14 +212,6 @@ class TruthTable:
         counts = sum(everywhere(_transform.tally, len(levels), levels.view(np.uint8)))
         signed = ((byte - 256 if byte > 127 else byte, int(count)) for byte, count in enumerate(counts) if count)
         return {{127: math.inf, -128: -math.inf}.get(level, level): count for level, count in sorted(signed)}
-
-    def save_levels(self, path: str | Path) -> None:
-        """Every level into a `.npy` file, which is whole or not there at all."""
-        if Path(path).suffix != ".npy":
-            raise DuotoneError(f"levels are saved as .npy, got {path}")
-        levels = self.levels()
-        with whole_file(path) as place, place.open("wb") as file:
-            np.save(file, levels)
 
 
 def _empty(voters: int) -> Array:

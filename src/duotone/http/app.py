@@ -38,7 +38,6 @@ from duotone.http.health import Readiness, draining, leave_soon
 from duotone.http.tokens import Tokens
 from duotone.ledger.ledger import open_ledger
 from duotone.mcp.server import Mounted, mounted
-from duotone.pages.render import form_of
 from duotone.pages.routes import routes
 from duotone.temporary import leave_temporary_folder, temporary_folder
 
@@ -106,23 +105,10 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
     async def metrics() -> Response:
         return PlainTextResponse(generate_latest(registry), media_type="text/plain; version=0.0.4")
 
-    @app.get("/login/openid", include_in_schema=False)
-    async def leave(request: Request) -> Response:
-        return await auth.leave(request)
-
-    @app.get("/login/openid/callback", include_in_schema=False)
-    async def come_back(request: Request) -> Response:
-        return await auth.come_back(request)
-
-    @app.post("/logout", include_in_schema=False)
-    async def log_out(request: Request) -> Response:
-        return await auth.log_out(request)
-
-    @app.post("/login/openid/logout", include_in_schema=False)
-    async def logged_out_elsewhere(request: Request) -> Response:
-        await auth.logged_out_elsewhere((await form_of(request)).get("logout_token", ""))
-        return Response()
-
+    app.get("/login/openid", include_in_schema=False)(auth.leave)
+    app.get("/login/openid/callback", include_in_schema=False)(auth.come_back)
+    app.post("/logout", include_in_schema=False)(auth.log_out)
+    app.post("/login/openid/logout", include_in_schema=False)(auth.logged_out_elsewhere)
     app.router.routes.extend(routes())
     return Access(app, desk.office, auth, registry, secure=secure)
 
@@ -139,17 +125,13 @@ def is_secure(office: Office) -> bool:
     return office.server.certificate is not None or (office.server.url or "").startswith("https://")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    if not isinstance(error, Refused):
-        raise error
+async def _refused(request: Request, error: Any) -> Response:
     return refusal(request, error)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Any) -> Response:
     """What FastAPI refuses, as one sentence without the input."""
-    if not isinstance(error, RequestValidationError):
-        raise error
-    first: Any = error.errors()[0]
+    first = error.errors()[0]
     if first["type"] == "json_invalid":
         return refusal(request, Refused("bad question", UNREADABLE))
     body = getattr(request.scope.get("route"), "body_field", None)
@@ -157,8 +139,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return refusal(request, wrong_request(model, {**first, "loc": first["loc"][1:]}))
 
 
-async def _http(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
+async def _http(request: Request, error: Any) -> Response:
+    status = error.status_code
     if status == 400:
         return refusal(request, Refused("bad question", UNREADABLE))
     sentence = {404: "there is nothing here", 405: "this cannot be done here"}.get(status, "this request cannot be served")
@@ -185,7 +167,7 @@ def assistant_app(desk: Desk) -> Mounted:
             raise Refused("bad token", "an assistant needs a token of its person's")
         return partial(desk.call, replace(caller, assistant=True))
 
-    return mounted(office_of, hosts=own_hosts(desk.office), refusals=(Refused,), largest=desk.office.limits.body)
+    return mounted(office_of, hosts=own_hosts(desk.office), largest=desk.office.limits.body)
 
 
 def own_hosts(office: Office) -> list[str]:

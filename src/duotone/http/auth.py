@@ -28,6 +28,7 @@ from duotone.errors import DuotoneError
 from duotone.http.openid import Provider
 from duotone.http.sessions import SECONDS, SECONDS_ELSEWHERE, Session, Sessions, csrf_of
 from duotone.http.tokens import Tokens
+from duotone.pages.render import form_of
 
 SESSION, SIGNING_IN = "duotone", "duotone-sign-in"
 STRANGER = "this needs a token: send it as Authorization: Bearer …, or log in"
@@ -56,8 +57,7 @@ class Auth:
         self.sessions = Sessions(records)
         self._members = Members(office, changed=lambda now: self.sessions.keep_only(now.people))
         self._leaving = URLSafeTimedSerializer(records.secret("sign-in"), salt="sign-in")
-        client = office.openid_client
-        self.provider = None if client is None else Provider(client)
+        self.provider = None if office.openid is None else Provider(office.openid, office.client_secret)
         self._failures: dict[str, deque[float]] = {}
 
     @property
@@ -72,12 +72,8 @@ class Auth:
             scheme, _, text = header.partition(" ")
             if scheme.lower() != "bearer":
                 raise Refused("bad token", STRANGER)
-            return await self.by_token(request, text.strip()), ""
+            return (await self._known(request, text.strip())).caller, ""
         return await self._by_session(request)
-
-    async def by_token(self, request: Request, text: str) -> Caller:
-        """Whose token this is."""
-        return (await self._known(request, text)).caller
 
     async def _known(self, request: Request, text: str) -> _Known:
         """Whose token this is, and what of it a session keeps. Right ones are looked at first, which costs little: however many
@@ -163,11 +159,11 @@ class Auth:
         response.delete_cookie(SESSION)
         return response
 
-    async def logged_out_elsewhere(self, logout_token: str) -> None:
+    async def logged_out_elsewhere(self, request: Request) -> Response:
         """End the sessions of somebody who signed out elsewhere, as the provider says (OpenID Connect Back-Channel Logout)."""
-        if self.provider is None:
-            raise Refused("unknown", "nobody signs in elsewhere here")
-        await asyncio.to_thread(self.sessions.signed_out, *await self.provider.signed_out(logout_token))
+        named = await self._elsewhere().signed_out((await form_of(request)).get("logout_token", ""))
+        await asyncio.to_thread(self.sessions.signed_out, *named)
+        return Response()
 
     async def every_session(self) -> list[dict[str, Any]]:
         """The sessions that hold, and whose they are."""
@@ -181,30 +177,29 @@ class Auth:
 
     async def leave(self, request: Request) -> Response:
         """To the sign-in elsewhere."""
-        if self.provider is None:
-            raise Refused("unknown", "nobody signs in elsewhere here")
-        url, kept = await self.provider.authorize_url(self._callback(request))
+        url, kept = await self._elsewhere().authorize_url(f"{own_origin(request, self._office)}/login/openid/callback")
         response = RedirectResponse(url, status_code=303)
         self._cookie(response, SIGNING_IN, str(self._leaving.dumps(kept)), 600)
         return response
 
     async def come_back(self, request: Request) -> Response:
         """From the sign-in elsewhere."""
-        if self.provider is None:
-            raise Refused("unknown", "nobody signs in elsewhere here")
+        provider = self._elsewhere()
         try:
             kept = self._leaving.loads(request.cookies.get(SIGNING_IN, ""), max_age=600)
         except BadData:
             raise Refused("bad token", "this sign-in was not begun here, or took too long: begin again") from None
-        known = self._person_of(await self.provider.claims_of_code(dict(request.query_params), kept))
+        known = self._person_of(await provider.claims_of_code(dict(request.query_params), kept))
         if known is None:
             raise Refused("not allowed", "you are signed in, but nobody of this office: its owner adds people")
         response = await self._session(known)
         response.delete_cookie(SIGNING_IN)
         return response
 
-    def _callback(self, request: Request) -> str:
-        return f"{own_origin(request, self._office)}/login/openid/callback"
+    def _elsewhere(self) -> Provider:
+        if self.provider is None:
+            raise Refused("unknown", "nobody signs in elsewhere here")
+        return self.provider
 
     def _cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
         response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=self._secure, path="/")

@@ -27,7 +27,8 @@ from joserfc.errors import InvalidKeyIdError, JoseError, UnsupportedAlgorithmErr
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from duotone.desk.callers import OpenId, Refused, encrypted
+from duotone.desk.callers import Refused, encrypted
+from duotone.desk.office import OpenId
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """That may sign a token: never `none`, nor a secret that the provider shares."""
@@ -80,11 +81,12 @@ class Provider:
     def __init__(
         self,
         openid: OpenId,
+        secret: str | None = None,
         *,
         transport: httpx2.AsyncBaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.openid = openid
+        self.openid, self._secret = openid, secret
         self._transport, self._clock = transport, clock
         self._tls = httpx2.create_ssl_context()
         self._fetched: _Fetched | None = None
@@ -263,13 +265,13 @@ class Provider:
         """One for each conversation, as Authlib's client remembers the last token; what fails underway is `unavailable`."""
         try:
             methods = description.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-            secret = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
+            method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
             async with (
                 asyncio.timeout(PATIENCE),
                 AsyncOAuth2Client(
                     self.openid.client_id,
-                    self.openid.client_secret,
-                    token_endpoint_auth_method=secret if self.openid.client_secret else "none",
+                    self._secret,
+                    token_endpoint_auth_method=method if self._secret else "none",
                     scope="openid email profile",
                     code_challenge_method="S256",
                     transport=self._transport,

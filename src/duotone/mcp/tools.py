@@ -10,9 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from mcp_types import Tool as ListedTool
+from mcp_types import ToolAnnotations
 from pydantic import Field, create_model
 
 from duotone.desk.operations import LIST, Document, OfficeCall, Operation
+from duotone.desk.operations import Tool as About
 from duotone.desk.terms import Sent, Terms
 from duotone.errors import DuotoneError
 
@@ -20,40 +23,28 @@ Use = Callable[[OfficeCall, Any], Awaitable[Document]]
 DATASET = Annotated[str, Field(min_length=1, max_length=200, description="A dataset's name, as list_datasets has it.")]
 CHARGE = Annotated[int, Field(ge=1, description="The number of the charge, as an answer and history have it.")]
 PLAN = Annotated[int, Field(ge=1, description="The number that plan_question gave.")]
-DESCRIPTIONS = {
-    "question": "SQL with a yes/no answer: a comparison of aggregates, as avg(age) > 38 or"
-    " count(*) filter (where vote = 'Y') > 500, or a select with one, with where and group by.",
-    "by": "Instead of a question: which groups by these columns are large enough to be shown.",
-    "epsilon": "The price: the privacy loss ε, as 0.5. None with error, or where close calls are counted.",
-    "delta": "The second part of the price, very small, as 1e-6.",
-    "error": "Instead of epsilon: how accurate the answer must be; the least ε follows.",
-    "max_groups": "With group by and a unit: in how many groups a person counts at most.",
-    "costs": "How bad a false no and a false yes are, as [10, 1], where one mistake is worse.",
-    "groups": "private: select the groups privately although the owner lists them.",
-    "again": "Pay for a new answer although one is recorded, which would be free.",
-    "people": "A public guess of how many people there are, to see the accuracy in real units.",
-    "purpose": "What the answer is for: whoever approves reads it.",
-}
-"""Terms in words for an assistant."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: its name, what an assistant reads about it, what it takes, and what it does."""
+    """An operation as a tool: what it takes, and what it does."""
 
-    name: str
-    title: str
-    description: str
+    operation: Operation
+    about: About
     arguments: type[Sent]
     use: Use
-    reads_only: bool
-    """Whether it leaves everything as it was."""
 
     @property
-    def schema(self) -> Document:
-        """What it takes, as JSON Schema: strict, and without the words that are for programmers."""
+    def listed(self) -> ListedTool:
+        """What an assistant reads about it: what it takes as JSON Schema, strict, without the words for programmers."""
         schema = self.arguments.model_json_schema()
-        return {name: value for name, value in schema.items() if name not in ("title", "description")}
+        return ListedTool(
+            name=self.about.name,
+            title=self.about.title,
+            description=self.about.description,
+            input_schema={name: value for name, value in schema.items() if name not in ("title", "description")},
+            annotations=ToolAnnotations(read_only_hint=self.operation.reads_only, open_world_hint=False),
+        )
 
 
 async def _requests(office: OfficeCall, _: Sent) -> Document:
@@ -91,25 +82,24 @@ def _use(operation: Operation) -> Use:
 
 def _terms(given: Sent) -> Document:
     """Those that were given, as a service takes them."""
-    sent = given.model_dump(exclude_unset=True, include=set(DESCRIPTIONS))
+    sent = given.model_dump(exclude_unset=True, include=set(Terms.model_fields))
     return {name: value for name, value in sent.items() if value is not None and value is not False}
 
 
 def _tool(operation: Operation) -> Tool | None:
     """The tool of an operation; None where an assistant has none."""
-    tool = operation.tool
-    if tool is None:
+    about = operation.tool
+    if about is None:
         return None
     places: dict[str, Any] = {"name": (DATASET, Field(alias="dataset")), "charge": (CHARGE, ...)}
     fields: dict[str, Any] = (
         {"plan": (PLAN, ...)} if operation.name == "ask" else {place: places[place] for place in operation.places}
     )
-    for name in tool.terms:
+    for name in about.terms:
         field = Terms.model_fields[name]
         kind: Any = field.rebuild_annotation()
-        fields[name] = (kind | None, Field(field.default, description=DESCRIPTIONS[name]))
-    arguments = create_model(operation.name, __base__=Sent, **fields)
-    return Tool(tool.name, tool.title, tool.description, arguments, _use(operation), operation.reads_only)
+        fields[name] = (kind | None, Field(field.default, description=field.description))
+    return Tool(operation, about, create_model(operation.name, __base__=Sent, **fields), _use(operation))
 
 
 NEXT: Mapping[str, str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -64,14 +65,12 @@ async def certificate(request: Request) -> Response:
     """A certificate, to keep and to check."""
     name, charge = request.path_params["dataset"], number_of(request, "charge")
     document = await do(request, "certificate", name, charge)
-    return download(document, f"certificate-{charge}.json")
+    return download(json.dumps(document, indent=1), f"certificate-{charge}.json")
 
 
 async def made_up(request: Request) -> Response:
     """Made-up rows as a file."""
-    rows = await do(request, "made_up", request.path_params["dataset"])
-    headers = {"Content-Disposition": 'attachment; filename="made-up.csv"'}
-    return Response(rows["csv"], media_type="text/csv", headers=headers)
+    return download((await do(request, "made_up", request.path_params["dataset"]))["csv"], "made-up.csv")
 
 
 async def _dataset(request: Request) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
@@ -44,7 +45,7 @@ async def budget_file(request: Request) -> Response:
     """The same as JSON."""
     name = request.path_params["dataset"]
     document = {"dataset": name, "budget": await do(request, "budget", name), "history": await do(request, "history", name)}
-    return download(document, "budget.json")
+    return download(json.dumps(document, indent=1), "budget.json")
 
 
 async def verify(request: Request) -> Response:

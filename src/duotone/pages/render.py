@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import json
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -90,10 +90,10 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     return HTMLResponse(ENVIRONMENT.get_template(template).render(common | values), status)
 
 
-def download(document: object, name: str) -> Response:
-    """JSON as a file."""
+def download(content: str, name: str) -> Response:
+    """A file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(json.dumps(document, indent=1), media_type="application/json", headers=headers)
+    return Response(content, media_type=guess_type(name)[0], headers=headers)
 
 
 def partial(request: Request) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -73,9 +74,8 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-def _get(path: str, handler: Handler) -> Route:
-    return Route(path, signed_in(handler), methods=["GET"])
+def _get(path: str, handler: Handler, method: str = "GET") -> Route:
+    return Route(path, signed_in(handler), methods=[method])
 
 
-def _post(path: str, handler: Handler) -> Route:
-    return Route(path, signed_in(handler), methods=["POST"])
+_post = partial(_get, method="POST")

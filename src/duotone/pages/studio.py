@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -21,11 +19,11 @@ from duotone.errors import DuotoneError, Infeasible
 from duotone.graphs.document import document
 from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.morphism import line_of
-from duotone.graphs.optimum import Boundary, design, improvable
+from duotone.graphs.optimum import Boundary, design, improvable, values_from
 from duotone.line.mechanism import balanced, tradeoff
 from duotone.model.notice import budget_notes
 from duotone.pages.drawn_graph import EXAMPLES, MOST_TEXT, from_file, from_text, places_from, to_text
-from duotone.pages.render import form_of, render, who
+from duotone.pages.render import download, form_of, render, who
 from duotone.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, plot
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
@@ -123,18 +121,10 @@ def boundary_of(asked: Asked, graph: ColouredGraph) -> Boundary:
         return "balanced"
     if asked.boundary == "one":
         return asked.value.strip()
-    values: dict[str, str] = {}
-    for part in (cell for row in csv.reader([re.sub(r"\s+", " ", asked.each)], skipinitialspace=True) for cell in row):
-        name, _, value = (text.strip() for text in part.rpartition("="))
-        if not part.strip():
-            continue
-        if name in values:
-            raise DuotoneError(f"dataset {name} is given two values")
-        if graph.find(name) is None:
-            raise DuotoneError(f"there is no dataset {name or part.strip()} to fix at the boundary")
+    values = values_from(" ".join(asked.each.split()), graph)
+    for name, value in values.items():
         if len(value) > LONGEST_NUMBER:
             raise DuotoneError(f"the value at {name} must have at most {LONGEST_NUMBER} characters")
-        values[name] = value
     return values
 
 
@@ -240,8 +230,7 @@ async def mechanism_file(request: Request) -> Response:
     shown = await _drawn(request, partial(show, await _asked(request)))
     if shown.document is None:
         raise Refused("bad question", shown.problem or "there is no dataset yet")
-    headers = {"Content-Disposition": 'attachment; filename="mechanism.json"'}
-    return Response(json.dumps(shown.document), media_type="application/json", headers=headers)
+    return download(json.dumps(shown.document), "mechanism.json")
 
 
 async def _answer(request: Request, template: str, asked: Asked) -> Response:

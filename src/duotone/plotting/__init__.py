@@ -9,7 +9,7 @@ answers), `budgets` (what they buy, audits, ledgers); `figures` is what they sha
 
 from duotone.plotting.budgets import audit_bound, capacities, spending
 from duotone.plotting.curves import error_by_distance, line_phases, three_way, tradeoff_curve
-from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, as_svg, save
+from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, save
 from duotone.plotting.graphs import boundary_graph, graph
 from duotone.plotting.questions import GROUPS, answers, question
 
@@ -21,7 +21,6 @@ __all__ = [
     "RED",
     "SEQUENCE",
     "answers",
-    "as_svg",
     "audit_bound",
     "boundary_graph",
     "capacities",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from duotone.errors import DuotoneError, MissingExtra
+from duotone.model.accuracy import written_budget
 from duotone.privacy.approx_dp import ApproxDP
 
 if TYPE_CHECKING:
@@ -43,12 +44,6 @@ def _written(figure: Figure, kind: str) -> bytes:
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
         figure.savefig(content, format=kind, dpi=160, bbox_inches="tight", metadata=metadata)
     return content.getvalue()
-
-
-def as_svg(figure: Figure) -> str:
-    """A figure as the text of an SVG element, for a page."""
-    text = _written(figure, "svg").decode()
-    return text[text.index("<svg") :]
 
 
 @cache
@@ -90,8 +85,4 @@ def framed(ax: Axes) -> None:
 
 def budget_label(privacy: Any) -> str:
     """A privacy definition in a legend."""
-    if not isinstance(privacy, ApproxDP):
-        return str(privacy)
-    short = privacy.exact and privacy.epsilon and len(str(privacy.exp_epsilon)) <= 12
-    first = f"e^ε = {privacy.exp_epsilon}" if short else f"ε = {privacy.epsilon:g}"
-    return f"{first}, δ = {float(privacy.delta):g}"
+    return written_budget(privacy) if isinstance(privacy, ApproxDP) else str(privacy)

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from duotone.errors import DuotoneError
 from duotone.html import cell, table
 from duotone.ledger.close_calls import CloseCalls
 from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Clearness, written_budget
-from duotone.model.answer import SHOWN, arrow_table, word
+from duotone.model.answer import SHOWN, Released, word
 from duotone.model.cost import Receipt
 from duotone.model.notice import Notice
 from duotone.model.terms import DefiniteTerms
@@ -23,13 +21,13 @@ from duotone.tables.facts import Facts
 from duotone.words.sentences import Audience, sentence
 
 
-@dataclass(frozen=True, repr=False)
-class Answers:
+@dataclass(frozen=True, repr=False, eq=False)
+class Answers(Released):
     """Released answers: by group where the question is grouped, else under the empty key.
 
     Each is True or False, or an `Outcome` where it may be too close to call. `str` of it is the answer, or a line for each
-    group; `bool` the answer of a question without groups, which is also `== True` or `== False`, and an error where it is too
-    close to call. `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked and how accurate that is, `quote`
+    group; `bool` the answer of a question without groups, an error where it is too close to call, which is also `== True` or
+    `== False`. `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked and how accurate that is, `quote`
     is a sentence for a report. Levels and truths are not in it.
     """
 
@@ -46,31 +44,19 @@ class Answers:
     """The close calls that the dataset was registered with, where they are counted."""
 
     @property
-    def answer(self) -> bool | Outcome:
-        """The answer of a question without groups."""
-        if self.facts.by:
-            raise DuotoneError("a grouped question has many answers: look at .answers")
-        return self.answers[()]
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Labels of the group columns."""
+        return self.facts.labels
 
-    def __bool__(self) -> bool:
-        return bool(self.answer)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, bool | np.bool_):
-            return bool(self) == bool(other)
-        return vars(self) == vars(other) if isinstance(other, Answers) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # what it was computed from is in dicts
+    @property
+    def grouped(self) -> bool:  # type: ignore[override]
+        """Whether the question has an answer for each group."""
+        return bool(self.facts.by)
 
     @property
     def accuracy(self) -> Accuracy | Clearness:
         """How often each answer is wrong, or too close to call, by how many people would flip it."""
         return self.facts.accuracy
-
-    @property
-    def words(self) -> dict[Key, str]:
-        """The answers as words."""
-        return {key: word(answer) for key, answer in self.answers.items()}
 
     def __str__(self) -> str:
         warning = "" if self.private else " (NOT PRIVATE: test seed)"
@@ -160,14 +146,6 @@ or removal;
             return self.facts.budget
         together = f"together with every other clear answer and up to {self.close_calls.count} that are too close to call"
         return f"{written_budget(self.close_calls.budget)} {self.facts.protected}, {together}"
-
-    def to_arrow(self) -> Any:
-        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call."""
-        return arrow_table(self.answers, self.facts.labels, definite=isinstance(self.facts.terms, DefiniteTerms))
-
-    def to_pandas(self) -> Any:
-        """The same as a data frame of pandas."""
-        return self.to_arrow().to_pandas()
 
     def certificate(self) -> dict[str, Any]:
         """What proves the mechanism behind each answer, or how many close calls are private: see `duotone check`."""
