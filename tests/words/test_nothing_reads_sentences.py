@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import duotone
 from duotone import ApproxDP, DuotoneError, OverBudget, ask, connect, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.mcp.server import assistant_server, office_of
+from duotone.model.notice import Notice
 from duotone.tables.ask import ask_all
-from duotone.words import sentences
+from duotone.words import budgets, sentences
 from support.assistants import in_memory, played
 from support.offices import make_office, serving
 
@@ -40,11 +41,49 @@ OTHERS = {"duckdb.Error", "ImportError", "Exception", "OSError"}
 
 @pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda file: str(file.relative_to(SOURCE)))
 def test_no_sentence_is_parsed(file: Path) -> None:
-    tree = ast.parse(file.read_text())
-    caught = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and not _others(node)}
+    assert [f"{file.name}:{line}" for line in parsed(file.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "if 'budget' in str(error): pass",
+        "if str(error) == 'no such table': pass",
+        "told = str(error)\n    if told.startswith('no '): pass",
+        "told = f'{error}'\n    re.search('no (.*)', told)",
+        "told = '' if error is None else sentence(error, 'page') + '.'\n    told = told[:-1]",
+        "code = error.args[0].split(':')",
+        "left = words.left(numbers).partition(',')",
+    ],
+)
+def test_whatever_parses_a_sentence_is_found(reading: str) -> None:
+    code = f"from duotone.words import budgets as words\ntry:\n    work()\nexcept DuotoneError as error:\n    {reading}\n"
+    assert len(parsed(code)) == 1
+    others = code.replace("DuotoneError", "OSError").replace("duotone.words", "numbers").replace("sentence", "plain")
+    assert parsed(others) == []
+
+
+def parsed(code: str) -> list[int]:
+    """The lines that look into a sentence."""
+    tree = ast.parse(code)
+    ours = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and not _others(node)}
     for node in ast.walk(tree):
-        for read in _read(node):
-            assert not any(_said(part, caught) for part in ast.walk(read)), f"{file.name}:{node.lineno}"  # type: ignore[attr-defined]
+        match node:
+            case ast.ImportFrom("duotone.words", names):
+                ours |= {f"{name.asname or name.name}." for name in names}
+    found = []
+    scopes = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef)]
+    for scope in scopes:
+        kept: set[str] = set()
+        for node in ast.walk(scope) if not isinstance(scope, ast.Module) or len(scopes) == 1 else ():
+            match node:
+                case ast.Assign([ast.Name(name)], value) | ast.NamedExpr(ast.Name(name), value) if _made_of(value, ours):
+                    kept.add(name)
+        for node in ast.walk(scope):
+            for read in _read(node):
+                if _made_of(read, ours, kept):
+                    found.append(node.lineno)  # type: ignore[attr-defined]
+    return sorted(set(found))
 
 
 def _others(handler: ast.ExceptHandler) -> bool:
@@ -61,16 +100,34 @@ def _read(node: ast.AST) -> Iterator[ast.AST]:
             yield from node.args if method in ("match", "search", "fullmatch", "sub") else ()
         case ast.Compare(_, [ast.In() | ast.NotIn()], [text]):
             yield text
-        case ast.Subscript(ast.Call(ast.Name("str")) as text):
+        case ast.Compare(text, [ast.Eq() | ast.NotEq()], [ast.Constant(str())]) | ast.Subscript(text, ast.Slice()):
             yield text
 
 
-def _said(node: ast.AST, caught: set[str | None]) -> bool:
+def _made_of(node: ast.AST, ours: set[str | None], kept: Set[str] = frozenset()) -> bool:
+    """Whether a text is a sentence, or has one in it: `ours` are errors of ours and modules of words, `kept` texts by name."""
+    if _said(node, ours, kept):
+        return True
     match node:
-        case ast.Call(ast.Name("str"), [ast.Name(name)]):
-            return name in caught
+        case ast.Call(ast.Attribute(text)):
+            return _made_of(text, ours, kept)
+        case ast.Subscript(text) | ast.FormattedValue(text):
+            return _made_of(text, ours, kept)
+        case ast.IfExp() | ast.JoinedStr() | ast.BinOp() | ast.BoolOp() | ast.NamedExpr():
+            return any(_made_of(part, ours, kept) for part in ast.iter_child_nodes(node))
+    return False
+
+
+def _said(node: ast.AST, ours: set[str | None], kept: Set[str]) -> bool:
+    match node:
+        case ast.Call(ast.Name("str"), [ast.Name(name)]) | ast.FormattedValue(ast.Name(name)):
+            return name in ours or name in kept
         case ast.Attribute(ast.Name(name), "args"):
-            return name in caught
+            return name in ours
+        case ast.Call(ast.Attribute(ast.Name(name))) if f"{name}." in ours:
+            return True
+        case ast.Name(name):
+            return name in kept
         case ast.Call(ast.Name(name)) | ast.Attribute(_, name):
             return name in SENTENCES
     return False
@@ -78,12 +135,18 @@ def _said(node: ast.AST, caught: set[str | None]) -> bool:
 
 @pytest.fixture
 def coded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every sentence is its code."""
+    """Every sentence is its code; one without a code is the name of the error, or of the function that makes it."""
 
     def code_alone(code: str, fields: Mapping[str, Any], audience: str) -> str:
         return f"{code} ({', '.join(sorted(fields))})"
 
+    def kind_alone(error: DuotoneError) -> str:
+        return str(error.args[0]) if error.args and isinstance(error.args[0], Notice) else type(error).__name__
+
     monkeypatch.setattr(sentences, "_formatted", code_alone)
+    monkeypatch.setattr(DuotoneError, "__str__", kind_alone)
+    for name in ("each", "left", "price", "over_budget", "beyond", "answered_before"):
+        monkeypatch.setattr(budgets, name, lambda *_, name=name, **__: name)
 
 
 @pytest.fixture
