@@ -73,18 +73,18 @@ def test_the_wheel_works_without_extras(tmp_path: Path) -> None:
     assert run(python, "-W", "error", "-c", CORE) == (
         0, 'MissingExtra a question about a table needs an optional library: pip install "duotone[tables]"\n', ""
     )  # fmt: skip
-    line = [duotone, "line", "4", "3", "--ratio", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2"]
+    line = [duotone, "line", "4", "3", "--exp-epsilon", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2"]
     assert run(*line) == (2, "", 'duotone: the command needs an optional library: pip install "duotone[cli]"')
 
     install(f"duotone[cli] @ {wheel.as_uri()}")
     assert run(*line)[0] == 0
     (tmp_path / "g.json").write_text(json.dumps(GRAPH))
     (tmp_path / "g.csv").write_text("a,b\nb,c\n")
-    design = [duotone, "design", "g.json", "--ratio", "2", "--delta", "1/10"]
+    design = [duotone, "design", "g.json", "--exp-epsilon", "2", "--delta", "1/10"]
     assert "7/10 = 0.7" in run(*design)[1]
     for command, extra in (
         ([*design, "--draw", "m.svg"], "draw"),
-        ([duotone, "design", "g.csv", "--blue", "a", "--ratio", "2"], "tables"),
+        ([duotone, "design", "g.csv", "--blue", "a", "--exp-epsilon", "2"], "tables"),
         ([duotone, "ask", "g.csv", "count(*) > 1", "--epsilon", "1"], "tables"),
     ):
         code, _, said = run(*command)

@@ -100,7 +100,7 @@ GRAPH = families.figure_2()
 CALLS: dict[str, Callable[[Any], Any]] = {
     "epsilon": lambda x: ApproxDP(x),
     "delta": lambda x: ApproxDP(1, x),
-    "ratio": lambda x: ApproxDP(exp_epsilon=x),
+    "exp_epsilon": lambda x: ApproxDP(exp_epsilon=x),
     "step": lambda x: (FLOATS.step(x), EXACT.step(x)),
     "iterate x": lambda x: (FLOATS.iterate(x, 3), EXACT.iterate(x, 3)),
     "iterate n": lambda x: (FLOATS.iterate(0.5, x), EXACT.iterate("1/2", x)),

@@ -30,7 +30,7 @@ def test_budget_of_a_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert each["answers"] == {"sum": 100, "advanced": 333, "plan": 562}
     assert each["certain_from"] > 1000
     assert each["error_by_margin"]["1"] == pytest.approx(0.4975, abs=1e-4)
-    _, out, _ = run(capsys, "budget", "--ratio", "2", "--json")
+    _, out, _ = run(capsys, "budget", "--exp-epsilon", "2", "--json")
     assert [each["answers"]["advanced"] for each in json.loads(out)["each"]] == [None] * 3
     assert [each["answers"]["sum"] for each in json.loads(out)["each"]] == [1, 10, 100]
 
@@ -52,7 +52,7 @@ def test_budget_without_the_library_of_plans(capsys: pytest.CaptureFixture[str],
 
 def test_bad_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in [
-        ((), "give --epsilon E or --ratio R"),
+        ((), "give --epsilon E or --exp-epsilon R"),
         ((*BUDGET, "--each-delta", "1e-9"), "--each-delta is the δ of an answer"),
         ((*BUDGET, "--each-epsilon", "-1"), "epsilon"),
     ]:

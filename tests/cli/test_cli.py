@@ -29,14 +29,16 @@ def figure_2(tmp_path: Path) -> Path:
 
 
 def test_design_and_check(capsys: pytest.CaptureFixture[str], votes: Path, tmp_path: Path) -> None:
-    code, out, err = run(capsys, "design", votes, "--ratio", "2", "--delta", "1/10", "--json", "--draw", tmp_path / "m.svg")
+    code, out, err = run(
+        capsys, "design", votes, "--exp-epsilon", "2", "--delta", "1/10", "--json", "--draw", tmp_path / "m.svg"
+    )
     assert code == 0
     assert json.loads(out)["datasets"]["111"] == {"colour": "blue", "level": 1, "yes": "9/10", "error": "1/10"}
     assert err == f"wrote {tmp_path / 'm.svg'}\n"
     saved = tmp_path / "m.json"
     saved.write_text(out)
     assert run(capsys, "check", saved)[0] == 0
-    code, out, _ = run(capsys, "check", saved, "--ratio", "1.9", "--delta", "0.1", "--json")
+    code, out, _ = run(capsys, "check", saved, "--exp-epsilon", "1.9", "--delta", "0.1", "--json")
     assert code == 1
     assert json.loads(out)["holds"] is False
     assert run(capsys, "check", saved, "--delta", "0")[0] == 2  # half a budget is not the file's own
@@ -54,9 +56,9 @@ def test_design_reads_as_text(capsys: pytest.CaptureFixture[str], votes: Path) -
 
 def test_design_with_unequal_values(capsys: pytest.CaptureFixture[str], figure_2: Path) -> None:
     common = ("design", figure_2, "--boundary", "h=3/5,l=7/10")
-    code, out, _ = run(capsys, *common, "--ratio", "2", "--delta", "0.1", "--json")
+    code, out, _ = run(capsys, *common, "--exp-epsilon", "2", "--delta", "0.1", "--json")
     assert json.loads(out)["datasets"]["c"]["yes"] == "17/20"
-    code, out, err = run(capsys, *common, "--ratio", "1.1")
+    code, out, err = run(capsys, *common, "--exp-epsilon", "1.1")
     assert (code, out) == (2, "")
     assert "h–n–q–l" in err
     assert err.count("\n") == 1
@@ -64,7 +66,9 @@ def test_design_with_unequal_values(capsys: pytest.CaptureFixture[str], figure_2
 
 def test_design_from_an_edge_list(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("a,b\nb,c\nlonely\n")
-    code, out, _ = run(capsys, "design", tmp_path / "g.csv", "--blue", "a,b", "--ratio", "2", "--boundary", "1/2", "--json")
+    code, out, _ = run(
+        capsys, "design", tmp_path / "g.csv", "--blue", "a,b", "--exp-epsilon", "2", "--boundary", "1/2", "--json"
+    )
     assert code == 0
     assert json.loads(out)["datasets"]["a"]["yes"] == "3/4"
     assert json.loads(out)["datasets"]["lonely"] == {"colour": "red", "level": None, "yes": "0", "error": "0"}
@@ -72,7 +76,7 @@ def test_design_from_an_edge_list(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 def test_names_with_commas_and_repeated_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text('"2,0","0,2"\n')
-    common = ("design", tmp_path / "g.csv", "--ratio", "2", "--json", "--blue", '"2,0"')
+    common = ("design", tmp_path / "g.csv", "--exp-epsilon", "2", "--json", "--blue", '"2,0"')
     code, out, _ = run(capsys, *common, "--boundary", '"2,0"=1/2')
     assert json.loads(out)["datasets"]["2,0"]["yes"] == "1/2"
     code, _, err = run(capsys, *common, "--boundary", '"2,0"=1/2,"2,0"=1/3')
@@ -80,7 +84,7 @@ def test_names_with_commas_and_repeated_values(capsys: pytest.CaptureFixture[str
 
 
 def test_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    example = ("line", 4, 3, "--ratio", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2")
+    example = ("line", 4, 3, "--exp-epsilon", "1.3", "--delta", "0.1", "--blue-at-boundary", "0.2")
     code, out, _ = run(capsys, *example, "--json")
     assert json.loads(out)["datasets"]["1"]["error"] == "83/325"
     assert json.loads(out)["line"] == {"blue": 4, "red": 3}
@@ -95,7 +99,7 @@ def test_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 def test_certificates(capsys: pytest.CaptureFixture[str], figure_2: Path, tmp_path: Path) -> None:
     file = tmp_path / "c.json"
-    budget = ("--ratio", "2", "--delta", "0.1")
+    budget = ("--exp-epsilon", "2", "--delta", "0.1")
     code, _, err = run(capsys, "design", figure_2, *budget, "--boundary", "h=0.6,l=0.7", "--certificate", file)
     assert (code, err) == (0, f"wrote {file}\n")
     assert run(capsys, "check", file)[:2] == (0, "private and optimal: 18 datasets under ratio 2, delta 1/10\n")
@@ -117,7 +121,7 @@ def test_certificates(capsys: pytest.CaptureFixture[str], figure_2: Path, tmp_pa
 
 @pytest.mark.false_alarm(1e-10)
 def test_audit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    budget = ("--ratio", "2", "--delta", "0.1", "--confidence", "0.9999999999")
+    budget = ("--exp-epsilon", "2", "--delta", "0.1", "--confidence", "0.9999999999")
     code, out, _ = run(capsys, "audit", "line", 0, -1, *budget, "--draws", 100000, "--draw", tmp_path / "a.png")
     assert code == 0
     assert "not refuted" in out
@@ -162,7 +166,7 @@ def test_a_graph_without_edges_is_private(capsys: pytest.CaptureFixture[str], tm
         (["--epsilon", "nan"], "epsilon must be a decimal or a fraction"),
         (["--epsilon", "1e99999999"], "epsilon must be a decimal or a fraction"),
         (["--epsilon", "1", "--delta", "1"], "delta must be in [0, 1), got 1"),
-        (["--epsilon", "1", "--ratio", "2"], "one of the two"),
+        (["--epsilon", "1", "--exp-epsilon", "2"], "one of the two"),
         ([], "one of the two"),
         (["--epsilon", "1", "--boundary", "2"], "must be in [0, 1], got 2"),
         (["--epsilon", "1", "--boundary", "z=1"], "there is no dataset z"),
@@ -240,7 +244,7 @@ def test_help_comes_at_once() -> None:
 
 def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("a,r\nr,b\n")
-    common = ("design", tmp_path / "g.csv", "--blue", "a,b", "--ratio", "2", "--delta", "0.1", "--json", "--boundary")
+    common = ("design", tmp_path / "g.csv", "--blue", "a,b", "--exp-epsilon", "2", "--delta", "0.1", "--json", "--boundary")
     code, _, err = run(capsys, *common, "a=0.3,b=0.7")
     assert (code, err) == (0, "note: dataset a could tell the truth with 7/10 = 0.7, at no cost to any other dataset\n")
     assert run(capsys, *common, "a=0.7,b=0.7")[2] == run(capsys, *common, "balanced")[2] == ""

@@ -111,7 +111,7 @@ def test_several_questions_are_checked_before_the_first_is_asked(capsys: pytest.
         (("budget", "--epsilon", "1", "--delta", "1e-6", "--close-calls", "--json"), "prints a table"),
         ((*ASK, CLEAR, "--epsilon", "0.1"), "does not fit into the budget of people"),
         ((*ASK, "select g, count(*) > 1 from people group by g"), "each group is a question of its own"),
-        ((*ASK[:2], CLEAR), "give --epsilon E or --ratio R"),
+        ((*ASK[:2], CLEAR), "give --epsilon E or --exp-epsilon R"),
         (
             ("ledger", "register", "b.ledger", "t", "--version", "1", "--epsilon", "1", "--question-epsilon", "0.1"),
             "--close-calls",

@@ -17,9 +17,9 @@ from duotone.line.table import line_table
 from support.running import thinned
 
 COMMANDS: list[list[str]] = [
-    ["line", "4", "3", "--ratio", "1.3", "--blue-at-boundary", "1/5"],
-    ["line", "2000", "3", "--ratio", "1.3", "--blue-at-boundary", "1/5", "--json"],
-    ["design", "g.csv", "--blue", "a", "--ratio", "2"],
+    ["line", "4", "3", "--exp-epsilon", "1.3", "--blue-at-boundary", "1/5"],
+    ["line", "2000", "3", "--exp-epsilon", "1.3", "--blue-at-boundary", "1/5", "--json"],
+    ["design", "g.csv", "--blue", "a", "--exp-epsilon", "2"],
     ["check", "c.json"],
     ["audit", "line", "0", "-1", "--epsilon", "1", "--draws", "10"],
     ["ask", "t.csv", "count(*) > 2", "--epsilon", "1"],

@@ -55,13 +55,13 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ("new", "--version", "1"),
         ("new", "--version", "1", "--epsilon", "1", "--rule", "guess"),
         ("new", "--version", "1", "--epsilon", "1", "--rule", "advanced"),
-        ("new", "--version", "1", "--epsilon", "1", "--ratio", "2"),
+        ("new", "--version", "1", "--epsilon", "1", "--exp-epsilon", "2"),
         ("new", "--version", "1", "--epsilon", "x"),
     ):
         code, out, err = run(capsys, "ledger", "register", place, *bad)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith("duotone: ")
-        assert "exp_epsilon" not in err  # the command calls it --ratio
+        assert "exp_epsilon" not in err  # an option is written as a flag
 
 
 def test_answers_do_not_act_on_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

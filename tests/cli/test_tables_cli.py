@@ -153,7 +153,7 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
 def test_one_mistake_may_cost_more(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
     with open_ledger(tmp_path / "a.ledger") as ledger:
         ledger.register("visits", ApproxDP(3, "1/2"), unit="row", neighbours="add-remove", version="1")
-    asked = ("ask", visits, "count(*) > 20", "--ratio", "2", "--delta", "1/10", "--costs", "10:1")
+    asked = ("ask", visits, "count(*) > 20", "--exp-epsilon", "2", "--delta", "1/10", "--costs", "10:1")
     files = ("--draw", tmp_path / "c.svg", "--certificate", tmp_path / "c.json")
     code, out, _ = run(capsys, *asked, *files, "--ledger", tmp_path / "a.ledger", "--dataset", "visits", "--json")
     assert code == 0

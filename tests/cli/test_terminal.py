@@ -18,14 +18,14 @@ from support.running import run
 
 @pytest.mark.slow
 def test_long_fractions_are_shown_short(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "line", 1500, 2, "--ratio", "1.0001", "--delta", "1e-9", "--blue-at-boundary", "1/2")
+    code, out, _ = run(capsys, "line", 1500, 2, "--exp-epsilon", "1.0001", "--delta", "1e-9", "--blue-at-boundary", "1/2")
     assert code == 0
     assert "≈ 0.5" in out
 
 
 @pytest.mark.slow
 def test_a_terminal_without_greek() -> None:
-    command = [sys.executable, "-m", "duotone", "line", "2", "2", "--ratio", "2", "--blue-at-boundary", "balanced"]
+    command = [sys.executable, "-m", "duotone", "line", "2", "2", "--exp-epsilon", "2", "--blue-at-boundary", "balanced"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "transition" in done.stdout
@@ -51,13 +51,13 @@ def test_names_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str], tmp_p
     path = tmp_path / "g.json"
     path.write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
     outputs = [
-        run(capsys, "design", path, "--ratio", "2"),
-        run(capsys, "design", path, "--ratio", "2", "--boundary", "b=1/2"),
-        run(capsys, "design", path, "--ratio", "2", "--delta", "1/10", "--boundary", "1/20"),
-        run(capsys, "design", tmp_path / "x\x1b[2J.json", "--ratio", "2"),
-        run(capsys, "design", path, "--ratio", "2", "--blue", "\x1b[2J"),
+        run(capsys, "design", path, "--exp-epsilon", "2"),
+        run(capsys, "design", path, "--exp-epsilon", "2", "--boundary", "b=1/2"),
+        run(capsys, "design", path, "--exp-epsilon", "2", "--delta", "1/10", "--boundary", "1/20"),
+        run(capsys, "design", tmp_path / "x\x1b[2J.json", "--exp-epsilon", "2"),
+        run(capsys, "design", path, "--exp-epsilon", "2", "--blue", "\x1b[2J"),
     ]
-    code, out, _ = run(capsys, "design", path, "--ratio", "2", "--json")
+    code, out, _ = run(capsys, "design", path, "--exp-epsilon", "2", "--json")
     assert HOSTILE in json.loads(out)["datasets"]
     (tmp_path / "m.json").write_text(out)
     outputs += [

@@ -176,7 +176,7 @@ def test_datasets_history_budget_and_the_rest(service: Connection, running: tupl
 def test_budgets_are_sent_exactly(service: Connection, running: tuple[Fake, str]) -> None:
     for privacy, terms in (
         (ApproxDP("1/3", "1e-6"), {"epsilon": "1/3", "delta": "1/1000000"}),
-        (ApproxDP(exp_epsilon=2), {"ratio": "2", "delta": "0"}),
+        (ApproxDP(exp_epsilon=2), {"exp_epsilon": "2", "delta": "0"}),
     ):
         service.ask("chile", "a", privacy)
         assert sent(running) == {"question": "a", **terms}

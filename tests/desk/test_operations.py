@@ -64,7 +64,7 @@ def test_a_desk_and_a_connection_do_each_of_them() -> None:
 
 
 def test_what_a_connection_may_be_asked_is_what_terms_are() -> None:
-    assert {"question", "by", *Asked.__annotations__} == set(Terms.model_fields) - {"ratio"}  # which privacy may be
+    assert {"question", "by", *Asked.__annotations__} == set(Terms.model_fields) - {"exp_epsilon"}  # which privacy may be
 
 
 def test_the_tools_are_those_of_the_list() -> None:

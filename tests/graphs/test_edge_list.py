@@ -55,7 +55,7 @@ def test_parquet_files_of_names(tmp_path: Path) -> None:
 def test_the_command_reads_parquet(tmp_path: Path) -> None:
     file = parquet(tmp_path / "g.parquet", "SELECT range AS a, range + 1 AS b FROM range(3)")
     (tmp_path / "blue.csv").write_text("0\n1\n")
-    command: list[str | Path] = [sys.executable, "-m", "duotone", "design", file, "--ratio", "2", "--delta", "1/10"]
+    command: list[str | Path] = [sys.executable, "-m", "duotone", "design", file, "--exp-epsilon", "2", "--delta", "1/10"]
     done = subprocess.run([*command, "--blue-from", tmp_path / "blue.csv", "--json"], capture_output=True, text=True)
     assert json.loads(done.stdout)["datasets"]["0"]["yes"] == "9/10", done.stderr
     both = subprocess.run([*command, "--blue-from", "f", "--blue", "0"], capture_output=True, text=True)

@@ -153,7 +153,7 @@ def test_columns_that_may_not_be_used_do_not_exist(served: Served) -> None:
         {},
         {"question": "count(*) > 1"},
         {"question": "count(*) > 1", "by": ["town"], "epsilon": 1},
-        {"question": "count(*) > 1", "epsilon": 1, "ratio": 2},
+        {"question": "count(*) > 1", "epsilon": 1, "exp_epsilon": 2},
         {"question": "count(*) > 1", "epsilon": "nan"},
         {"question": "count(*) > 1", "epsilon": -1},
         {"question": "count(*) > 1", "epsilon": 1, "delta": 1},

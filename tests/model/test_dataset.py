@@ -49,7 +49,7 @@ def test_one_thing_has_one_name_in_python_in_files_and_in_the_command() -> None:
     assert {key.replace("_", "-") for key in KEYS if key not in elsewhere} <= flags
     own = {
         "epsilon",
-        "ratio",
+        "exp-epsilon",
         "delta",
         "costs",
         "no-ledger",
@@ -63,7 +63,7 @@ def test_one_thing_has_one_name_in_python_in_files_and_in_the_command() -> None:
     }
     assert flags - {"help"} - {key.replace("_", "-") for key in KEYS} == own | {"certificate"}
     assert set(HERE) == set(KEYS) - {"dataset", "ledger"}  # which an office has for all its datasets
-    assert not {"name", "ratio", "by"} & set(KEYS)
+    assert not {"name", "exp_epsilon", "by"} & set(KEYS)
 
 
 def test_what_is_written_is_what_is_declared(tmp_path: Path) -> None:

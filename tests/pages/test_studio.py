@@ -30,7 +30,7 @@ def client() -> TestClient:
 CASES = [
     Asked("a, b\nb, c\nc, d\nb, d\ne", "a, b", unit="epsilon", epsilon="0.5", delta="1e-6"),
     Asked("a, b\nb, c\nc, d\nb, d\ne", "a, b", unit="epsilon", epsilon="0.5", delta="1e-6", boundary="one", value="0.9"),
-    Asked("a, b\nb, c\nc, d\nb, d\ne", "a, b", unit="ratio", epsilon="2", delta="0.1"),
+    Asked("a, b\nb, c\nc, d\nb, d\ne", "a, b", unit="exp_epsilon", epsilon="2", delta="0.1"),
     example("figure-2"),
     example("turnout"),
 ]
@@ -43,7 +43,7 @@ def test_the_studio_shows_what_the_command_prints(
         file = tmp_path / f"{number}.csv"
         file.write_text(asked.edges)
         boundary = {"balanced": "balanced", "one": asked.value, "each": asked.each}[asked.boundary]
-        command = ["design", str(file), "--blue", asked.blue, f"--{asked.unit}", asked.epsilon]
+        command = ["design", str(file), "--blue", asked.blue, f"--{asked.unit.replace('_', '-')}", asked.epsilon]
         command += ["--delta", asked.delta, "--boundary", boundary, "--json"]
         if number:
             code, out, _ = run(capsys, *command)  # in this process, to save time

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, Ratio, budget, print_table, wrote
+from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, ExpEpsilon, budget, print_table, wrote
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def audit(
     left: Annotated[str, typer.Argument(help="A dataset, as JSON or text; for `line`, a level.")],
     right: Annotated[str, typer.Argument(help="Its neighbour.")],
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
     draws: Annotated[int, typer.Option(help="Answers to draw on each side.")] = 10**6,
     confidence: Annotated[float, typer.Option(help="How sure the bound must be.")] = 0.99,
@@ -30,7 +30,7 @@ def audit(
     """How private an answering function can be at most, from its answers alone. Exit code 1 if the claim is refuted."""
     from duotone.release.audit import audit_answers
 
-    claim = budget(epsilon, ratio, delta)
+    claim = budget(epsilon, exp_epsilon, delta)
     sides = _dataset(left), _dataset(right)
     if target == "line" and not (all(type(level) is int for level in sides) and abs(sides[0] - sides[1]) <= 1):
         raise DuotoneError("neighbouring levels are whole numbers at most 1 apart")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, Ratio, print_table, wrote
+from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, ExpEpsilon, print_table, wrote
 from duotone.cli.terminal import budget as budget_of
 from duotone.errors import DuotoneError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def budget(
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
     each_epsilon: Annotated[
         str | None, typer.Option(metavar="E", help="The ε of each answer, instead of all, a tenth and a hundredth.")
@@ -35,7 +35,7 @@ def budget(
     """What a budget buys: how accurate answers are, and how many of them a ledger would admit."""
     from duotone.ledger.capacity import Capacity, capacities
 
-    total = budget_of(epsilon, ratio, delta)
+    total = budget_of(epsilon, exp_epsilon, delta)
     if close_calls:
         if (each_epsilon, each_delta, as_json, draw) != (None, None, False, None):
             raise DuotoneError("--close-calls prints a table: leave --each-epsilon, --each-delta, --json and --draw out")

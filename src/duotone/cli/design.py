@@ -16,7 +16,7 @@ from duotone.cli.terminal import (
     Delta,
     Draw,
     Epsilon,
-    Ratio,
+    ExpEpsilon,
     brief,
     budget,
     listed,
@@ -42,7 +42,7 @@ HINTS = 5
 def design(
     graph: Annotated[Path, typer.Argument(help="GraphML, node-link JSON, or a CSV or Parquet edge list with --blue.")],
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
     boundary: Annotated[
         str, typer.Option(metavar="balanced|M|h=3/5,l=7/10", help="Pr[truth] on the blue boundary.")
@@ -59,7 +59,7 @@ def design(
     from duotone.graphs.files import EDGE_LISTS, read_graph
     from duotone.graphs.table import graph_table
 
-    privacy = budget(epsilon, ratio, delta)
+    privacy = budget(epsilon, exp_epsilon, delta)
     if blue is not None and blue_from is not None:
         raise DuotoneError("give --blue or --blue-from, one of the two")
     if blue is None and blue_from is None and graph.suffix in EDGE_LISTS:
@@ -83,7 +83,7 @@ def line(
     red: Annotated[int, typer.Argument(metavar="NR", help="How many red datasets.")],
     blue_at_boundary: Annotated[str, typer.Option(metavar="M", help="Pr[yes] at the blue boundary, or balanced.")],
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
     as_json: AsJson = False,
     draw: Draw = None,
@@ -95,7 +95,7 @@ def line(
     from duotone.line.mechanism import on_line
     from duotone.line.table import line_table
 
-    privacy = budget(epsilon, ratio, delta)
+    privacy = budget(epsilon, exp_epsilon, delta)
     if not (blue >= 1 and red >= 1):
         raise DuotoneError(f"a line needs at least one blue and one red dataset, got {blue} and {red}")
     if blue + red > LONGEST_LINE:
@@ -118,7 +118,7 @@ def line(
 def check(
     mechanism: Annotated[Path, typer.Argument(help="What `duotone design --json` printed, or a certificate.")],
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Annotated[str | None, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -130,8 +130,8 @@ def check(
 
     data = document.read(mechanism)
     if isinstance(data, dict) and "certificate" in data:
-        if (epsilon, ratio, delta) != (None, None, None):
-            raise DuotoneError("a certificate is checked for its own budget: leave out --epsilon, --ratio and --delta")
+        if (epsilon, exp_epsilon, delta) != (None, None, None):
+            raise DuotoneError("a certificate is checked for its own budget: leave out --epsilon, --exp-epsilon and --delta")
         try:
             holds, sentence = True, prove(data)
         except Unproved as failure:
@@ -140,7 +140,7 @@ def check(
         print(json.dumps({"holds": holds, "says": sentence}) if as_json else text)
         raise typer.Exit(0 if holds else 1)
     parsed, claimed = document.from_document(data)
-    privacy = claimed if (epsilon, ratio, delta) == (None, None, None) else budget(epsilon, ratio, delta or "0")
+    privacy = claimed if (epsilon, exp_epsilon, delta) == (None, None, None) else budget(epsilon, exp_epsilon, delta or "0")
     result = parsed.check(privacy)
     edge = [label(d) for d in result.edge or ()]
     slack = None if result.slack is None else show(result.slack)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import AsJson, budget, print_table, printable, say
+from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def register(
     place: Place,
     dataset: Annotated[str, typer.Argument(help="A name for the dataset.")],
     version: Annotated[str, typer.Option(metavar="LABEL", help="A public label, to be changed when the data changes.")],
-    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The total budget ε.")] = None,
-    ratio: Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")] = None,
-    delta: Annotated[str, typer.Option(metavar="D", help="The total budget δ.")] = "0",
+    epsilon: Epsilon = None,
+    exp_epsilon: ExpEpsilon = None,
+    delta: Delta = "0",
     unit: Annotated[str, typer.Option(metavar="COL", help="What is protected: the column that names people, or row.")] = "row",
     neighbours: Annotated[str, typer.Option(metavar="add-remove|replace", help="How neighbours differ.")] = "add-remove",
     rule: Annotated[str | None, typer.Option(metavar="sum|advanced|plan", help="How answers add up.")] = None,
@@ -68,12 +68,12 @@ def register(
     parameters |= {"answers_at": None if answers_at is None else _definition(answers_at), "boundaries": tuple(boundary or ())}
     parameters |= calls
     with _open(place) as ledger:
-        if (epsilon, ratio) == (None, None):
+        if (epsilon, exp_epsilon) == (None, None):
             if calls or (delta, unit, neighbours, rule, answers_at, boundary) != ("0", "row", "add-remove", None, None, None):
-                raise DuotoneError("give --epsilon or --ratio to register; a new version of a dataset takes --version alone")
+                raise DuotoneError("give --epsilon or --exp-epsilon to register; a new version takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
-            total = budget(epsilon, ratio, delta)
+            total = budget(epsilon, exp_epsilon, delta)
             ledger.register(dataset, total, **parameters)
             if chosen == "advanced" and (note := fewer_by_advanced(total)) is not None:
                 say(note, line="note: ")
@@ -105,15 +105,16 @@ def allow(
     place: Place,
     dataset: Annotated[str, typer.Argument(help="The dataset.")],
     asker: Annotated[str, typer.Option(metavar="NAME", help="Who may spend it; * for each one without an own allowance.")],
-    epsilon: Annotated[str | None, typer.Option(metavar="E", help="How much ε, in all that NAME has asked and asks.")] = None,
-    ratio: Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")] = None,
-    delta: Annotated[str, typer.Option(metavar="D", help="How much δ.")] = "0",
+    epsilon: Epsilon = None,
+    exp_epsilon: ExpEpsilon = None,
+    delta: Delta = "0",
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give an asker an allowance: a part of the dataset's budget. From the first on, every charge must say who asks."""
+    """Give an asker an allowance: a part of the dataset's budget, for all that they have asked and ask. From the first on, every
+    charge must say who asks."""
     with _open(place) as ledger:
-        ledger.allow(dataset, asker, budget(epsilon, ratio, delta), by=by)
+        ledger.allow(dataset, asker, budget(epsilon, exp_epsilon, delta), by=by)
         _print_account(ledger.statement(dataset), as_json)
 
 

@@ -74,7 +74,7 @@ RULES = {
 }
 
 
-FIRST = ("epsilon", "ratio", "delta")
+FIRST = ("epsilon", "exp_epsilon", "delta")
 """What stands before the options of a table, where a command has it."""
 
 

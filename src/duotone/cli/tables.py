@@ -16,7 +16,7 @@ from duotone.cli.terminal import (
     Delta,
     Draw,
     Epsilon,
-    Ratio,
+    ExpEpsilon,
     budget,
     listed,
     print_table,
@@ -42,7 +42,7 @@ def ask(
         typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one; or FILE.sql with one or more."),
     ],
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
     costs: Annotated[
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
@@ -77,7 +77,7 @@ def ask(
     if people is not None and not preview:
         raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
     how = charging(declared, ledger, no_ledger, dataset, again, asker)
-    three_way = asked_with(how, declared) if (epsilon, ratio) == (None, None) else None
+    three_way = asked_with(how, declared) if (epsilon, exp_epsilon) == (None, None) else None
     if three_way is not None:
         unused = {"--delta": delta != "0", "--max-groups": declared.max_groups, "--costs": costs, "--each": each}
         if named := [flag for flag, given in unused.items() if given]:
@@ -86,7 +86,7 @@ def ask(
                 "answer"
             )
     about: Any = {"each": each} | ({} if costs is None else {"costs": parsed_costs(costs)})
-    privacy = three_way or budget(epsilon, ratio, delta)
+    privacy = three_way or budget(epsilon, exp_epsilon, delta)
     documents: list[dict[str, Any]] = []
     with prepare_all(declared, questions, privacy, strict=declared.dataset is None, **about) as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
@@ -123,7 +123,7 @@ def groups(
     declared: Declared,
     by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns whose values are the groups' keys.")],
     epsilon: Epsilon = None,
-    ratio: Ratio = None,
+    exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
     ledger: LedgerPlace = None,
     no_ledger: NoLedger = False,
@@ -136,7 +136,7 @@ def groups(
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
     from duotone.tables.ask import prepare_groups
 
-    privacy = budget(epsilon, ratio, delta)
+    privacy = budget(epsilon, exp_epsilon, delta)
     how = charging(declared, ledger, no_ledger, dataset, again, asker)
     with prepare_groups(declared, listed(by), privacy) as prepared:
         reply = answered(prepared, how)

@@ -23,7 +23,7 @@ UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories: control, format (direction marks, invisible joiners), surrogate, private, unassigned, separators."""
 
 Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget ε: a decimal or a fraction.")]
-Ratio = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
+ExpEpsilon = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
 Delta = Annotated[str, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 CertificateFile = Annotated[
@@ -32,13 +32,13 @@ CertificateFile = Annotated[
 Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture (.svg, .png or .pdf).")]
 
 
-def budget(epsilon: str | None, ratio: str | None, delta: str) -> ApproxDP:
+def budget(epsilon: str | None, exp_epsilon: str | None, delta: str) -> ApproxDP:
     """The budget as it was given."""
     from duotone.privacy.approx_dp import ApproxDP
 
-    if (epsilon is None) == (ratio is None):
-        raise DuotoneError("give --epsilon E or --ratio R (which is e^E), one of the two")
-    return ApproxDP(epsilon, delta, exp_epsilon=ratio)
+    if (epsilon is None) == (exp_epsilon is None):
+        raise DuotoneError("give --epsilon E or --exp-epsilon R (which is e^E), one of the two")
+    return ApproxDP(epsilon, delta, exp_epsilon=exp_epsilon)
 
 
 def listed(text: str) -> list[str]:

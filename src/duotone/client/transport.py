@@ -142,7 +142,7 @@ def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, 
     if not (epsilon is None and delta is None):
         raise DuotoneError("there are two budgets: give a definition, or epsilon and delta")
     exact, below = privacy.epsilon_exact, show(privacy.exp_epsilon)
-    return {**({"ratio": below} if exact is None else {"epsilon": show(exact)}), "delta": show(Fraction(privacy.delta))}
+    return {**({"exp_epsilon": below} if exact is None else {"epsilon": show(exact)}), "delta": show(Fraction(privacy.delta))}
 
 
 class Asked(TypedDict, total=False):

@@ -237,8 +237,8 @@ class OpenTable:
         """ε as it is named, or the error that is wanted."""
         if terms.error is None:
             return terms.privacy
-        if not (terms.costs is None and terms.epsilon is None and terms.ratio is None):
-            raise DuotoneError("the price follows from the error: name no epsilon, ratio and costs")
+        if not (terms.costs is None and terms.epsilon is None and terms.exp_epsilon is None):
+            raise DuotoneError("the price follows from the error: name no epsilon, exp_epsilon and costs")
         return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
 
     def account(self) -> str:

@@ -20,7 +20,7 @@ Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=Tru
 Small = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 
 
-NUMBERS = dict.fromkeys(("epsilon", "ratio", "delta", "wrong"), "must be a number, or a text with one, as 1/10")
+NUMBERS = dict.fromkeys(("epsilon", "exp_epsilon", "delta", "wrong"), "must be a number, or a text with one, as 1/10")
 NUMBERS["costs"] = "must be two numbers"
 
 
@@ -83,7 +83,7 @@ class Terms(Sent):
     epsilon: Number | None = None
     """The price: the privacy loss ε, as 0.5. Where only close calls are charged, a question without one costs nothing unless it
     is too close to call."""
-    ratio: Number | None = None
+    exp_epsilon: Number | None = None
     """Instead of epsilon: e^ε itself."""
     delta: Number | None = None
     """The second part of the price, very small, as 1e-6; 0 where it is not given."""
@@ -109,19 +109,19 @@ class Terms(Sent):
     @property
     def priced(self) -> bool:
         """Whether a price is named, so that the answer will be definite."""
-        return not (self.epsilon is None and self.ratio is None and self.error is None)
+        return not (self.epsilon is None and self.exp_epsilon is None and self.error is None)
 
     @property
     def privacy(self) -> ApproxDP:
         """The price, where ε is named."""
-        named = [name for name in ("epsilon", "ratio", "error") if getattr(self, name) is not None]
+        named = [name for name in ("epsilon", "exp_epsilon", "error") if getattr(self, name) is not None]
         if len(named) != 1:
-            raise DuotoneError("say what the answer may cost by one of epsilon, ratio and error")
+            raise DuotoneError("say what the answer may cost by one of epsilon, exp_epsilon and error")
         if self.epsilon is not None:
             return ApproxDP(_exact(self.epsilon, "epsilon"), self.delta_exact)
-        if self.ratio is None:
+        if self.exp_epsilon is None:
             raise DuotoneError("the price follows from the error: it is not named")
-        return ApproxDP.from_exp_epsilon(_exact(self.ratio, "ratio"), self.delta_exact)
+        return ApproxDP.from_exp_epsilon(_exact(self.exp_epsilon, "exp_epsilon"), self.delta_exact)
 
     @property
     def delta_exact(self) -> Fraction:

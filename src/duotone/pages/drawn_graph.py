@@ -126,7 +126,7 @@ class Example:
     title: str
     says: str
     graph: Callable[[], ColouredGraph]
-    ratio: str = "2"
+    exp_epsilon: str = "2"
     delta: str = "0.1"
     each: str = ""
     places: dict[str, tuple[float, float]] | None = None
@@ -156,7 +156,7 @@ EXAMPLES = {
         "A clash",
         "the same graph with a budget under which these two values cannot both be had",
         families.figure_2,
-        ratio="1.1",
+        exp_epsilon="1.1",
         delta="0",
         each="h=0.6, l=0.7",
         places=_figure_2(),

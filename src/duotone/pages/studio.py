@@ -42,7 +42,7 @@ class Asked:
     edges: str = ""
     blue: str = ""
     places: str = ""
-    unit: str = "ratio"
+    unit: str = "exp_epsilon"
     epsilon: str = "2"
     delta: str = "0.1"
     boundary: str = "balanced"
@@ -72,7 +72,7 @@ def example(name: str) -> Asked:
     edges, blue = to_text(chosen.graph())
     places = "" if chosen.places is None else json.dumps(chosen.places)
     boundary = "each" if chosen.each else "balanced"
-    return Asked(edges, blue, places, "ratio", chosen.ratio, chosen.delta, boundary, each=chosen.each)
+    return Asked(edges, blue, places, "exp_epsilon", chosen.exp_epsilon, chosen.delta, boundary, each=chosen.each)
 
 
 def show(asked: Asked) -> Shown:
@@ -110,7 +110,7 @@ def privacy_of(asked: Asked) -> ApproxDP:
     for name, text in (("epsilon", asked.epsilon), ("delta", asked.delta), ("the value at the boundary", asked.value)):
         if len(text) > LONGEST_NUMBER:
             raise DuotoneError(f"{name} must have at most {LONGEST_NUMBER} characters")
-    if asked.unit == "ratio":
+    if asked.unit == "exp_epsilon":
         return ApproxDP(exp_epsilon=asked.epsilon.strip(), delta=asked.delta.strip())
     return ApproxDP(asked.epsilon.strip(), asked.delta.strip())
 

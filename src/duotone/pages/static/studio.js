@@ -143,12 +143,12 @@ field("value").addEventListener("input", () => (field("boundary").value = "one")
 field("each").addEventListener("input", () => (field("boundary").value = "each"));
 
 field("unit").addEventListener("input", () => {
-  const ratio = field("unit").value === "ratio";
+  const power = field("unit").value === "exp_epsilon";
   const number = field("epsilon");
   const value = Number(number.value);
-  number.value = Number((ratio ? Math.exp(value) : Math.log(Math.max(value, 1))).toPrecision(6));
+  number.value = Number((power ? Math.exp(value) : Math.log(Math.max(value, 1))).toPrecision(6));
   const range = form.querySelector("[data-for=epsilon]");
-  [range.min, range.max] = ratio ? [1, 20] : [0, 5];
+  [range.min, range.max] = power ? [1, 20] : [0, 5];
   range.value = number.value;
 });
 
