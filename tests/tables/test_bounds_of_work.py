@@ -307,6 +307,8 @@ def test_a_text_that_is_split_is_a_list_of_parts() -> None:
     split = " or ".join(f"split_part(s, 'a', {i}) = 'x'" for i in range(1, 25))
     with limited(EngineLimits(2**29, 2, 2**30)), pytest.raises(DuotoneError, match="could need"):
         prepare(small(), f"count(*) filter (where {split}) > 3", P, longest_text=1000)
+    # one took 85 MB, of texts of 525 characters, so that the list of their parts is a little more than a power of two
+    assert 2 * 2048 * of("count(*) filter (where split_part(s, 'a', 3) = 'x') > 3", longest=525).room > 85 * 2**20
 
 
 def test_a_text_without_a_limit_has_no_bound() -> None:
