@@ -94,7 +94,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return "own notion"
 
     assert "own notion" in texts(plotting.tradeoff_curve([Own()]))
-    with pytest.raises(DuotoneError, match="phases are a property"):
+    with pytest.raises(DuotoneError, match="phases can be drawn for"):
         plotting.line_phases(with_boundary(Own(), 0.5), 2, 2)
     with pytest.raises(DuotoneError, match="would not be legible"):
         plotting.graph(families.votes(9).graph())

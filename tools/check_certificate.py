@@ -259,7 +259,7 @@ def check(c):
     if type(c["rows"]) is list:
         red, blue = ([row[i] for row in side] for i, side in zip((1, 0), by_level(c)))
         if c["boundary"] == "selection":
-            need(red[0] == one and tight(blue[0], 0), "the empty group is not pinned at no")
+            need(red[0] == one and tight(blue[0], 0), "the answer about an empty group is not fixed at no")
             tops = ceiling(0), one
         else:
             top = fixed_value(c["boundary"], blue[0])

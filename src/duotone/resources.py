@@ -107,7 +107,7 @@ SPILL = 64 * 2**30
 
 
 def machine_limits() -> EngineLimits:
-    """Half of the machine's memory, all of its cores."""
+    """The default limits: half of the machine's memory, and all of its cores."""
     return EngineLimits(memory() // 2, cores(), SPILL)
 
 

@@ -195,7 +195,7 @@ def test_what_the_owner_declares_is_refused_before_anything_is_sent(running: tup
     with pytest.raises(TypeError, match="units"):
         service.ask("chile", "count(*) > 3", epsilon=1, units="id")  # type: ignore[call-arg]
     refused: list[tuple[str, dict[str, Any]]] = [
-        ("owner's", {"groups": ["a"]}), ("as \\(10, 1\\)", {"costs": (1,)}), ("two budgets", {"privacy": ApproxDP(1)}),
+        ("owner's", {"groups": ["a"]}), ("as in \\(10, 1\\)", {"costs": (1,)}), ("two budgets", {"privacy": ApproxDP(1)}),
         ("text, numbers", {"purpose": object()}), ("text, numbers", {"people": math.inf}),
     ]  # fmt: skip
     for sentence, options in refused:

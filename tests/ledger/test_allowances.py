@@ -119,7 +119,7 @@ def test_a_closed_dataset_is_charged_no_more(ledger: Ledger) -> None:
 
 
 def test_bad_allowances_are_refused(ledger: Ledger) -> None:
-    with pytest.raises(ValueError, match="an allowance is an ApproxDP"):
+    with pytest.raises(ValueError, match="an allowance must be an ApproxDP"):
         ledger.allow("census", "ann", 1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a name is a short printable text"):
         ledger.allow("census", "", ApproxDP(1))

@@ -1170,7 +1170,7 @@ REFUSED = [
         "flights",
         "count(*) filter (where substr(tailnum, -2) = 'AA') > ?",
         ("1927", "1928"),
-        refused="SUBSTRING(tailnum, -2): places are whole numbers from 1 on",
+        refused="SUBSTRING(tailnum, -2): positions must be whole numbers, 1 or larger",
     ),
     Real(
         "flights", "count(*) filter (where dest similar to '(LAX|SFO)') > ?", ("1710", "1711"), refused="is not understood here"

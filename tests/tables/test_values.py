@@ -237,7 +237,7 @@ def test_decimals_of_whole_numbers_are_exact() -> None:
     assert level(rows, "count(*) filter (where n::decimal(38, 0) = 9007199254740993) > 0") == 0
     assert level(rows, "count(*) filter (where n::decimal(38, 0) = 9007199254740992) > 0") == -1
     assert level(rows, "count(*) filter (where n::decimal(3, 1) = 12) > 0") == 0
-    for cast, said in [("decimal(2, 5)", "at most 38 digits"), ("decimal(17, 0)", "rounded exactly there")]:
+    for cast, said in [("decimal(2, 5)", "at most 38 digits"), ("decimal(17, 0)", "exactly rounded")]:
         with pytest.raises(DuotoneError, match=said):
             level(rows, f"count(*) filter (where n::{cast} = 12) > 0")
 

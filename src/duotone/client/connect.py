@@ -131,7 +131,7 @@ class Connection:
         return dict(self.call("budget", dataset))
 
     def requests(self) -> list[Document]:
-        """The questions that wait or waited for somebody: one's own, and those that one may decide about."""
+        """Questions that need, or needed, approval: your own, and those that you may approve."""
         return self._listed("requests")
 
     def decide(self, request: int, approve: bool) -> Document:

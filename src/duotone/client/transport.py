@@ -172,7 +172,7 @@ def question_terms(question: str | None, by: str | Sequence[str] | None, privacy
         raise DuotoneError('the list of groups is the owner\'s: "listed" is to use it, "private" to select groups privately')
     costs = given.get("costs")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
-        raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+        raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
     given |= budget_terms(privacy, given.get("epsilon"), given.get("delta"))
     given |= {name: _written(given[name]) for name in given.keys() & {"error", "costs"}}
     given |= {"question": question, "by": [by] if isinstance(by, str) else by if by is None else list(by)}

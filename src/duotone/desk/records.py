@@ -308,7 +308,7 @@ def _engine(place: str) -> Engine:
     if "://" in place:
         scheme, _, rest = place.partition("://")
         if scheme not in ("postgres", "postgresql"):
-            raise DuotoneError("the office's records are a file, or a postgres:// URL")
+            raise DuotoneError("the office's records must be a file or a postgres:// URL")
         return create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
     os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))  # the secret of sessions is in it
     engine = create_engine(URL.create("sqlite", database=place), connect_args={"timeout": 30})

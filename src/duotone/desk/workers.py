@@ -81,7 +81,7 @@ class Workers:
                     place.until, place.shared = done, True
 
     def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Some work in a thread; what the ledger refuses there is said without its place."""
+        """Run work in a thread; an error of the ledger is passed on without the place of the ledger."""
 
         def done() -> T:
             try:

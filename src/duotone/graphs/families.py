@@ -51,7 +51,7 @@ class Family:
         if self.closed_form is None:
             raise DuotoneError(f"{self.name} has no closed form for levels: use .graph().level(dataset)")
         if not self.member(dataset):
-            raise DuotoneError(f"that is not a dataset of {self.name}")
+            raise DuotoneError(f"this value is not a dataset of {self.name}")
         return self.closed_form(dataset)
 
 

@@ -148,8 +148,8 @@ def _page(scope: Scope) -> str:
 
 
 async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> bool:
-    """Serve a request as long as there is somebody to reply to: what is being done for it is cancelled when they go away.
-    Whether there was somebody to the end."""
+    """Serve a request while its client is connected; cancel the work when the client disconnects.
+    Returns whether the client was there to the end."""
     gone, whole = asyncio.Event(), False
 
     async def watch() -> None:

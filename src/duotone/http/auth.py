@@ -138,7 +138,7 @@ class Auth:
         return SESSION in request.cookies
 
     async def log_in(self, request: Request, text: str) -> Response:
-        """A session for who has this token; back to the first page."""
+        """Begin a session for the holder of a token, and redirect to the first page."""
         return await self._session(await self._known(request, text.strip()))
 
     async def _session(self, known: _Known) -> Response:

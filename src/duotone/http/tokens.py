@@ -46,7 +46,7 @@ class Token:
     """Whether an assistant holds it, which asks only what its person approved or allowed."""
 
     def holds(self, now: datetime) -> bool:
-        """Whether its time is not over."""
+        """Whether the token has not expired."""
         return now < datetime.fromisoformat(self.expires)
 
 

@@ -89,7 +89,9 @@ def registration(
         raise DuotoneError("a part for definite answers is set aside from the budget of close calls: say how these are asked")
     called = None
     if close_calls is not None and definite is None and (rule, answers_at) != ("sum", None):
-        raise DuotoneError("a rule is for definite answers: set a part of the budget aside for these, or leave the rule out")
+        raise DuotoneError(
+            "a rule applies to definite answers only: set part of the budget aside for them (definite), or leave the rule out"
+        )
     if close_calls is not None:
         called = most_close_calls(beside(budget, definite), close_calls)
         three_way_table(close_calls)  # refuses an epsilon at which nothing could be asked

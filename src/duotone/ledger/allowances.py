@@ -59,7 +59,7 @@ class Share:
 
 
 def filed_under(dataset: str, asker: str | None) -> str:
-    """What the entries of an asker are looked up by; with None, the allowance of everybody who has none of their own."""
+    """The key under which an asker's entries are found; None stands for everybody without an allowance of their own."""
     return sha256(canonical({"asker": [dataset, *([] if asker is None else [asker])]}).encode()).hexdigest()
 
 
@@ -127,7 +127,7 @@ class Askers:
         return {**{name: self.share(name) for name in names}, **others}
 
     def problem(self, row: Row, body: Body) -> str | None:
-        """What is wrong with an entry that has just been added, of a dataset that has allowances."""
+        """What is wrong with a new entry, if its dataset has allowances."""
         kind = body["kind"]
         if "filed" not in body:
             return None

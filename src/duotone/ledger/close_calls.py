@@ -101,9 +101,9 @@ def reaches(fine: int, node: int, ratio: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class CloseCalls:
-    """What a budget admits of questions that may be too close to call: `count` of these, and any number of clear answers.
+    """How many close calls a budget allows: `count`; clear answers are not limited.
 
-    `delta` bounds what they all reveal, at the budget's ε; `grid` is what proves it.
+    `delta` bounds what all of them reveal, at the budget's ε; `grid` proves that bound.
 
     >>> most_close_calls(ApproxDP(1, "1e-6"), ThreeWay(ApproxDP("0.05"))).count
     9

@@ -208,7 +208,7 @@ class Ledger(Owned):
             return free
 
     def _record(self, dataset: str, charged: _Charged, text: str, process: int, calls: int | None = None) -> Receipt:
-        """The answer, on the disk, if this process made the charge and the charge still waits for it."""
+        """Write the answer to the disk, if this process made the charge and the charge still waits for its answer."""
         with self._writing() as entries:
             registered, state = load(entries, dataset)
             row, answered = entries.at(charged.seq), entries.answered(charged.key)

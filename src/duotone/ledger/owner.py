@@ -96,7 +96,7 @@ class Owned(ABC):
         allowance on, every charge must say who asks. The dataset's own budget stays as it is.
         """
         if not isinstance(budget, ApproxDP):
-            raise DuotoneError("an allowance is an ApproxDP")
+            raise DuotoneError(f"an allowance must be an ApproxDP, got {type(budget).__name__}")
         about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
         allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
         with self._writing() as entries:
@@ -158,8 +158,9 @@ class Owned(ABC):
             self._append(entries, body, None)
 
     def accept_standbys(self, words: str, *, by: str) -> None:
-        """Accept that a failover may forget charges, on a server with standbys that commits do not wait for. For the owner, who
-        says why, in words that stay in the ledger; makes the ledger where there is none."""
+        """Accept that a failover may lose the last charges, on a server whose commits do not wait for its standbys.
+
+        The owner says why in `words`, which the ledger keeps. A ledger that does not exist yet is created."""
         body = {"kind": "standbys", "v": VERSION, "dataset": LEDGER, "words": label(words, "reason"), "by": label(by, "name")}
         with self._writing(create=True, accepting=True) as entries:
             self._append(entries, body, None)

@@ -160,7 +160,7 @@ def epsilon_below(privacy: ApproxDP) -> Fraction:
 
 
 def _directed(function: Callable[[Any], Any], x: Fraction, direction: int) -> Fraction:
-    """A growing function of x, with the argument and the value rounded in one direction."""
+    """An increasing function of x, with its argument and its result rounded the same way, up or down."""
     with gmpy2.context(precision=PRECISION, round=direction):
         top, bottom = function(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()
     return Fraction(int(top), int(bottom))

@@ -202,12 +202,12 @@ class Clearness:
 
     @property
     def head(self) -> tuple[str, ...]:
-        """What `rows` have."""
+        """The headings of `rows`."""
         return "people from flipping", "Pr[right]", "Pr[wrong]", "Pr[too close to call]"
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The probabilities at one person from flipping, and at the margins of `clear_from`."""
+        """Rows of the accuracy table: chances one person away from flipping, and at each margin of `clear_from`."""
         margins = [1, *self.clear_from.values()]
         return [(f"{m:,}", *(f"{chance:.4g}" for chance in self.chances(m))) for m in margins]
 

@@ -92,7 +92,7 @@ class CloseCallCharge:
 
     @property
     def privacy(self) -> ApproxDP:
-        """Of a question by itself."""
+        """The privacy of one question."""
         return self.question.privacy
 
     @property

@@ -179,7 +179,7 @@ def choose_dataset(page: str) -> Handler:
 
 
 def can_spend(left: Mapping[str, Any], allowance: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """What one can still spend: of the budget's rest and one's own the smaller.
+    """What somebody can still spend: the smaller of what is left of the budget and of their allowance.
 
     >>> can_spend({"epsilon": 3, "delta": 1e-06}, {"epsilon": 1, "delta": 1e-05}), can_spend({"close_calls": 3}, None)
     ({'epsilon': 1, 'delta': 1e-06}, {'close_calls': 3})

@@ -41,7 +41,7 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | Non
     """Fig. 3. The line with its initial and terminal phase, and Pr[yes] above it."""
     privacy = mechanism.privacy
     if not isinstance(privacy, ApproxDP):
-        raise DuotoneError("phases are a property of (epsilon, delta)-privacy")
+        raise DuotoneError("phases can be drawn for (epsilon, delta)-privacy only")
     first = min(privacy.transition(mechanism.blue) + 1, blue - 1)
     figure, ax = new_axes(ax, (8.4, 4.2))
     nodes = np.arange(1, blue + red + 1)

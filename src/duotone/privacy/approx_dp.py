@@ -142,7 +142,7 @@ class ApproxDP:
         (ApproxDP(exp_epsilon=2, delta=1/20), Fraction(1, 10))
         """
         if type(parts) is not int or not 1 <= parts < 2**63:
-            raise DuotoneError(f"a budget is divided among a whole number of answers, at least 1, got {parts}")
+            raise DuotoneError(f"the number of answers that share a budget must be a whole number, at least 1, got {parts}")
         if parts == 1:
             return self
         delta = Fraction(self.delta) / parts

@@ -213,7 +213,7 @@ class _Lowered:
 
 
 def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
-    """The least of fractions. Python rounds the quotient of two integers correctly, so floats sort out all but ties."""
+    """The smallest of some fractions. Python rounds the quotient of two integers correctly, so floats sort out all but ties."""
     floor = min((a / b for a, b in options), default=None)
     return min((Fraction(a, b) for a, b in options if a / b == floor), default=None)
 

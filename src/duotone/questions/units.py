@@ -91,7 +91,7 @@ class TotalUnits:
 
     @property
     def upward(self) -> bool:
-        """Whether a larger statistic is a larger total."""
+        """Whether the total rises with the statistic."""
         return self.per > 0
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
@@ -265,7 +265,7 @@ class VarianceUnits:
     upward: bool
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """A little more than what `margin` − 1 people change."""
+        """A value that `margin` − 1 people cannot move to the other side of the limit; None where there is none."""
         divisor = people - self.less
         if divisor < margin:
             return None

@@ -64,7 +64,7 @@ def prove(certificate: Any) -> str:
     except Unproved:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
-        raise Unproved("this is not a certificate: something in it is missing or of another kind") from None
+        raise Unproved("this is not a certificate: a part of it is missing or has the wrong type") from None
 
 
 def _read_head(certificate: Mapping[str, Any]) -> Head:

@@ -35,7 +35,7 @@ class Unproved(DuotoneError):
 def as_kind(kind: type, value: Any) -> Any:
     """A list or an object of the JSON, as what it must be: text has items too, and an object is a list of its names."""
     if type(value) is not kind:
-        raise Unproved("this is not a certificate: something in it is of another kind")
+        raise Unproved("this is not a certificate: a part of it has the wrong type")
     return value
 
 
@@ -212,7 +212,7 @@ def checked_boundary(
         return ceiling.balance(), ceiling.balance()
     if value == "selection":
         if not (red == one and blue == step(0)):
-            raise Unproved("the empty group is not pinned at no")
+            raise Unproved("the answer about an empty group is not fixed at no")
         return ceiling(0), one
     below = rounded_down(value, step)
     if blue != (below if held is None else held) or blue > below:

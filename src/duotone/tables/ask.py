@@ -133,7 +133,7 @@ def _terms(
     if selects and not budget.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
-        raise DuotoneError("costs are how bad a false no and a false yes are, as (10, 1)")
+        raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
     most = groups_each(by, declared, listed)
     parts = 2 * most if selects else most
     budget = budget.least(parts) if isinstance(budget, WantedError) else budget

@@ -265,7 +265,7 @@ removal;
 
     @uninterrupted
     def _drawn(self) -> Answers:
-        """Definite answers, read and drawn."""
+        """Read the table, and draw the definite answers."""
         keys: Any = None
         people: Any = None
         levels: Any = None

@@ -211,7 +211,7 @@ class _Interpreter:
         raise _no_rule(node)
 
     def _is_cut(self, value: Any) -> bool:
-        """Whether it is a stored text, as far as it is read."""
+        """Whether the value is a stored text that is read only up to the longest length."""
         of = (self.value(field).size for field in value.find(ops.Field)) if value.dtype.is_string() else ()
         return math.inf in of and self.value(value).size < math.inf
 
@@ -435,7 +435,7 @@ BYTES_OF = ("strlen", "octet_length")
 
 
 def _function(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
-    """One of the engine's own functions, by its name."""
+    """The largest result and the time of one of the engine's own functions."""
     match node.__func_name__:
         case "floor":
             return 0.0, PLAIN

@@ -86,7 +86,7 @@ def _request(side: Measure, reach: int) -> Request:
     if isinstance(side, Mean):
         return Ends(reach)
     if not side.q.denominator <= FINEST:
-        raise DuotoneError(f"a quantile that is compared with another is a fraction with a denominator of at most {FINEST}")
+        raise DuotoneError(f"to compare two quantiles, write each as a fraction with a denominator of at most {FINEST}")
     return Middle(side.q, reach)
 
 

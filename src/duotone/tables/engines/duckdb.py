@@ -185,7 +185,7 @@ def of_frame(
     named: bool = False,
     connect: Connect = connected,
 ) -> Source:
-    """Columns that are read so, and what gives some of them as an Arrow table."""
+    """A source of columns with these readings; `some` returns the named columns as an Arrow table."""
     engine, close = connect()
 
     def table(columns: Sequence[str]) -> Any:

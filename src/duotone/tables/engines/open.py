@@ -45,7 +45,7 @@ def opened(declared: Dataset) -> Source:
 
 
 def without_twins(source: Source) -> Source:
-    """The same table; refuses one with columns whose names differ in upper and lower case alone."""
+    """The same table; refuse two columns whose names differ only in upper and lower case."""
     with closed_on_error(source.close):
         refuse_twins(source.columns)
     return source
@@ -105,7 +105,9 @@ def open_together(declared: Dataset) -> tuple[Source, Others]:
     table, also = declared.source, declared.also
     for other, held in also.items():
         if not in_files(held):
-            raise DuotoneError(f"{other} is in a database, or open already, and the table is not: give both as files or frames")
+            raise DuotoneError(
+                f"{other} is in a database, or open already, and the table is not: give both as files or data frames"
+            )
     engine, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
 
     def shared(*_: Path) -> tuple[DuckDB, Callable[[], None]]:
@@ -144,7 +146,7 @@ def _beside(source: Source, name: str, table: Any) -> Source:
         return engine, lambda: None
 
     if not in_files(table):
-        raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or frames")
+        raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or data frames")
     return open_local(Dataset(table), connect=shared)
 
 

@@ -217,7 +217,9 @@ def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, s
 def _reading(column: Sequence[Any]) -> tuple[str, Reading]:
     name, kind, family, modifier, deterministic, home, generated = column
     if not deterministic:
-        raise DuotoneError(f"column {name} compares text by a collation under which different texts are equal: change it")
+        raise DuotoneError(
+            f"column {name} compares text by a collation under which different texts are equal: change its collation"
+        )
     ours = (home == BUILT_IN or family == "e") and generated != "v"
     return name, of_column(quoted(name), kind, family, modifier) if ours else OTHER
 

@@ -61,7 +61,7 @@ class PublicTable:
         self.kept = self.rows([name for name, kind in self.source.columns.items() if kind != "other"])
 
     def rows(self, names: Sequence[str]) -> pa.Table:
-        """Some columns, of one row more than may be joined at most."""
+        """Read some columns: one row more than may be joined at most, so that a longer table is noticed."""
         if self.kept is not None:
             return self.kept.select(list(names))
         only = self.source.only(names)
@@ -298,7 +298,7 @@ def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) ->
 
 
 def _typed(text: str, kind: Kind) -> Any:
-    """A text as the value that it looks like; None where it is written otherwise than that value is."""
+    """Convert a text to a value of a kind; None if it is not written as such a value."""
     match kind:
         case "integer" if re.fullmatch(r"-?[1-9][0-9]{0,18}|0", text) and -(2**63) <= int(text) < 2**63:
             return int(text)

@@ -197,7 +197,7 @@ class Keys:
         return Keys([column.take(taken) for column in self.columns], self.kinds)
 
     def order(self) -> Array:
-        """The places from the first key to the last: numbers in their order, texts in that of their characters."""
+        """Row numbers that sort the keys: numbers by size, texts by their characters."""
         ranks = [_ranks(column, kind) for column, kind in zip(self.columns, self.kinds, strict=True)]
         return np.lexsort(ranks[::-1])
 

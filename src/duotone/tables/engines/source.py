@@ -233,7 +233,7 @@ def _kind(dtype: Any) -> Kind:
 
 
 def require_vouched(what: str, vouched: bool) -> str:
-    """What is not a stored table, as answers about it name it; refused unless the owner vouches for it.
+    """The name of something that is no stored table; refused unless the owner vouches for it.
 
     >>> require_vouched("view visits", vouched=True)
     'view visits'

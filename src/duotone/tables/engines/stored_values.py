@@ -44,7 +44,7 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True)
 class Reading:
-    """How a column is read: what it holds, the type that Ibis is given, and the expression that gives it."""
+    """How a column is read: what it holds, its type in Ibis, and the SQL expression that computes it."""
 
     kind: Kind
     type: str
@@ -223,7 +223,7 @@ def by_format(column: str, written: str, text: str) -> Reading:
 def _parts(written: object, column: str) -> list[str]:
     """A format's parts, and the characters between them; one that does not tell a date is refused."""
     if not isinstance(written, str):
-        raise DuotoneError(f"the format of {column} is a text, as %d/%m/%Y, got {type(written).__name__}")
+        raise DuotoneError(f"the format of {column} must be a text such as %d/%m/%Y, got {type(written).__name__}")
     parts = re.findall(r"%.|[^%]|%$", written.strip(BLANK), re.DOTALL)
     stated = [part for part in parts if part.startswith("%") and part != "%%"]
     known = len(set(stated)) == len(stated) and all(part in WIDTHS or part in WORDS for part in stated)

@@ -344,8 +344,7 @@ def _compared(apart: Arithmetic, sign: str, text: str, alone: bool) -> Tree:
 
 
 def _range(weights: Mapping[Part, Fraction], limit: Fraction, sign: str) -> str:
-    """A range that is the same as equality, or as none, of what many people may share: a quantile, the smallest or the largest
-    value."""
+    """Advice: a `between` that means the same as = or <> for a quantile, min or max, whose value many people may share."""
     ((part, weight), *others) = weights.items()
     if others or not (isinstance(part, Aggregate) and part.kind in ("quantile", "min", "max")):
         return " (between)"

@@ -494,6 +494,6 @@ def _selected(select: exp.Select, place: str) -> exp.Expression:
     """What is selected at a place, from 1 on."""
     chosen = [e.unalias() for i, e in enumerate(select.expressions, 1) if str(i) == place]
     if not chosen or chosen[0].find(exp.AggFunc) is not None:
-        raise DuotoneError(f"group by {place}: it must be the place of a column after select, from 1 on; or name the column")
+        raise DuotoneError(f"group by {place}: give the position of a column in the select list, counted from 1, or its name")
     selected: exp.Expression = chosen[0].copy()
     return selected

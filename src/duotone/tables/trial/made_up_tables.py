@@ -263,7 +263,7 @@ def multisets(kinds: int, most: int) -> list[tuple[int, ...]]:
 def _stranger(
     layout: Layout, draw: random.Random, number: int, odd: float = 0.2, most: int = 3, *, nulls: bool = True
 ) -> Stranger:
-    """A kind of person: the share of `odd` values, and at `most` so many rows in the first table; perhaps without `nulls`."""
+    """Draw a kind of person: `odd` is the share of odd values, and the first table has at most `most` rows of them."""
     usual, rows = True, []
     first = next(iter(layout.columns))
     near = NEAR if draw.random() < 0.5 else None

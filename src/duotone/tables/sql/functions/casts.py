@@ -148,7 +148,9 @@ def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
     if value.kind == "integer" and before >= 19:  # all that 64 bits hold
         return value
     if value.kind not in ("integer", "float") or (value.kind == "integer" and before > 15):
-        raise DuotoneError(f"{text}: {described(value)} is rounded exactly there; write round(x, {decimals}), or leave it out")
+        raise DuotoneError(
+            f"{text}: a double cannot hold {described(value)} exactly rounded; write round(x, {decimals}), or drop the cast"
+        )
     return DECIMAL.of(text, value, Fraction(digits), Fraction(decimals))
 
 

@@ -42,7 +42,7 @@ def _as_text(part: Part, text: str) -> Part:
 
 def _place(part: Part, least: int, text: str) -> Fraction:
     if not (isinstance(part, Fraction) and part.denominator == 1 and least <= part < 2**31):
-        raise DuotoneError(f"{text}: places are whole numbers from {least} on")
+        raise DuotoneError(f"{text}: positions must be whole numbers, {least} or larger")
     return part
 
 
@@ -50,7 +50,7 @@ def _some(part: Part, text: str) -> str:
     """A constant text that is not empty."""
     constant = written_out(part, text)
     if not constant:
-        raise DuotoneError(f"{text}: the text that is looked for is empty")
+        raise DuotoneError(f"{text}: the text to look for is empty")
     return constant
 
 
