@@ -113,7 +113,7 @@ def test_every_clock_is_read_by_its_format(written: str, tmp_path: Path) -> None
 )  # fmt: skip
 def test_a_format_that_tells_no_date_is_refused(written: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n1\n")
-    with pytest.raises(DuotoneError, match="the format of x (is|must be)"):
+    with pytest.raises(DuotoneError, match=r"the format of x (is|must be)"):
         open_source(tmp_path / "t.csv", formats={"x": written})
 
 

@@ -111,8 +111,8 @@ def allow(
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give an asker an allowance: a part of the dataset's budget, for all that they have asked and ask. From the first on, every
-    charge must say who asks."""
+    """Give an asker an allowance: a part of the dataset's budget, for all that they have asked and ask. From the first on,
+    every charge must say who asks."""
     with _open(place) as ledger:
         ledger.allow(dataset, asker, budget(epsilon, exp_epsilon, delta), by=by)
         _print_account(ledger.statement(dataset), as_json)
