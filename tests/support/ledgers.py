@@ -155,11 +155,8 @@ class MemoryStore(Store):
     def _forget(self) -> None:
         """Nothing is opened anew."""
 
-    def _failure(self) -> type[Exception]:
-        return sqlite3.Error
-
-    def _ledger_error(self, error: Exception) -> LedgerError:
-        return self._refusal(str(error))
+    def _ledger_error(self, error: Exception) -> LedgerError | None:
+        return self._refusal(str(error)) if isinstance(error, sqlite3.Error) else None
 
 
 PLAIN = [

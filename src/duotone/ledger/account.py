@@ -10,7 +10,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
-from duotone.ledger.entries import State, dated, intact, is_label, label
+from duotone.ledger.entries import Body, State, dated, intact, is_label, label
 from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition, PrivacyFilter, RuleName, short, write
 from duotone.ledger.stores import Entries
@@ -44,6 +44,13 @@ class Registered:
         about = {"dataset": self.dataset, "unit": self.unit, "neighbours": self.neighbours}
         called = {} if self.close_calls is None else {"close_calls": self.close_calls.written()}
         return {**about, "budget": write(self.budget), **self.privacy_filter.written(), **called}
+
+    @classmethod
+    def read(cls, body: Body) -> Registered:
+        """What an entry carries."""
+        budget = read_definition(body["budget"])
+        called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
+        return cls(body["dataset"], budget, body["unit"], body["neighbours"], filter_of(budget, body), called)
 
     def fits(self, state: State) -> bool:
         """Whether no more is spent, and no more close calls are taken, than there were."""
@@ -112,11 +119,7 @@ def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
         others = names(entries)[:10]
         known = f"it has {', '.join(others)}: name one of these, or register a new one" if others else "register it first"
         raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {known}")
-    body = intact(entries, first)
-    budget = read_definition(body["budget"])
-    called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
-    registered = Registered(dataset, budget, body["unit"], body["neighbours"], filter_of(budget, body), called)
-    return registered, State.of(intact(entries, last))
+    return Registered.read(intact(entries, first)), State.of(intact(entries, last))
 
 
 def latest_time(entries: Entries) -> datetime | None:

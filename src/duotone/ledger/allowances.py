@@ -58,36 +58,24 @@ class Share:
         return {"filed": filed_under(dataset, asker), "asker_spent": self.spent.written(), "allowance": self.number}
 
 
-def filed_under(dataset: str, asker: str | None) -> str:
-    """The key under which an asker's entries are found; None stands for everybody without an allowance of their own."""
-    return sha256(canonical({"asker": [dataset, *([] if asker is None else [asker])]}).encode()).hexdigest()
-
-
-def whom(asker: str) -> str | None:
-    """The asker that an allowance names, None for everybody."""
-    return None if asker == EVERYBODY else asker
+def filed_under(dataset: str, asker: str) -> str:
+    """The key under which an asker's entries are found; `*` stands for everybody without an allowance of their own."""
+    return sha256(canonical({"asker": [dataset, *([] if asker == EVERYBODY else [asker])]}).encode()).hexdigest()
 
 
 def share_of(entries: Entries, dataset: str, asker: str) -> Share:
-    """An asker's part of a dataset that has allowances, as the last entries say."""
+    """The part of an asker, or of everybody who has none of their own, of a dataset that has allowances, as the last entries
+    say."""
     own, spent, number = entries.filed(filed_under(dataset, asker)), Spent(), 0
-    if own is not None:
+    if own is not None and asker != EVERYBODY:
         body = intact(entries, own)
         spent, number = Spent.read(body["asker_spent"]), _number(own, body)
-    row = entries.at(number) if number else entries.filed(filed_under(dataset, None))
+    row = entries.at(number) if number else entries.filed(filed_under(dataset, EVERYBODY))
     if row is None:
         return Share(spent)
     if row.kind != "allowance":
         raise damaged(row)
     return Share(spent, read_definition(intact(entries, row)["budget"]), number)
-
-
-def allowance_of(entries: Entries, dataset: str, asker: str) -> Share:
-    """The part of an asker, or of `*`: whoever has no allowance of their own."""
-    if asker != EVERYBODY:
-        return share_of(entries, dataset, asker)
-    row = entries.filed(filed_under(dataset, None))
-    return Share() if row is None else Share(budget=read_definition(intact(entries, row)["budget"]))
 
 
 def _number(row: Row, body: Body) -> int:
@@ -132,11 +120,11 @@ class Askers:
         if "filed" not in body:
             return None
         asker = body["by"] if kind == "charge" else body["asker"]
-        if kind == "allowance" and asker == EVERYBODY:
-            return None if body["filed"] == filed_under(row.dataset, None) else "is filed under another asker than it says"
-        share = self.share(asker)
         if body["filed"] != filed_under(row.dataset, asker):
             return "is filed under another asker than it says"
+        if kind == "allowance" and asker == EVERYBODY:
+            return None
+        share = self.share(asker)
         if Spent.read(body["asker_spent"]) != share.spent or (kind == "charge" and body["allowance"] != share.number):
             return f"does not add up for {asker}"
         return f"goes beyond the allowance of {asker}" if kind == "charge" and not share.fits else None

@@ -40,19 +40,20 @@ def _new_file(path: str | Path) -> Iterator[Path]:
         os.close(handle)
         try:
             yield Path(name)
-            _sync(Path(name))
+            on_disk(Path(name))
             os.link(name, target)  # unlike a rename, this fails where there is a file
         finally:
             os.unlink(name)
-        _sync(target.parent)
+        on_disk(target.parent)
     except FileExistsError:
         raise LedgerError(f"there is a file {path} already, and a backup replaces none: give another name") from None
     except OSError as error:
         raise LedgerError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def on_disk(path: Path) -> None:
+    """Wait until a file, or which names a folder has, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from duotone.errors import LedgerError
+from duotone.ledger.backup import on_disk
 from duotone.ledger.entries import DAMAGE, LEDGER, intact
 from duotone.ledger.stores import Entries, Row
 
@@ -78,11 +79,7 @@ def begin(entries: Entries, place: Path) -> None:
             file.write(_line(entries.head()))
             file.flush()
             os.fsync(descriptor)
-        folder = os.open(place.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        on_disk(place.parent)
 
 
 def advance(place: Path, head: Head) -> Head:

@@ -11,28 +11,16 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
-from duotone.ledger.account import (
-    latest_time,
-    load,
-)
-from duotone.ledger.entries import (
-    LEDGER,
-    VERSION,
-    Body,
-    State,
-    answer_text,
-    damage_as_error,
-    decoded,
-    intact,
-    row_of,
-)
+from duotone.ledger.account import latest_time, load
+from duotone.ledger.entries import LEDGER, VERSION, Body, State, answer_text, damage_as_error, decoded, intact, row_of
 from duotone.ledger.owner import Owned
 from duotone.ledger.privacy_filters import beyond
 from duotone.ledger.request import Request, Standing, standing
@@ -41,12 +29,6 @@ from duotone.ledger.stores import SKEW, Entries, Store, open_store
 from duotone.model.cost import AnsweredBefore, CloseCallCharge, Cost, Left, Quote, Receipt
 
 LONGEST_WAIT = 10**6
-
-
-@dataclass
-class _Turn:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    users: int = 0
 
 
 class Turns:
@@ -60,7 +42,8 @@ class Turns:
         os.register_at_fork(after_in_child=self._start)  # whoever held a turn is not in the child
 
     def _start(self) -> None:
-        self._guard, self._turns, self._mine = threading.Lock(), dict[Hashable, _Turn](), threading.local()
+        self._guard, self._mine = threading.Lock(), threading.local()
+        self._turns = WeakValueDictionary[Hashable, threading.Lock]()
 
     @contextmanager
     def of(self, key: Hashable) -> Iterator[None]:
@@ -70,20 +53,13 @@ class Turns:
             yield
             return
         with self._guard:
-            turn = self._turns.setdefault(key, _Turn())
-            turn.users += 1
-        try:
-            with turn.lock:
-                mine.has = True
-                try:
-                    yield
-                finally:
-                    mine.has = False
-        finally:
-            with self._guard:
-                turn.users -= 1
-                if turn.users == 0 and self._turns.get(key) is turn:
-                    del self._turns[key]
+            lock = self._turns.setdefault(key, threading.Lock())
+        with lock:
+            mine.has = True
+            try:
+                yield
+            finally:
+                mine.has = False
 
 
 _TURNS = Turns()

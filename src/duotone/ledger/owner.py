@@ -12,7 +12,7 @@ from typing import Any
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
 from duotone.ledger.account import Registered, latest_time, load, names, registration
-from duotone.ledger.allowances import Share, allowance_of, askers_so_far, filed_under, share_of, whom
+from duotone.ledger.allowances import EVERYBODY, Share, askers_so_far, filed_under, share_of
 from duotone.ledger.backup import backup
 from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.entries import LEDGER, VERSION, Body, State, damage_as_error, decoded, label, loaded, signed
@@ -107,10 +107,9 @@ class Owned(ABC):
                 for name, spent in askers_so_far(entries, dataset, state).spent.items():
                     body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
                     state = self._filed(entries, {**body, "filed": filed_under(dataset, name)}, state)
-            named = whom(asker)
-            if named is not None:
-                allowance["asker_spent"] = share_of(entries, dataset, named).spent.written()
-            self._filed(entries, {**allowance, "filed": filed_under(dataset, named)}, state)
+            if asker != EVERYBODY:
+                allowance["asker_spent"] = share_of(entries, dataset, asker).spent.written()
+            self._filed(entries, {**allowance, "filed": filed_under(dataset, asker)}, state)
 
     def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
         """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
@@ -190,7 +189,7 @@ class Owned(ABC):
     def share(self, dataset: str, asker: str) -> Share:
         """An asker's part of a dataset, as the last entries say; without any allowances, an empty one."""
         with damage_as_error(), self._store.reading() as entries:
-            return allowance_of(entries, dataset, asker) if load(entries, dataset)[1].allowances else Share()
+            return share_of(entries, dataset, asker) if load(entries, dataset)[1].allowances else Share()
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""

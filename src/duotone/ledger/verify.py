@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.ledger.account import filter_of
+from duotone.ledger.account import Registered
 from duotone.ledger.allowances import Askers
-from duotone.ledger.close_calls import CloseCalls, proved
+from duotone.ledger.close_calls import proved
 from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
 from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
 from duotone.ledger.stores import Row
 from duotone.model.cost import TOO_CLOSE, CloseCallCharge
-from duotone.privacy.text import read_definition
 
 MOST_PROBLEMS = 100
 
@@ -73,9 +72,7 @@ def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str |
 class _Account:
     """A dataset as its entries have it so far."""
 
-    privacy_filter: PrivacyFilter
-    about: tuple[str, str]
-    close_calls: CloseCalls | None = None
+    registered: Registered
     state: State = field(default_factory=State)
     open: dict[int, tuple[str, int | None, int]] = field(default_factory=dict)
     """The charges without an answer so far, each by its question, the close calls that are reserved for it and how many answers
@@ -118,13 +115,13 @@ class _Replay:
         if body["kind"] == "register":
             if row.dataset in self.accounts:
                 return f"registers {row.dataset} a second time"
-            called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
-            if called is not None and not proved(called):
+            registered = Registered.read(body)
+            if registered.close_calls is not None and not proved(registered.close_calls):
                 return "registers more close calls than fit into their budget"
-            rule = filter_of(read_definition(body["budget"]), body)
+            rule = registered.privacy_filter
             if isinstance(rule, PlannedComposition) and not rule.proved:
                 return "registers a plan of more answers than fit into its budget"
-            self.accounts[row.dataset] = _Account(rule, (body["unit"], body["neighbours"]), called)
+            self.accounts[row.dataset] = _Account(registered)
         account = self.accounts[row.dataset]
         if not _belongs(row, body, account):
             return "does not make sense where it stands"
@@ -134,16 +131,17 @@ class _Replay:
         account.askers.add(row, body)
         if (problem := account.askers.problem(row, body)) is not None:
             return problem
-        if body["kind"] == "charge" and not account.privacy_filter.fits(account.state.spent):
+        rule = account.registered.privacy_filter
+        if body["kind"] == "charge" and not rule.fits(account.state.spent):
             return f"goes beyond the budget of {row.dataset}"
         if body["kind"] == "charge" and "calls" in body:
             return _not_reserved(body, account)
-        return _not_covered(body, account.privacy_filter) if body["kind"] == "charge" else None
+        return _not_covered(body, rule) if body["kind"] == "charge" else None
 
 
 def _not_reserved(body: Body, account: _Account) -> str | None:
     """Close calls are reserved of those that there are, for questions that are asked as was registered."""
-    called, calls = account.close_calls, account.state.calls
+    called, calls = account.registered.close_calls, account.state.calls
     if called is None or calls is None:
         return "reserves close calls of a dataset that has none"
     if calls.taken > called.count:
@@ -182,7 +180,7 @@ def _belongs(row: Row, body: Body, account: _Account) -> bool:
             return not known
         case "charge":
             account.open[row.seq] = body["key"], body.get("calls"), body["answers"]
-            key = key_of(row.dataset, body["version"], body, account.about)
+            key = key_of(row.dataset, body["version"], body, (account.registered.unit, account.registered.neighbours))
             return bool(body["version"] == account.state.version and body["key"] == key)
         case "answer":
             key, reserved, answers = account.open.pop(body["charge"], ("", None, 0))

@@ -79,18 +79,19 @@ def unit(value: Any) -> str:
     return text(value)
 
 
-def neighbours(value: Any) -> str:
-    """A relation by its name: a misspelt one must not be taken for the other."""
-    if value not in get_args(Neighbours):
-        raise Wrong(f"must be add-remove or replace, got {value}")
-    return str(value)
+def _one_of(words: Any) -> Checked:
+    """A check for one of several words: a misspelt one must not be taken for another."""
+    *others, last = known = get_args(words)
+
+    def check(value: Any) -> str:
+        if value not in known:
+            raise Wrong(f"must be {', '.join(others)} or {last}, got {value}")
+        return str(value)
+
+    return check
 
 
-def per_unit(value: Any) -> str:
-    """How a person's rows become one."""
-    if value not in get_args(Reduction):
-        raise Wrong(f"must be avg, sum, min or max, got {value}")
-    return str(value)
+neighbours, per_unit, kind = _one_of(Neighbours), _one_of(Reduction), _one_of(Type)
 
 
 def columns(value: Any) -> tuple[str, ...]:
@@ -120,9 +121,9 @@ def separator(value: Any) -> str:
 def types(value: Any) -> Mapping[str, Type]:
     """What columns hold, by column."""
     mistakes = Mistakes()
-    for column, kind in _named(value, 'must be {column: type}, as {"amount": "number"}').items():
-        if kind not in get_args(Type):
-            mistakes.add((column,), f"must be number, date, time, yes/no or text, got {kind}")
+    for column, one in _named(value, 'must be {column: type}, as {"amount": "number"}').items():
+        with mistakes.at(column):
+            kind(one)
     mistakes.refuse()
     return dict(value)
 

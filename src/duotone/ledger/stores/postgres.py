@@ -135,13 +135,11 @@ class PostgresStore(Store):
             )
         return str(standbys)
 
-    def _failure(self) -> type[Exception]:
-        failure: type[Exception] = _psycopg().Error
-        return failure
-
-    def _ledger_error(self, error: Exception) -> LedgerError:
+    def _ledger_error(self, error: Exception) -> LedgerError | None:
         """The SQLSTATE code, or why there is no connection. The server's own message is left out: it may repeat parts of
         the URL."""
+        if not isinstance(error, _psycopg().Error):
+            return None
         state = getattr(error, "sqlstate", None)
         if state is None and (why := reason(error)) is not None:
             return self._refusal(f"cannot be opened: {why}")

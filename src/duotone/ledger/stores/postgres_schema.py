@@ -6,6 +6,8 @@ tables of one schema that stands in them by name, and nobody may call them unles
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from duotone.ledger.stores.postgres_checks import OF_FORM, OF_SUMS, TIME, comparisons, forms
 from duotone.ledger.stores.store import SKEW, Row
 
@@ -164,4 +166,4 @@ def durable(schema: str) -> str:
 def appending(schema: str, row: Row) -> tuple[str, tuple[object, ...]]:
     """The call that adds an entry and moves the head to it."""
     sql = f"SELECT {schema}.duotone_append(?::integer, ?::text, ?::text, ?::text, ?::text, ?::text)"
-    return sql, (row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
+    return sql, astuple(row)

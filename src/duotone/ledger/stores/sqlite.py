@@ -31,7 +31,8 @@ from duotone.ledger.stores.sqlite_file import (
 from duotone.ledger.stores.store import SCHEMA, TABLES, Entries, Pinned, Store, must_be_known, number_of
 from duotone.temporary import temporary_folder
 
-SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", "mmap_size = 0", "trusted_schema = OFF")
+READING = ("mmap_size = 0", "trusted_schema = OFF")
+SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", *READING)
 _INSIDE = threading.RLock()
 """Held within every call of SQLite: a fork waits for it, since SQLite's own locks would stay locked in the child."""
 os.register_at_fork(before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release)
@@ -63,7 +64,7 @@ class SqliteStore(Store):
                 if is_interrupted(opened.path):
                     check_journal(opened.path)
                 mark = mark_of(opened.path)
-            with transaction(opened.writer(), "BEGIN IMMEDIATE") as entries:
+            with transaction(opened.connection(), "BEGIN IMMEDIATE") as entries:
                 self._must_be_here(opened)
                 self._prepare(entries, mark, create)
                 yield entries
@@ -75,7 +76,7 @@ class SqliteStore(Store):
             with self._reachable(), ExitStack() as stack:
                 check_no_log(opened.path, opened.lock.header())
                 in_place = not is_interrupted(opened.path)
-                pinned = opened.reader() if in_place else stack.enter_context(copied(opened.path))
+                pinned = opened.connection() if in_place else stack.enter_context(copied(opened.path))
                 kept = stack.pop_all()
             with kept, transaction(pinned, "BEGIN") as entries:
                 self._must_be_here(opened)
@@ -166,10 +167,9 @@ class SqliteStore(Store):
         except OSError as error:
             raise self._refusal(_OPENING.get(type(error), f"cannot be used ({error.strerror})")) from None
 
-    def _failure(self) -> type[Exception]:
-        return sqlite3.Error
-
-    def _ledger_error(self, error: Exception) -> LedgerError:
+    def _ledger_error(self, error: Exception) -> LedgerError | None:
+        if not isinstance(error, sqlite3.Error):
+            return None
         code = getattr(error, "sqlite_errorname", "") or ""
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return LedgerBusy(self.place, self._wait)
@@ -196,16 +196,10 @@ class OpenFile:
         self.mounted = is_mount_point(path)
         self._pinned: Pinned | None = None
 
-    def writer(self) -> Pinned:
-        """The connection that writes."""
+    def connection(self) -> Pinned:
+        """The connection that writes, or reads, as it is locked for."""
         if self._pinned is None:
-            self._pinned = _connect(self.path, "rw", *SETTINGS)
-        return self._pinned
-
-    def reader(self) -> Pinned:
-        """The connection that reads."""
-        if self._pinned is None:
-            self._pinned = _connect(self.path, "ro", "mmap_size = 0", "trusted_schema = OFF")
+            self._pinned = _connect(self.path, "rw", *SETTINGS) if self.lock.writing else _connect(self.path, "ro", *READING)
         return self._pinned
 
     def settle(self) -> None:

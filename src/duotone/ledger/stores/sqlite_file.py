@@ -47,7 +47,7 @@ class FileLock:
     def __init__(self, path: Path, *, writing: bool, create: bool) -> None:
         flags = (os.O_RDWR if writing else os.O_RDONLY) | (os.O_CREAT if create else 0) | os.O_CLOEXEC
         self.descriptor, self._process = os.open(path, flags, 0o644), os.getpid()
-        self._writing = writing
+        self.writing = writing
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class FileLock:
         """Lock it, shared for reading and exclusively for writing; False if others kept it for so long."""
         attempt: Callable[[], None] = self._flock
         if OWN_DESCRIPTOR is not None:
-            attempt = self._own_writing if self._writing else self._own_reading
+            attempt = self._own_writing if self.writing else self._own_reading
         end, pause = time.monotonic() + seconds, SHORTEST
         while True:
             try:
@@ -105,7 +105,7 @@ class FileLock:
             _lock(self.descriptor, fcntl.F_UNLCK, FIRST, 1)
 
     def _flock(self) -> None:
-        fcntl.flock(self.descriptor, (fcntl.LOCK_EX if self._writing else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        fcntl.flock(self.descriptor, (fcntl.LOCK_EX if self.writing else fcntl.LOCK_SH) | fcntl.LOCK_NB)
 
 
 def _lock(descriptor: int, kind: int, first: int, length: int) -> None:

@@ -10,9 +10,8 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import timedelta
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from duotone.errors import LedgerError
@@ -77,9 +76,7 @@ class Entries:
 
     def append(self, row: Row) -> None:
         """Add an entry and move the head to it."""
-        values = (row.seq, row.dataset, row.kind, row.question, row.body, row.hash)
-        self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", values)
-        self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{row.seq} {row.hash}",))
+        self.fill([row], lambda: (row.seq, row.hash))
 
     def last(self, dataset: str | None = None, kind: str | None = None) -> Row | None:
         """The latest entry, of a dataset or of a kind of it."""
@@ -137,11 +134,9 @@ class Entries:
         return self.head() == (last.seq, last.hash) and all(row == last for row in lookups)
 
     def fill(self, rows: Iterable[Row], head: Callable[[], tuple[int, str]]) -> None:
-        """Put all the entries of another ledger into this one, which has none."""
-        for some in _pieces(rows):
-            values = [value for row in some for value in (row.seq, row.dataset, row.kind, row.question, row.body, row.hash)]
-            marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(some))
-            self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES {marks}", values)
+        """Add entries, and move the head to where they end: all those of another ledger, where this one has none."""
+        for row in rows:
+            self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", astuple(row))
         seq, digest = head()
         self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {digest}",))
 
@@ -149,13 +144,6 @@ class Entries:
         """Make an empty ledger."""
         for statement in TABLES:
             self.execute(statement, ())
-
-
-def _pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """A hundred rows at a time."""
-    left = iter(rows)
-    while some := list(islice(left, 100)):
-        yield some
 
 
 def number_of(schema: Any) -> int:
@@ -216,12 +204,14 @@ class Store(ABC):
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         """Turn every failure of the database into a LedgerError in plain words; the next use connects again."""
-        failure = self._failure()
         try:
             yield
-        except failure as error:
+        except Exception as error:
+            said = self._ledger_error(error)
+            if said is None:
+                raise
             self._forget()
-            raise self._ledger_error(error) from None
+            raise said from None
 
     def _refusal(self, problem: str) -> LedgerError:
         return LedgerError(f"the ledger {self.place} {problem}; nothing was released")
@@ -239,12 +229,8 @@ class Store(ABC):
         """Close what this process opened, and drop what another one did."""
 
     @abstractmethod
-    def _failure(self) -> type[Exception]:
-        """What the database's library raises."""
-
-    @abstractmethod
-    def _ledger_error(self, error: Exception) -> LedgerError:
-        """Such a failure in plain words."""
+    def _ledger_error(self, error: Exception) -> LedgerError | None:
+        """A failure of the database in plain words; None for any other error."""
 
 
 class Pinned:
