@@ -141,4 +141,4 @@ def test_a_torn_copy_sells_nothing(long: Path, tmp_path: Path) -> None:
         place.write_bytes(after)
         with Asker(place) as first:
             assert not first.ask()
-            assert "damaged" in first.said or "does not end where its head says" in first.said
+            assert "damaged" in first.said or "does not end with the entry that its head names" in first.said

@@ -99,7 +99,9 @@ def line(
     if not (blue >= 1 and red >= 1):
         raise DuotoneError(f"a line needs at least one blue and one red dataset, got {blue} and {red}")
     if blue + red > LONGEST_LINE:
-        raise DuotoneError(f"at most {LONGEST_LINE} datasets are listed, got {blue + red}: the error depends on distance alone")
+        raise DuotoneError(
+            f"at most {LONGEST_LINE} datasets can be listed, got {blue + red}: the error depends on distance alone"
+        )
     boundary = blue_at_boundary.strip()
     mechanism = optimal.design(families.line(blue, red).graph(), privacy, boundary)
     plain = on_line(privacy, boundary)

@@ -129,7 +129,7 @@ def as_body(given: Document) -> Document:
     try:
         json.dumps(body, allow_nan=False)
     except (TypeError, ValueError):
-        raise DuotoneError("a question's terms are text, numbers and lists of these") from None
+        raise DuotoneError("the terms of a question must be text, numbers or lists of these") from None
     return body
 
 

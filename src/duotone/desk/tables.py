@@ -117,7 +117,7 @@ class OpenTable:
 
     @contextmanager
     def lent(self) -> Iterator[Any]:
-        """The table, for one question at a time; with further tables, its place, where all are opened together."""
+        """Lend the open table to one question at a time; with further tables, its place, since all are opened together."""
         if self.declared.also:
             with self._opened() as alone:
                 self._require_layout(alone)

@@ -166,7 +166,7 @@ class Auth:
         return Response()
 
     async def every_session(self) -> list[dict[str, Any]]:
-        """The sessions that hold, and whose they are."""
+        """The sessions that have not ended, each with its person."""
         held = [session for session in await asyncio.to_thread(self.sessions.every) if self._caller_of(session) is not None]
         return [_shown(session) for session in held]
 

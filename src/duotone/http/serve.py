@@ -90,7 +90,7 @@ def serve(
 
 
 def exposed(office: Office) -> str | None:
-    """Why it does not listen as it is: others would reach it unencrypted. None where it does."""
+    """Why the service does not start with these settings: others would reach it unencrypted. None if it may start."""
     host = office.server.host
     if is_loopback(host) or office.server.certificate is not None:
         return None

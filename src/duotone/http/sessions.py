@@ -101,7 +101,7 @@ class Sessions:
         return None if row is None else Session(**row._asdict())
 
     def every(self) -> list[Session]:
-        """All that have not ended, the last used first."""
+        """All sessions that have not ended; the last used comes first."""
         now, last = int(self._clock()), SESSIONS.c.used.desc()
         with _reached(), self._records.engine.connect() as connection:
             rows = connection.execute(select(SESSIONS).where(SESSIONS.c.expires > now).order_by(last, SESSIONS.c.id)).all()

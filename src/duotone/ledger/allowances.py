@@ -79,7 +79,7 @@ def share_of(entries: Entries, dataset: str, asker: str) -> Share:
 
 
 def _number(row: Row, body: Body) -> int:
-    """The entry of the asker's own allowance, as one of their entries says."""
+    """The number of the entry with the asker's own allowance, from one of their entries; 0 if they have none."""
     if row.kind == "allowance":
         return row.seq
     return int(body["allowance"]) if row.kind == "charge" else 0

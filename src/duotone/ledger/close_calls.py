@@ -90,7 +90,7 @@ class Grid:
 
     @property
     def nodes(self) -> int:
-        """How many."""
+        """The number of nodes."""
         return self.high - self.low + 1
 
 

@@ -108,7 +108,7 @@ def _line(head: Head) -> bytes:
 
 
 def _read(copies: bytes, at: int) -> Head | None:
-    """One copy, if it was written to its end."""
+    """One copy of the head; None if it was not written completely."""
     number, _, digest = copies[at : at + WIDTH].decode("ascii", "replace")[:85].partition(" ")
     head = int(number) if number.isdecimal() else 0, digest.strip()
     return head if copies[at : at + WIDTH] == _line(head) else None

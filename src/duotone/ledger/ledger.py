@@ -247,7 +247,9 @@ class Ledger(Owned):
         """The entry, by its hash tied to the one before; its number."""
         last, (seq, head) = entries.last(), entries.head()
         if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
-            raise LedgerError(f"the ledger {self.place} does not end where its head says: run verify; nothing was released")
+            raise LedgerError(
+                f"the ledger {self.place} does not end with the entry that its head names: verify it; nothing was released"
+            )
         entries.append(row_of(head, seq + 1, body))
         return seq + 1
 

@@ -124,7 +124,7 @@ async def ask_approved(request: Request) -> Response:
 
 
 async def allow(request: Request) -> Response:
-    """Say what one's assistant may ask without being asked back."""
+    """Set what the assistant of the person may ask without approval."""
     return await _done(request, _allow(request), requests_page, "/requests?done=allow")
 
 

@@ -48,7 +48,7 @@ def _written(figure: Figure, kind: str) -> bytes:
 
 @cache
 def figure_class() -> Any:
-    """Of new figures; matplotlib is imported when the first is drawn."""
+    """The class of new figures; matplotlib is imported when the first one is drawn."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -65,7 +65,7 @@ class Negated:
 
     @property
     def neighbours(self) -> Neighbours:
-        """The relation of the question."""
+        """Which datasets are neighbours: as in the question itself."""
         return self.part.neighbours
 
     def truth(self, people: Sequence[Any]) -> bool:

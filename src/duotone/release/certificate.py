@@ -217,7 +217,7 @@ def _bounded(graph: _Graph, step: Step, ceiling: Step) -> None:
     paths = sum(len(as_kind(list, path)) for path in as_kind(dict, graph.lowered).values())
     work = len(graph.edges) + len(graph.datasets) + paths
     if size > LONG and size * work > MOST_WORK:
-        raise Unproved("the certificate has too many edges, datasets or paths for numbers as long as its own")
+        raise Unproved("the certificate has too many edges, datasets or paths to be checked with numbers as long as these")
 
 
 def _bit_length(x: Fraction) -> int:

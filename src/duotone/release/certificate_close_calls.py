@@ -70,7 +70,7 @@ def _check_table(certificate: Mapping[str, Any], head: Head) -> None:
     neighbours differ by at most the ratio: ln(W / here) ≤ r·ln(W / further)."""
     wrong, ratio, bits = read_fraction(certificate["wrong"]), head.ratio, head.bits
     if not (bits <= MOST_BITS and len(as_kind(list, certificate["rows"])) * bits <= LONGEST_TABLE):
-        raise Unproved("the certificate has too many entries for numbers as long as its own")
+        raise Unproved("the certificate has too many entries to be checked with numbers as long as these")
     least = wrong.numerator * (1 << bits) // wrong.denominator
     most = (1 << bits) - least
     if not 1 <= least <= most:

@@ -298,7 +298,7 @@ def ask(
         ledger, dataset = (source.ledger if ledger is None else ledger), (source.account if dataset is None else dataset)
     if ledger is None:
         if again or asker is not None or (dataset is not None and not isinstance(source, Dataset)):
-            raise DuotoneError("dataset, again and asker are for a ledger: name it (ledger)")
+            raise DuotoneError("dataset, again and asker need a ledger: name it (ledger)")
         with prepare(source, question, privacy, **options) as prepared:
             return prepared.release()
     with opened_ledger(ledger) as opened:

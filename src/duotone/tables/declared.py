@@ -26,8 +26,8 @@ Key = tuple[Any, ...]
 
 
 class Unused(DuotoneError):
-    """What is declared at a `key`, as max_rows or bounds.age, and is of no use to a question. Of what is declared for this
-    question alone it is a mistake; of a dataset, or of several questions, others have a use for it."""
+    """Something is declared at a `key`, such as max_rows or bounds.age, that the question does not use. If it was declared for
+    this question alone, that is a mistake; if for a dataset or several questions, others may use it."""
 
     def __init__(self, key: str, said: Notice | str) -> None:
         self.key = key

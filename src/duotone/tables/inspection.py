@@ -152,11 +152,11 @@ class ClippedValues:
     """What bounds and a grid do to the values of a column: how many lie below, lie above, are moved by rounding between; and
     the mean before and after.
 
-    With a unit, `several` people have more than one value, and of `differing` ones they differ, so that one value per person
-    changes something; `beyond` are people whose values add up to more than the bounds allow, as per_unit sum clips them.
+    With a unit, `several` counts the people with more than one value, and `differing` those whose values differ, for whom one
+    value per person loses something; `beyond` counts the people whose sum is beyond the bounds, which per_unit sum clips.
 
-    Of a file of text, `unread` texts are there and are no numbers, as $1,200.50: they are null, and count nowhere else here;
-    `commas` of them are numbers with a decimal comma, as 3,5.
+    In a text file, `unread` counts texts that are not numbers, such as $1,200.50: they are null, and count nowhere else here;
+    `commas` counts those of them that have a decimal comma, such as 3,5.
     """
 
     column: str

@@ -94,7 +94,7 @@ class SqliteStore(Store):
                 )
             entries.execute(f"PRAGMA user_version = {mark}", ())
         if not entries.ends_at_its_head():
-            raise self._refusal("does not end where its head says: run verify")
+            raise self._refusal("does not end with the entry that its head names: verify it")
 
     def _known(self, entries: Entries, create: bool) -> int:
         """The version of the schema, if this Duotone can use it; 0 for a file with nothing in it, to be filled."""

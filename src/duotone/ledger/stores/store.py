@@ -298,7 +298,7 @@ class Scan(Generic[End]):
         return rows, complete
 
     def end(self) -> End:
-        """What was seen last, once every entry has been read."""
+        """The end of the ledger as it was seen after the last entry was read."""
         if not self._end:
             raise LedgerError(f"the ledger {self._store.place} has not been read to its end")
         return self._end[0]

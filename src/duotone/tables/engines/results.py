@@ -149,13 +149,13 @@ def ranked_in(column: Any, reach: int, descending: bool) -> Ranked:
 
 
 def in_order(lists: Sequence[Sequence[int]]) -> Ranked:
-    """Ranked of which each is one person's, in order already."""
+    """Ranked values from lists that are sorted already; each value belongs to one person."""
     values = np.array([value for own in lists for value in own], dtype=np.int64)
     return Ranked(values, np.ones_like(values), np.append(0, np.cumsum([len(own) for own in lists], dtype=np.int64)))
 
 
 def numbers(column: Any) -> Array:
-    """Whole numbers that were sent as text, of any length; none is 0."""
+    """Whole numbers, of any length, from text; an empty text is 0."""
     import pyarrow.compute as pc
 
     if (pc.max(pc.utf8_length(column)).as_py() or 0) <= SHORT:

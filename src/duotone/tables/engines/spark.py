@@ -184,7 +184,7 @@ def _stored(frame: Any) -> bool:
 
 
 def _require_plain(frame: Any) -> None:
-    """Refuse what would compare otherwise, or fail on some rows and not on others."""
+    """Refuse frames that compare text in another way, differ each time, or may fail on some rows only."""
     session = frame.sparkSession
     for column in frame.schema.fields:
         if getattr(column.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":

@@ -195,7 +195,7 @@ def _counted(expression: Expression) -> Expression:
 
 
 def with_shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
-    """One count by another is a share, a mean, where no row is in the first without being in the second."""
+    """Replace count(A) / count(B) by a share (a mean) where every row of A is in B."""
     merged: dict[Part, Fraction] = {}
     for part, weight in weights.items():
         if (counts := _one_by_one(part)) is not None and {a.kind for a, _ in counts} == {"count"}:

@@ -60,7 +60,7 @@ class Checks:
                 self._fail("distance", n)
 
     def alone(self, number: int, levels: Levels) -> None:
-        """Asked of one made-up table by itself, levels are the same."""
+        """Check that one made-up table has the same levels when it is asked about by itself."""
         empty = 0, self._nobody
         if any(self.levels.get(key, empty) != both for key, both in levels.items()):
             self._fail("one table", number)

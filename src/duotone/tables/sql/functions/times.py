@@ -269,7 +269,7 @@ def folded(value: Value, by: Span, text: str) -> datetime.date:
 def whole_days(days: Fraction, text: str) -> Span:
     """What a number says that is added to a date."""
     if not (days.denominator == 1 and abs(days) < 10**7):
-        raise DuotoneError(f"{text}: a date moves by whole days")
+        raise DuotoneError(f"{text}: only whole days can be added to a date")
     return Span(days=int(days))
 
 
@@ -311,7 +311,7 @@ def shifted(value: Part, by: Span, text: str) -> Operand:
         require_clock(value, text)
     time = as_time(value, text)
     if kind_of(time) == "date" and by.seconds:
-        raise DuotoneError(f"{text}: a date moves by days, weeks, months and years; cast it to a timestamp first")
+        raise DuotoneError(f"{text}: only days, weeks, months and years can be added to a date; cast it to a timestamp first")
     return SHIFT.of(text, time, Fraction(by.months), Fraction(by.days), by.seconds)
 
 
