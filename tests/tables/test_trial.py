@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,15 +19,17 @@ import sqlglot
 
 from duotone import ApproxDP, Dataset, open_ledger, prepare
 from duotone.errors import DuotoneError, FailedTrial
+from duotone.model.bounds import Bounds, Grid
 from duotone.questions.protocol import Neighbours
 from duotone.tables import ask as asking
 from duotone.tables import compile_question
 from duotone.tables.comparisons import CompiledComparison, threshold
-from duotone.tables.engines import person_columns, query
+from duotone.tables.engines import expressions, person_columns, query
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import LinearThreshold
+from duotone.tables.sql.condition import Known
 from duotone.tables.trial import plain_sql, trial
-from duotone.tables.trial.made_up_tables import Layout, Values, made_up_tables
+from duotone.tables.trial.made_up_tables import Constants, Layout, Values, made_up_tables, values_of
 
 BUDGET = ApproxDP(1, "1e-6")
 NEIGHBOURS: tuple[Neighbours, Neighbours] = ("add-remove", "replace")
@@ -458,6 +461,77 @@ def test_rows_of_a_person_that_add_up_are_held_against_plain_sql(monkeypatch: py
     monkeypatch.setattr(threshold, "added_up", least)
     question = "count(*) filter (where sick) >= 2 or count(*) filter (where ward = 'A') >= 3"
     assert failed(question, unit="person", max_rows=3) == "plain SQL"
+
+
+def test_values_beyond_the_bounds_are_held_against_plain_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out instead of clipped; plain SQL did not judge tables with such values."""
+    right = expressions.steps
+
+    def inside(value: Any, grid: Grid, rows: Any) -> Any:
+        return ibis.cases((expressions.read(value, rows) <= float(grid.high * grid.step), right(value, grid, rows)))
+
+    monkeypatch.setattr(person_columns, "steps", inside)
+    assert failed("sum(x) > 30", bounds={"x": (0, 10)}) == "plain SQL"
+    assert failed("avg(cost) > 5", bounds={"cost": (0, 9)}) == "plain SQL"
+    inner = "select sum(s) > 4 from (select person, max(cost) as s from t group by person)"
+    assert failed(inner, unit="person", bounds={"s": (0, 3, 1)}) == "plain SQL"
+
+
+@pytest.mark.parametrize(
+    ("text", "clipped"),
+    [
+        ("sum(X) > 3", True),
+        ("avg(t.x) filter (where x > 20) > 3 or count(x) > 2", True),
+        ("stddev(x) > 3", True),
+        ("max(x) - min(x) > 3", False),
+        ("sum(x) > 3 and median(x) > 3", False),
+        ("sum(case when a then x end) > 3", False),
+        ("select max(x) > 3 from (select u, sum(x) as x from t group by u)", False),
+    ],
+)
+def test_plain_sql_clips_what_is_added_up_as_it_stands(text: str, clipped: bool) -> None:
+    assert bool(plain_sql.clipped(text, {'"x"': Bounds.of(0, 9)})) == clipped
+
+
+def test_rows_beyond_those_that_count_are_held_against_plain_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    right: Any = person_columns.added_up
+    monkeypatch.setattr(threshold, "added_up", lambda *args: right(*args[:3], -99, 99))
+    assert failed("count(*) > 5", unit="person", max_rows=2) == "plain SQL"
+    assert failed("count(*) filter (where sick) >= 4", unit="person", max_rows=3) == "plain SQL"
+
+
+def test_texts_that_only_contain_what_others_begin_with_are_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expressions, "_like", lambda column, like: column.contains(like.pattern))
+    assert failed("count(*) filter (where ward like 'A%') > 2") == "plain SQL"
+    assert failed("count(*) filter (where starts_with(ward, 'ab')) > 5") == "plain SQL"
+
+
+def test_days_and_times_of_every_kind_are_made_up() -> None:
+    """A Sunday, and an hour, a minute and a second that differ: else one could be read for another."""
+    for kind in ("date", "time"):
+        days = [day for day in values_of(kind, Constants(), None, None).usual if day is not None]
+        assert any(day.isoweekday() == 7 for day in days)
+        assert any((day.month, day.day) == (2, 29) for day in days)
+    assert any(len({day.hour, day.minute, day.second}) == 3 for day in days)
+
+
+def test_numbers_of_rows_come_before_limits_of_counts() -> None:
+    """Half of the people have the first few values alone: those that conditions are about."""
+    asked: list[Any] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(asking, "require_trial", asked.append)
+        prepare(ROWS, "count(*) filter (where cost <= 3.5) > 8", BUDGET).close()
+    constants = Constants.of(asked[0].question)
+    assert constants.numbers == (Fraction(7, 2),)
+    assert constants.limits == (Fraction(8),)
+    assert values_of("float", constants, None, None).usual[:3] == (None, 3.5, 4.5)
+
+
+def test_crowds_in_which_a_condition_is_unknown_are_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = expressions.holds
+    monkeypatch.setattr(expressions, "holds", lambda c, rows: ibis.literal(True) if isinstance(c, Known) else right(c, rows))
+    for limit in range(3, 9):
+        assert failed(f"count(*) filter (where (sick or ward = 'A') is null) > {limit}") == "plain SQL"
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -15,7 +15,7 @@ from duotone.tables.engines.duckdb import DuckDB
 from duotone.tables.engines.public_tables import PublicTable
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
-from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin
+from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin, Term
 from duotone.tables.sql.condition import Kind, Operand, parts_of
 from duotone.tables.trial.made_up_tables import PERSON, TABLE, Constants, Layout, MadeUp, values_of
 from duotone.tables.trial.plain_sql import Unknown
@@ -42,12 +42,14 @@ class Asked:
 
 def judged(asked: Asked, made: MadeUp) -> bool:
     """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, an inner
-    select reduces them to one, or they add up, no more of them than count."""
+    select reduces them to one, or they add up, no more of them than count, or all alike where nothing but rows is counted."""
     there = [stranger for stranger, many in zip(made.strangers, made.counts, strict=True) if many]
     declared = asked.declared
     alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
     if not asked.question.by and declared.per_unit is None:
-        alone |= declared.max_rows is None or all(len(s.rows) <= declared.max_rows for s in there)
+        most = declared.max_rows
+        valued = any(isinstance(part, Term) and part.value is not None for part in parts_of(asked.question.tree))
+        alone |= most is None or all(len(s.rows) <= most or (not valued and len(set(s.rows)) == 1) for s in there)
     return alone and all(s.usual for s in there)
 
 
@@ -153,6 +155,8 @@ def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
             casts.append(f"try_cast({quoted(name)} as {cast}) as {quoted(name)}")
     numbers = ", ".join(str(n) for n, made in enumerate(tables) if judged(asked, made)) or "-1"
     where = f"{quoted(TABLE)} in ({numbers})" + (f" and {quoted(unit)} is not null" if unit is not None else "")
+    if asked.question.people is None and asked.declared.max_rows is not None:  # of rows that are all alike, whichever
+        where += f" qualify row_number() over (partition by {quoted(TABLE)}, {quoted(PERSON)}) <= {asked.declared.max_rows}"
     star, made_of = f"* replace ({', '.join(casts)})" if casts else "*", fresh()
     source.engine.connection.con.execute(f"create temp table {made_of} as select {star} from {source.name} where {where}")
     return made_of

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.model.bounds import Bounds, Grid
+from duotone.tables.sql.comparison import ModeIs, QuantileThreshold
 from duotone.tables.sql.condition import Compare, Formula, Kind, Like, OneOf, parts_of
 
 FAR = 2**53
@@ -33,22 +34,30 @@ ODD: Mapping[Kind, tuple[Any, ...]] = {
     "time": (datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999_999)),
 }
 """Values that engines are known to treat differently, and that plain SQL need not read as the rules do."""
+TURNS: Mapping[bool, tuple[datetime.date, ...]] = {
+    False: (datetime.date(2023, 12, 31), datetime.date(2024, 2, 29)),
+    True: (datetime.datetime(2023, 12, 31, 18, 45, 7), datetime.datetime(2024, 2, 29, 23, 0, 59)),
+}
+"""A Sunday that ends a year, and a leap day; as times, with hour, minute and second apart."""
 DAY, SECOND = datetime.timedelta(days=1), datetime.timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
 class Values:
-    """`usual` values have the same meaning in plain SQL; `odd` ones need not. Null is among the usual ones."""
+    """`usual` values have the same meaning in plain SQL; `odd` ones need not. Null is among the usual ones. Those `beyond` the
+    bounds have it where plain SQL clips them."""
 
     usual: tuple[Any, ...]
     odd: tuple[Any, ...]
+    beyond: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a question, by what they are."""
+    """The constants of a question, by what they are: `limits` are of sums, counts and the like, `numbers` of rows."""
 
     numbers: tuple[Fraction, ...] = ()
+    limits: tuple[Fraction, ...] = ()
     texts: tuple[str, ...] = ()
     dates: tuple[datetime.date, ...] = ()
 
@@ -56,6 +65,7 @@ class Constants:
     def of(question: Any) -> Constants:
         """Those that a question's rows, aggregates and groups are compared with or computed from."""
         every: list[Any] = []
+        limits: list[Any] = []
         for part in parts_of(question):
             match part:
                 case Compare():
@@ -66,20 +76,28 @@ class Constants:
                     every += [part.pattern, part.pattern.strip("%^$").replace("%", "a").replace("_", "b")]
                 case Formula():
                     every += part.parts
-                case _:
+                case QuantileThreshold() | ModeIs():
                     every += [getattr(part, name, None) for name in ("limit", "written", "winner")]
-        numbers = [Fraction(c) for c in every if isinstance(c, Fraction | int) and not isinstance(c, bool)]
+                case _:
+                    limits.append(getattr(part, "limit", None))
         dates = [c for c in every if isinstance(c, datetime.date)]
-        return Constants(_few(numbers), _few(c for c in every if isinstance(c, str)), _few(dates))
+        texts = [c for c in every if isinstance(c, str)]
+        return Constants(_few(_fractions(every)), _few(_fractions(limits)), _few(texts), _few(dates))
+
+
+def _fractions(constants: Iterable[Any]) -> list[Fraction]:
+    return [Fraction(c) for c in constants if isinstance(c, Fraction | int) and not isinstance(c, bool)]
 
 
 def _few(values: Iterable[Any], most: int = 6) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(values))[:most]
 
 
-def values_of(kind: Kind, constants: Constants, bounds: Bounds | None, grid: Grid | None, *, compared: bool = False) -> Values:
+def values_of(
+    kind: Kind, constants: Constants, bounds: Bounds | None, grid: Grid | None, *, compared: bool = False, clipped: bool = False
+) -> Values:
     """The critical values of one column; `bounds` and `grid` where it has some of its own. Where a condition compares values as
-    they are, those beyond the bounds are usual."""
+    they are, those beyond the bounds are usual; `clipped` tells whether plain SQL clips them."""
     odd = ODD.get(kind, ())
     match kind:
         case "boolean":
@@ -90,25 +108,28 @@ def values_of(kind: Kind, constants: Constants, bounds: Bounds | None, grid: Gri
             return Values((None, *_texts(constants)), odd)
         case "untyped":
             inside, outside = _numbers("float", constants, bounds, grid)
-            numbers, odd = [*map(_written, inside)], (*odd, *map(_written, outside))
+            numbers, beyond = [*map(_written, inside)], (*map(_written, outside),)
+            odd, beyond = (odd, beyond[:BEYOND]) if clipped else ((*odd, *beyond), ())
             if compared:
                 numbers = [*map(_written, (*outside, *inside))]
             days = [day.isoformat() for day in _times("date", constants)] if constants.dates else []
-            return Values(_few([None, *_texts(constants)[:6], *numbers[:6], *days], 16), odd)
+            return Values(_few([None, *_texts(constants)[:6], *numbers[:6], *days], 16), odd, beyond)
     inside, outside = _numbers(kind, constants, bounds, grid)
-    return Values((None, *inside, *outside), odd) if compared else Values((None, *inside), (*odd, *outside))
+    if compared:
+        return Values((None, *inside, *outside), odd)
+    return Values((None, *inside), odd, (*outside[:BEYOND],)) if clipped else Values((None, *inside), (*odd, *outside))
 
 
 def _texts(constants: Constants) -> tuple[str, ...]:
-    others = [f"{text}x" for text in constants.texts[:1]] + [text.swapcase() for text in constants.texts[:1]]
-    return _few([*constants.texts, "other", "rival", "third", "", *others], 12)
+    near = [made for text in constants.texts[:1] for made in (f"x{text}", f"{text}x", text.swapcase())]
+    return _few([*constants.texts, *near, "other", "rival", "third", ""], 13)
 
 
 def _times(kind: Kind, constants: Constants) -> list[datetime.date]:
     step = DAY if kind == "date" else SECOND
     start = datetime.date(2025, 1, 31)
     known = [_as(kind, constant) for constant in (*constants.dates[:3], start)]
-    return [*_few(moved for day in known for moved in _around(day, step))]
+    return [*dict.fromkeys([*_few(moved for day in known for moved in _around(day, step)), *TURNS[kind == "time"]])]
 
 
 def _as(kind: Kind, value: datetime.date) -> datetime.date:
@@ -129,7 +150,7 @@ def _around(value: datetime.date, step: datetime.timedelta) -> Iterable[datetime
 def _numbers(kind: Kind, constants: Constants, bounds: Bounds | None, grid: Grid | None) -> tuple[list[Any], list[Any]]:
     """The ends of the bounds, and each constant with its neighbours on the grid; apart those that the bounds would clip."""
     step = grid.step if grid is not None else Fraction(1)
-    near = [number for c in constants.numbers for number in (c, c + step, c - step)]
+    near = [number for c in (*constants.numbers, *constants.limits) for number in (c, c + step, c - step)]
     ends = [] if bounds is None else [bounds.low, bounds.high, bounds.low - step, bounds.high + step]
     every = [n for n in (*ends, *near, Fraction(0), Fraction(1), Fraction(2)) if abs(n) <= FAR]
     inside = [n for n in every if bounds is None or bounds.low <= n <= bounds.high]
@@ -155,13 +176,16 @@ def _written(value: float) -> str:
 TABLE, PERSON, ALONE = "duotone: made-up table", "duotone: made-up person", "duotone: no unit"
 """The columns that tell made-up tables, and the people of all of them, apart; and what stands for a unit where there is none.
 No column of a table is called so."""
+BEYOND = 2
+"""How many values beyond the bounds there are where plain SQL clips them: one on either side."""
 SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS, NEAR, MANY = 3, 5, 6, 4, 8, 10, 40, 4, 8
 """People of a table of which every one is made; kinds of people in a round; rounds; chains of longer tables; EVERY: how many
 kinds of people there may be for all tables of them to be made; PAIRS: of people, where a unit of two values names them; NEAR:
 how many of a column's values, the first of them, half of the people have, so that several satisfy a condition together; MANY:
 up to how many rows that count some people have yet more, all alike."""
-AROUND, ALIKE = range(-2, 4), 8
-"""How many more people than its size a crowd has; how many crowds of each size are of people who are all alike."""
+AROUND, ALIKE = range(-2, 4), 12
+"""How many more people than its size a crowd has; how many crowds of each size are of people who are all alike, of which every
+third may have nulls, as others have not, so that some satisfy what is asked."""
 Row = tuple[str, tuple[Any, ...]]
 """The table that a row is in, and its values."""
 
@@ -229,8 +253,8 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
             others = itertools.product(range(2), repeat=2) if most == 1 else [(0, 0), (1, 1)]
             tables += [MadeUp(strangers, (size + a, b, c)) for b, c in others for a in AROUND]
     for size in dict.fromkeys((2, *sizes)):
-        for _ in range(ALIKE):  # people without nulls, so that some of these satisfy what is asked
-            crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=False),)
+        for i in range(ALIKE):
+            crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=i % 3 == 0),)
             tables += [MadeUp(crowd, (size + a,)) for a in AROUND]
     return tables
 
@@ -280,7 +304,7 @@ def _stranger(
                 is_odd = bool(values.odd) and draw.random() < odd
                 usual &= not is_odd
                 usually = values.usual if nulls else [v for v in values.usual if v is not None] or values.usual
-                row.append(draw.choice(values.odd if is_odd else usually[:near]))
+                row.append(draw.choice(values.odd if is_odd else (*usually[:near], *values.beyond)))
             rows.append((table, tuple(row)))
     if layout.unit is not None and most > 1 and layout.rows <= MANY and draw.random() < 0.2:  # beyond the rows that count
         rows = [rows[0]] * (layout.rows + 1) + rows

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -22,6 +23,9 @@ from duotone.tables.trial.made_up_tables import TABLE
 
 COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In)
 DOUBLES = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+ADDED = (exp.Sum, *DOUBLES)
+COUNTS = (exp.Count, exp.CountIf, exp.LogicalOr, exp.LogicalAnd)
+"""Aggregates of values that are clipped, and those that bounds have nothing to do with."""
 OTHERWISE: Mapping[str, type[exp.Expr]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
 CLOSE = 1e-9
 """Numbers that differ by less than this part of them, and are not equal, may differ by rounding alone: then nothing is said."""
@@ -52,11 +56,17 @@ class Truths:
     """How many rows there are, which are people where plain SQL can judge."""
 
 
-def truths(connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str]) -> Truths:
+def truths(
+    connection: Any,
+    text: str,
+    tables: Mapping[str, str],
+    checks: Sequence[str],
+    clips: Mapping[str, Bounds] = MappingProxyType({}),
+) -> Truths:
     """As `_truths`; whatever goes wrong there, plain SQL has nothing to say. What is no matter of a value, is a mistake of
     ours: it is logged, by its name alone, which the suite takes for a failure."""
     try:
-        return _truths(connection, text, tables, checks)
+        return _truths(connection, text, tables, checks, clips)
     except (Unknown, RecursionError, *BY_VALUE):  # a long chain of conditions is deeper than Python goes
         raise Unknown from None
     except Exception as error:
@@ -65,13 +75,16 @@ def truths(connection: Any, text: str, tables: Mapping[str, str], checks: Sequen
     raise Unknown
 
 
-def _truths(connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str]) -> Truths:
+def _truths(
+    connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str], clips: Mapping[str, Bounds]
+) -> Truths:
     """The truth in each made-up table. `tables` are the names under which they are registered, by the names that a question may
-    use, the first for any other name; `checks` are conditions without which a row is clipped or rounded."""
+    use, the first for any other name; `checks` are conditions without which a row is rounded, or clipped where `clips` does not
+    say so."""
     select = _select(text)
     keys = _keys(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
     fit = " and ".join(checks) or "true"
-    answer, base = _judged(_answer(select)), next(iter(tables))
+    answer, base = _judged(_clipped(_answer(select), clips)), next(iter(tables))
     for clause in ("having", "order"):
         select.set(clause, None)
     for each in [one for one in select.find_all(exp.Select) if one.args.get("from_") is None]:
@@ -114,17 +127,56 @@ def written(value: Any) -> str:
     return str(value).removesuffix(" 00:00:00")
 
 
-def on_grid(value: str, grid: Grid) -> str:
-    """That a value is null, or within its bounds and a multiple of its grid."""
+def on_grid(value: str, grid: Grid, *, clipped: bool = False) -> str:
+    """That a value is null, or within its bounds and a multiple of its grid; where it is `clipped`, that may take it there."""
     number = f"try_cast(({value}) as double)"
     low, high, step = (float(end * grid.step) for end in (grid.low, grid.high, 1))
     steps = f"({number} / ({step}))"
-    return f"coalesce({number} between {low} and {high} and abs({steps} - round({steps})) < {CLOSE}, true)"
+    within, whole = f"{number} between {low} and {high}", f"abs({steps} - round({steps})) < {CLOSE}"
+    return f"coalesce({f'not {within} or' if clipped else f'{within} and'} {whole}, true)"
 
 
 def within(value: str, bounds: Bounds) -> str:
     """That a value is null, or within its bounds."""
     return f"coalesce(try_cast(({value}) as double) between {float(bounds.low)} and {float(bounds.high)}, true)"
+
+
+def clipped(text: str, bounds: Mapping[str, Bounds]) -> Mapping[str, Bounds]:
+    """The bounds to which plain SQL itself can clip: of what is added up or averaged as it stands there, and is in no other
+    aggregate but counts."""
+    try:
+        answer = _answer(_select(text))
+    except (Unknown, RecursionError, SqlglotError):
+        return {}
+    own = {value: each for value, each in bounds.items() if columns_named(value)}
+    for aggregate in answer.find_all(exp.AggFunc):
+        if isinstance(aggregate, COUNTS):
+            continue
+        added = _bounded(aggregate.this, own) if isinstance(aggregate, ADDED) else None
+        named = {column.name.lower() for column in aggregate.find_all(exp.Column)}
+        own = {v: each for v, each in own.items() if v == added or not named & {name for _, name in columns_named(v)}}
+    return own
+
+
+def _bounded(value: exp.Expr, bounds: Mapping[str, Bounds]) -> str | None:
+    """Which of some values with bounds this is; a column is known by its name."""
+    for each in bounds:
+        own = _bottom_up(sqlglot.parse_one(each, dialect="duckdb"))
+        if own == value or (
+            isinstance(own, exp.Column) and isinstance(value, exp.Column) and own.name.lower() == value.name.lower()
+        ):
+            return each
+    return None
+
+
+def _clipped(answer: exp.Expr, clips: Mapping[str, Bounds]) -> exp.Expr:
+    for aggregate in list(answer.find_all(*ADDED)):
+        if (value := _bounded(aggregate.this, clips)) is not None:
+            number, ends = f"try_cast(({_sql(aggregate.this)}) as double)", clips[value]
+            low, high = float(ends.low), float(ends.high)
+            case = f"case when {number} < {low} then {low} when {number} > {high} then {high} else {number} end"
+            aggregate.set("this", sqlglot.parse_one(case, dialect="duckdb"))
+    return answer
 
 
 def _select(text: str) -> exp.Select:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from threading import Lock
 from typing import Any
 
 from duotone.errors import FailedTrial
+from duotone.model.bounds import Bounds
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import at_once, one_row_each
 from duotone.tables.engines.derived_tables import shaped
@@ -52,7 +53,7 @@ from duotone.tables.trial.made_up_tables import (
     rows_of,
     values_of,
 )
-from duotone.tables.trial.plain_sql import Unknown, columns_named, on_grid, selected, truths, within, written
+from duotone.tables.trial.plain_sql import Unknown, clipped, columns_named, on_grid, selected, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
 """Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
@@ -94,8 +95,9 @@ def require_trial(asked: Asked) -> None:
 def _tried(asked: Asked, seed: int) -> None:
     draw = random.Random(seed)
     constants = Constants.of(asked.question)
-    layout = _layout(asked, constants)
-    sizes = [int(n) for n in constants.numbers if n in CROWDS][:2] or [CROWD]
+    clips = _clips(asked)
+    layout = _layout(asked, constants, clips)
+    sizes = [int(n) for n in (*constants.limits, *constants.numbers) if n in CROWDS][:2] or [CROWD]
     tables = made_up_tables(layout, sizes, draw, share=_share(asked))
     engine, close = connected()
     with closed_on_error(close):
@@ -112,18 +114,33 @@ def _tried(asked: Asked, seed: int) -> None:
         with suppress(Unknown):  # what plain SQL cannot say is left to the others
             registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
-            checks.plain(truths(engine.connection.con, asked.question.text, registered, _unclipped(asked, compiled, layout)))
+            fit = _unclipped(asked, compiled, layout, clips)
+            checks.plain(truths(engine.connection.con, asked.question.text, registered, fit, clips))
     close()
 
 
-def _unclipped(asked: Asked, compiled: Compiled, layout: Layout) -> list[str]:
-    """Conditions under which bounds and grids change no value, also of a comparison that these settle, which is left out. Of
-    columns that the question does not read, which no made-up table has, there are none. Where a name alone does not tell which
-    of two columns is bounded, plain SQL cannot judge."""
+def _clips(asked: Asked) -> Mapping[str, Bounds]:
+    """The bounds to which plain SQL clips by itself, where a name alone tells a column: of no joined table."""
+    if asked.question.joins or asked.question.beside:
+        return {}
+    return clipped(asked.question.text, {_as_sql(asked, value): bounds for value, bounds in asked.declared.bounds.items()})
+
+
+def _as_sql(asked: Asked, value: str) -> str:
+    """What is bounded as SQL: a column may be called as no SQL is."""
+    people, (first, *_) = asked.question.people, asked.private.values()
+    return quoted(value) if value.lower() in {c.lower() for c in (first if people is None else people.kinds)} else value
+
+
+def _unclipped(asked: Asked, compiled: Compiled, layout: Layout, clips: Collection[str]) -> list[str]:
+    """Conditions under which bounds and grids change no value, but for bounds to which plain SQL clips, also of a comparison
+    that these settle, which is left out. Of columns that the question does not read, which no made-up table has, there are
+    none. Where a name alone does not tell which of two columns is bounded, plain SQL cannot judge."""
     many = Counter(c.lower() for c in _outer_columns(asked, layout))
     grids = {c: grid for comparison in compiled.comparisons for c, grid in comparison.grids.items()}
-    checks = {c: partial(within, bounds=bounds) for c, bounds in asked.declared.bounds.items()}
-    checks |= {c: partial(on_grid, grid=grid) for c, grid in grids.items()}
+    own = {c for c in {**asked.declared.bounds, **grids} if _as_sql(asked, c) in clips}
+    checks = {c: partial(within, bounds=bounds) for c, bounds in asked.declared.bounds.items() if c not in own}
+    checks |= {c: partial(on_grid, grid=grid, clipped=c in own) for c, grid in grids.items()}
     conditions = []
     for value, check in checks.items():
         if many[value.lower()] == 1:
@@ -154,7 +171,7 @@ def _share(asked: Asked) -> float:
     return 0.5 if slow else 1.0
 
 
-def _layout(asked: Asked, constants: Constants) -> Layout:
+def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layout:
     """The columns that the question reads, with their critical values."""
     declared, question = asked.declared, asked.question
     joined = {
@@ -176,7 +193,10 @@ def _layout(asked: Asked, constants: Constants) -> Layout:
     every = question.people is not None or declared.per_unit in ("avg", "sum")
     bounds = {c: ends for c, ends in declared.bounds.items() if every or c in clipped}
     values = {
-        table: {c: values_of(kind, constants, bounds.get(c), None, compared=c in compared) for c, kind in own.items()}
+        table: {
+            c: values_of(kind, constants, bounds.get(c), None, compared=c in compared, clipped=_as_sql(asked, c) in clips)
+            for c, kind in own.items()
+        }
         for table, own in columns.items()
     }
     for i, column in enumerate(question.by):
@@ -188,7 +208,7 @@ def _layout(asked: Asked, constants: Constants) -> Layout:
     rows = 1 if declared.max_rows is None else declared.max_rows
     stored = all(o.made is None and o.reading is None for o in parts_of(question) if isinstance(o, Operand))
     ends = [end for bounds in declared.bounds.values() for end in (bounds.low, bounds.high)]
-    near = all(abs(number) <= NEAR and number.denominator <= NEAR for number in (*constants.numbers, *ends))
+    near = all(abs(number) <= NEAR and number.denominator <= NEAR for number in (*constants.numbers, *constants.limits, *ends))
     near &= all(kind in WHOLE for own in columns.values() for kind in own.values())
     return Layout(columns, values, declared.unit, rows, stored and near)
 
