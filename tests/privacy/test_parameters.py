@@ -134,7 +134,7 @@ def test_a_budget_is_divided_among_a_number_of_answers_that_can_be_counted() -> 
     assert ApproxDP("1/3").split(2**63 - 1).epsilon_exact == Fraction(1, 3 * (2**63 - 1))
     assert ApproxDP(exp_epsilon="4/3", delta="0.1").split(1) == ApproxDP(exp_epsilon="4/3", delta="0.1")
     for parts in (0, -1, 2**63, 3**50, 1.0, True, "2"):
-        with pytest.raises(DuotoneError, match="a whole number of answers, at least 1"):
+        with pytest.raises(DuotoneError, match="must be a whole number, at least 1"):
             ApproxDP(1).split(parts)  # type: ignore[arg-type]
 
 
