@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.comparison import BoolOp, Negation, Settled, Tree
+from duotone.tables.sql.comparison import BoolOp, Settled, Tree
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import normal_text
 from support.running import thinned
@@ -27,7 +27,7 @@ def form(text: str) -> str:
 def parts(tree: Tree) -> object:
     """A tree in which it does not matter which of two comparisons stands first."""
     match tree:
-        case Negation(part):
+        case BoolOp("not", (part,)):
             return "not", parts(part)
         case BoolOp():
             return tree.rule, tree.exact, sorted(map(repr, map(parts, tree.parts)))

@@ -32,7 +32,6 @@ from duotone.tables.engines.public_tables import PublicTable
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import quoted
 from duotone.tables.prepared import Prepared
-from duotone.tables.sql.comparison import BoolOp, Negation, Tree
 from duotone.tables.sql.condition import Kind
 
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
@@ -357,15 +356,3 @@ def given_up(source: Source, seconds: float, leaving: Departure) -> Iterator[Cal
         yield finish
     finally:
         finish()
-
-
-def atoms(tree: Tree) -> Iterator[Tree]:
-    """The comparisons of a question."""
-    match tree:
-        case BoolOp():
-            for part in tree.parts:
-                yield from atoms(part)
-        case Negation():
-            yield from atoms(tree.part)
-        case _:
-            yield tree

@@ -13,11 +13,10 @@ from functools import cache
 
 from duotone.desk.callers import Refused
 from duotone.desk.office import Limits, Listed
-from duotone.desk.tables import atoms
 from duotone.resources import EngineLimits, cores
 from duotone.tables.engines.results import Tally
 from duotone.tables.prepared import Prepared
-from duotone.tables.sql.comparison import Aggregate, Arithmetic, CountsComparison, MeanDifference, VarianceThreshold
+from duotone.tables.sql.comparison import Aggregate, Arithmetic, CountsComparison, MeanDifference, VarianceThreshold, atoms
 from duotone.tables.sql.condition import parts_of
 from duotone.tables.work import require_room
 
@@ -93,7 +92,7 @@ def search_seconds(question: Prepared, rows: int) -> float:
         return 0.0
     groups = 1 if not question.by else rows if question.listed is None else len(question.listed)
     reach, replaced, seconds = question.terms.reach, question.declared.replaced, 0.0
-    for atom, compared in zip(atoms(question.compiled.tree), question.compiled.comparisons, strict=True):
+    for (atom, _), compared in zip(atoms(question.compiled.tree), question.compiled.comparisons, strict=True):
         match atom:
             case MeanDifference() | VarianceThreshold():
                 seconds += BY_PAIR[replaced] * reach**2

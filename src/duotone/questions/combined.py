@@ -47,14 +47,9 @@ class Combined:
         return float(combined_level(self.rule, [part.level(people) for part in self.parts]))
 
 
-def combined_level(rule: Literal["and", "or"], levels: Sequence[Any]) -> Any:
-    """The least of levels, or the greatest; of arrays, in each place."""
-    return (np.minimum if rule == "and" else np.maximum).reduce(levels)
-
-
-def negated_level(level: Any) -> Any:
-    """The other side of the line, as far from the boundary."""
-    return -1 - level
+def combined_level(rule: Literal["and", "or", "not"], levels: Sequence[Any]) -> Any:
+    """The least of levels, or the greatest; of `not`, the other side of the line. Of arrays, in each place."""
+    return -1 - levels[0] if rule == "not" else (np.minimum if rule == "and" else np.maximum).reduce(levels)
 
 
 @dataclass(frozen=True)
@@ -74,4 +69,4 @@ class Negated:
 
     def level(self, people: Sequence[Any]) -> float:
         """The other side of the line, as far from the boundary."""
-        return float(negated_level(self.part.level(people)))
+        return float(combined_level("not", [self.part.level(people)]))

@@ -20,7 +20,7 @@ from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
-from duotone.questions.combined import combined_level, negated_level
+from duotone.questions.combined import combined_level
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Note, Unused
 from duotone.tables.engines.engine import quietly
@@ -33,13 +33,16 @@ from duotone.tables.sql.comparison import (
     BoolOp,
     DistinctThreshold,
     LinearThreshold,
+    Mean,
     MeanDifference,
-    Negation,
     ParsedQuestion,
+    Quantile,
     QuantileThreshold,
     Settled,
+    Term,
     Tree,
     VarianceThreshold,
+    atoms,
 )
 from duotone.tables.sql.condition import ALWAYS, Condition, Formula, IsNull, Joined, Known, Like, Not, Operand, parts_of
 from duotone.tables.sql.functions import FUNCTIONS, from_text
@@ -48,15 +51,10 @@ from duotone.tables.sql.functions.function import Function
 Part = TypeVar("Part")
 
 
-def finer_bounds(atoms: Sequence[Atom], declared: Dataset) -> dict[str, Bounds]:
-    """The bounds of columns of whole numbers whose averages a finer grid tells apart, on that grid: those for which none is
-    declared. A ledger writes them down, since they are part of what is asked."""
-    squared = frozenset(value.column for atom in atoms if isinstance(atom, VarianceThreshold) for value in values_of([atom]))
-    return finer_bounds_of(values_of(atoms), declared, squared)
-
-
-def finer_bounds_of(values: Iterable[Operand], declared: Dataset, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
-    """The same of some values, if a person's are averaged; `squared` are the columns of which squares are added up."""
+def finer_bounds(values: Iterable[Operand], declared: Dataset, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
+    """If a person's values are averaged, the bounds of columns of whole numbers on a grid fine enough for averages, if none is
+    declared and a finer one tells more apart; `squared` are the columns of which squares are added up. A ledger writes them
+    down, since they are part of what is asked."""
     if declared.per_unit != "avg":
         return {}
     names = dict.fromkeys(v.column for v in values if v.kind == "integer" and v.made is None and v.column in declared.bounds)
@@ -64,46 +62,9 @@ def finer_bounds_of(values: Iterable[Operand], declared: Dataset, squared: Set[s
     return {name: finer for name, most in limits.items() if (finer := declared.bounds[name].finer(most)) is not None}
 
 
-def values_of(atoms: Iterable[Atom]) -> list[Operand]:
+def values_of(every: Iterable[Atom]) -> list[Operand]:
     """What comparisons add up, compare or order."""
-    return [part for atom in atoms for part in parts_of(_values(atom)) if isinstance(part, Operand)]
-
-
-def as_number(value: Part, columns: Set[str]) -> Part:
-    """A value as a number that need not be whole, if it is of these columns."""
-    if isinstance(value, Operand) and value.column in columns and value.made is None:
-        return replace(value, kind="float")
-    return value
-
-
-def as_numbers(atom: Atom, columns: Set[str]) -> Atom:
-    """A comparison in which values of these columns are read as numbers that need not be whole. Conditions stay as they are,
-    but for whether there is a value, which is the same of both readings."""
-
-    def read(value: Part) -> Part:
-        return as_number(value, columns)
-
-    def where(condition: Condition) -> Condition:
-        match condition:
-            case IsNull():
-                return IsNull(read(condition.operand))
-            case Not() | Known():
-                return replace(condition, part=where(condition.part))
-            case Joined():
-                return replace(condition, parts=tuple(map(where, condition.parts)))
-        return condition
-
-    match atom:
-        case LinearThreshold():
-            terms = tuple(replace(term, value=read(term.value), where=where(term.where)) for term in atom.terms)
-            return replace(atom, terms=terms, present=None if atom.present is None else where(atom.present))
-        case MeanDifference():
-            measures = (atom.first, atom.second)
-            sides = [replace(side, value=cast(Operand, read(side.value)), where=where(side.where)) for side in measures]
-            return replace(atom, first=sides[0], second=sides[1])
-        case QuantileThreshold() | VarianceThreshold():
-            return replace(atom, value=read(atom.value), where=where(atom.where))
-    return atom
+    return [part for atom in every for part in parts_of(_values(atom)) if isinstance(part, Operand)]
 
 
 def _values(atom: Atom) -> tuple[object, ...]:
@@ -117,6 +78,23 @@ def _values(atom: Atom) -> tuple[object, ...]:
     return ()
 
 
+def as_numbers(part: Part, columns: Set[str]) -> Part:
+    """A comparison, or a value, in which values of these columns are read as numbers that need not be whole. What conditions
+    compare stays as it is; whether there is a value is the same of both readings."""
+    read: Any = part
+    if isinstance(read, tuple):
+        read = tuple(as_numbers(inner, columns) for inner in read)
+    elif isinstance(read, AVERAGED):
+        read = replace(read, **{name: as_numbers(inner, columns) for name, inner in vars(read).items()})
+    elif isinstance(read, Operand) and read.column in columns and read.made is None:
+        read = replace(read, kind="float")
+    return cast(Part, read)
+
+
+AVERAGED = (
+    LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold, Term, Mean, Quantile, Joined, Not, Known, IsNull,
+)  # fmt: skip
+"""What may have a person's average in it."""
 MOST_NODES = 3000
 """Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
 what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
@@ -230,13 +208,15 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, sourc
     """
     require_able(source, asked)
     rows = asked.where if asked.by or not declared.replaced else None
-    finer = finer_bounds([*_atoms(asked.tree)], declared)
+    every = _atoms(asked.tree)
+    squared = {value.column for value in values_of(atom for atom in every if isinstance(atom, VarianceThreshold))}
+    finer = finer_bounds(values_of(every), declared, squared)
     declared = replace(declared, bounds={**declared.bounds, **finer})
-    every: list[CompiledComparison] = []
+    compiled: list[CompiledComparison] = []
 
     def make(atom: Atom) -> CompiledComparison:
-        every.append(compile_comparison(as_numbers(atom, finer.keys()), declared, reach, rows or ALWAYS))
-        return every[-1]
+        compiled.append(compile_comparison(as_numbers(atom, finer.keys()), declared, reach, rows or ALWAYS))
+        return compiled[-1]
 
     made = _made(asked.tree, make)
     if isinstance(made, Settled):
@@ -249,7 +229,7 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, sourc
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
-    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, every), notes)
+    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes)
 
 
 def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:
@@ -288,14 +268,8 @@ def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComp
     return replace(declared, bounds=bounds, max_rows=rows)
 
 
-def _atoms(tree: Tree) -> Iterator[Atom]:
-    if isinstance(tree, BoolOp):
-        for part in tree.parts:
-            yield from _atoms(part)
-    elif isinstance(tree, Negation):
-        yield from _atoms(tree.part)
-    elif not isinstance(tree, Settled):
-        yield tree
+def _atoms(tree: Tree) -> list[Atom]:
+    return [atom for atom, _ in atoms(tree)]
 
 
 Made = tuple[Tree, tuple[CompiledComparison, ...]] | Settled
@@ -305,23 +279,18 @@ def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
     """The question with each comparison compiled. Those that are settled are left out, or settle it altogether."""
     if isinstance(tree, Settled):
         return tree
-    if isinstance(tree, BoolOp):
-        return _joined(tree, [_made(part, make) for part in tree.parts])
-    if isinstance(tree, Negation):
-        part = _made(tree.part, make)
-        return Settled(not part.answer, part.why) if isinstance(part, Settled) else (Negation(part[0]), part[1])
-    made = make(tree)
-    return made.settled or (tree, (made,))
-
-
-def _joined(tree: BoolOp, parts: Sequence[Made]) -> Made:
-    decisive = tree.rule == "or"
+    if not isinstance(tree, BoolOp):
+        made = make(tree)
+        return made.settled or (tree, (made,))
+    parts = [_made(part, make) for part in tree.parts]
     settled = [part for part in parts if isinstance(part, Settled)]
     open_parts = [part for part in parts if not isinstance(part, Settled)]
-    decided = [part for part in settled if part.answer == decisive]
+    if tree.rule == "not" and settled:
+        return Settled(not settled[0].answer, settled[0].why)
+    decided = [part for part in settled if part.answer == (tree.rule == "or")]
     if decided or not open_parts:
         return (decided or settled)[0]
-    if len(open_parts) == 1:
+    if len(open_parts) == 1 and tree.rule != "not":
         return open_parts[0]
     comparisons = tuple(c for _, own in open_parts for c in own)
     return replace(tree, parts=tuple(part for part, _ in open_parts)), comparisons
@@ -329,18 +298,16 @@ def _joined(tree: BoolOp, parts: Sequence[Made]) -> Made:
 
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:
     """And is the least level, or the greatest, not the other side."""
-    if isinstance(tree, BoolOp):
-        return np.asarray(combined_level(tree.rule, [combined(part, levels) for part in tree.parts]))
-    if isinstance(tree, Negation):
-        return np.asarray(negated_level(combined(tree.part, levels)))
-    return np.asarray(next(levels))
+    if not isinstance(tree, BoolOp):
+        return np.asarray(next(levels))
+    return np.asarray(combined_level(tree.rule, [combined(part, levels) for part in tree.parts]))
 
 
 def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
-    if isinstance(tree, BoolOp):
-        parts = [_exact(part, comparisons, one) for part in tree.parts]
-        return tree.exact and one and all(parts)
-    return _exact(tree.part, comparisons, one) if isinstance(tree, Negation) else next(comparisons).exact
+    if not isinstance(tree, BoolOp):
+        return next(comparisons).exact
+    parts = [_exact(part, comparisons, one) for part in tree.parts]
+    return tree.exact and (one or tree.rule == "not") and all(parts)
 
 
 def nothing(request: Request) -> Result:

@@ -25,7 +25,7 @@ from duotone.model.bounds import Grid
 from duotone.model.dataset import Dataset
 from duotone.privacy.numbers import show
 from duotone.tables.ask import declared_by
-from duotone.tables.compile_question import as_number, finer_bounds_of
+from duotone.tables.compile_question import as_numbers, finer_bounds
 from duotone.tables.declared import column_bounds, public_groups, unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.expressions import read, steps
@@ -260,9 +260,9 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
             return Inspection(None, (), texts=texts)
         raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
     operands = [read_value(column, source.columns) for column in declared.bounds]
-    finer = finer_bounds_of(operands, declared)
+    finer = finer_bounds(operands, declared)
     declared = replace(declared, bounds={**declared.bounds, **finer})
-    operands = [as_number(value, finer.keys()) for value in operands]
+    operands = [as_numbers(value, finer.keys()) for value in operands]
     grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
     values = tuple(_values(source, unit, *one) for one in zip(operands, grids, strict=True))
     dates = []

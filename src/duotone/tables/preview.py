@@ -22,18 +22,16 @@ from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.threshold import extreme_of, is_average
 from duotone.tables.sql.comparison import (
     Atom,
-    BoolOp,
     CountsComparison,
     DistinctThreshold,
     LinearThreshold,
     Mean,
     MeanDifference,
     ModeIs,
-    Negation,
     QuantileThreshold,
-    Settled,
     Tree,
     VarianceThreshold,
+    atoms,
 )
 from duotone.tables.sql.condition import Operand
 
@@ -151,24 +149,13 @@ def preview(
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
     errors, never = accuracy.errors, accuracy.never
     margins = [_Margins.of(lambda m: errors(m)[0], never[0]), _Margins.of(lambda m: errors(m)[1], never[1])]
-    atoms = list(_atoms(tree, False))
-    many = Counter(atom.text for atom, _ in atoms)
+    every = list(atoms(tree))
+    many = Counter(atom.text for atom, _ in every)
     shown = (
         _compared(atom, many[atom.text] > 1, one.units, margins[::-1] if negated else margins, people)
-        for (atom, negated), one in zip(atoms, comparisons, strict=True)
+        for (atom, negated), one in zip(every, comparisons, strict=True)
     )
     return Preview(people, tuple(shown), HEAD if definite else TOO_CLOSE)
-
-
-def _atoms(tree: Tree, negated: bool) -> Iterator[tuple[Atom, bool]]:
-    """The comparisons in order, each with whether its truth makes for a no."""
-    if isinstance(tree, BoolOp):
-        for part in tree.parts:
-            yield from _atoms(part, negated)
-    elif isinstance(tree, Negation):
-        yield from _atoms(tree.part, not negated)
-    elif not isinstance(tree, Settled):
-        yield tree, negated
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from duotone.tables.sql.comparison import (
     Mean,
     MeanDifference,
     Measure,
-    Negation,
     Part,
     Quantile,
     QuantileThreshold,
@@ -36,6 +35,7 @@ from duotone.tables.sql.comparison import (
     VarianceThreshold,
     aggregates,
     linear,
+    negation,
 )
 from duotone.tables.sql.condition import (
     MIRRORED,
@@ -340,7 +340,7 @@ def _compared(apart: Arithmetic, sign: str, text: str, alone: bool) -> Tree:
             f"{text}: only counts can be asked for equality; ask with >= or <=, or for a range{_range(weights, limit, sign)}"
         )
     equal = _equal(weights, limit, text)
-    return equal if sign == "=" else Negation(equal)
+    return equal if sign == "=" else negation(equal)
 
 
 def _range(weights: Mapping[Part, Fraction], limit: Fraction, sign: str) -> str:
@@ -407,7 +407,7 @@ def _different(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
     if least <= 0:
         return Settled(sign in UPWARD, "there are never fewer than 0 different values")
     enough = DistinctThreshold(aggregate.ordered, aggregate.where, least)
-    return enough if sign in UPWARD else Negation(enough)
+    return enough if sign in UPWARD else negation(enough)
 
 
 def where_known(tree: Tree, needs: Iterable[Condition], *, people: bool) -> Tree:

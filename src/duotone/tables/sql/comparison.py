@@ -294,18 +294,11 @@ Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs | VarianceT
 
 @dataclass(frozen=True)
 class BoolOp:
-    """And, or; `exact` where the least of the parts' levels is known to be the distance."""
+    """And, or, not; `exact` where the least, or the greatest, of the parts' levels is known to be the distance."""
 
-    rule: Literal["and", "or"]
+    rule: Literal["and", "or", "not"]
     parts: tuple[Tree, ...]
     exact: bool = False
-
-
-@dataclass(frozen=True)
-class Negation:
-    """Not."""
-
-    part: Tree
 
 
 @dataclass(frozen=True)
@@ -316,16 +309,29 @@ class Settled:
     why: str
 
 
-Tree = Atom | BoolOp | Negation | Settled
+Tree = Atom | BoolOp | Settled
+
+
+def negation(tree: Tree) -> BoolOp:
+    """Not; as exact as the tree itself."""
+    return BoolOp("not", (tree,), exact=True)
+
+
+def atoms(tree: Tree, negated: bool = False) -> Iterator[tuple[Atom, bool]]:
+    """The comparisons in order, each with whether its truth makes for a no."""
+    if isinstance(tree, BoolOp):
+        for part in tree.parts:
+            yield from atoms(part, negated != (tree.rule == "not"))
+    elif not isinstance(tree, Settled):
+        yield tree, negated
 
 
 def labelled(tree: Tree, text: str) -> Tree:
     """The same, where each atom says which comparison it is, or is a part of; none that is negated, which is its opposite."""
-    match tree:
-        case BoolOp():
-            return replace(tree, parts=tuple(labelled(part, text) for part in tree.parts))
-        case Negation() | Settled():
-            return tree
+    if isinstance(tree, Settled) or (isinstance(tree, BoolOp) and tree.rule == "not"):
+        return tree
+    if isinstance(tree, BoolOp):
+        return replace(tree, parts=tuple(labelled(part, text) for part in tree.parts))
     return replace(tree, text=text)
 
 

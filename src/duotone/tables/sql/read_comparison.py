@@ -21,11 +21,11 @@ from duotone.tables.sql.comparison import (
     Expression,
     LinearThreshold,
     ModeIs,
-    Negation,
     Term,
     Tree,
     aggregates,
     labelled,
+    negation,
 )
 from duotone.tables.sql.condition import MIRRORED, NUMERIC, Columns, Condition, IsNull, Joined, Not, Operand, both
 from duotone.tables.sql.functions.casts import CASTS
@@ -300,7 +300,7 @@ class Comparisons:
                 return self.apart(absolute, way, other, text)
         left, right = self.read.expression(node.this), self.read.expression(node.expression)
         tree = compared(left, sign, right, text, alone=self.read.unit is None)
-        equal = tree.part if isinstance(tree, Negation) else tree
+        equal = tree.parts[0] if isinstance(tree, BoolOp) and tree.rule == "not" else tree
         if sign in ("=", "<>") and isinstance(equal, BoolOp) and isinstance(equal.parts[0], LinearThreshold):
             end = "no" if sign == "=" else "yes"
             self.equalities.append(Notice("equality", comparison=node.sql(dialect="duckdb", comments=False), end=end))
@@ -327,7 +327,7 @@ class Comparisons:
         if sign == "=":
             return chosen
         known = somebody(both(where, Not(IsNull(test.operand))), people=self.read.unit is not None)
-        return BoolOp("and", (Negation(chosen), known))  # of nobody there is no mode to differ
+        return BoolOp("and", (negation(chosen), known))  # of nobody there is no mode to differ
 
 
 def _written(node: exp.Expression) -> str:
