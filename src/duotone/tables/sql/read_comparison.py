@@ -27,11 +27,20 @@ from duotone.tables.sql.comparison import (
     labelled,
     negation,
 )
-from duotone.tables.sql.condition import MIRRORED, NUMERIC, Columns, Condition, IsNull, Joined, Not, Operand, both
+from duotone.tables.sql.condition import MIRRORED, Columns, Condition, IsNull, Joined, Not, both
 from duotone.tables.sql.functions.casts import CASTS
-from duotone.tables.sql.functions.function import as_floats
 from duotone.tables.sql.names import column_name
-from duotone.tables.sql.read_condition import SIGNS, compare, constant, is_condition, joined_parts, read_condition, read_operand
+from duotone.tables.sql.read_condition import (
+    SIGNS,
+    compare,
+    constant,
+    filtered,
+    is_condition,
+    joined_parts,
+    read_condition,
+    read_numbers,
+    read_operand,
+)
 
 KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)
@@ -88,15 +97,9 @@ class Aggregates:
             )
         return inner
 
-    def filtered(self, node: exp.Expression) -> tuple[exp.Expression, Condition]:
-        """An aggregate without its filter, and the rows that it is of."""
-        if not isinstance(node, exp.Filter):
-            return node, self.rows
-        return node.this, both(self.rows, read_condition(node.expression.this, self.columns))
-
     def aggregate(self, node: exp.Expression) -> Aggregate:
         """One aggregate."""
-        inner, where = self.filtered(node)
+        inner, where = filtered(node, self.rows, self.columns)
         text = node.sql(dialect="duckdb")
         match inner:
             case exp.Count() | exp.CountIf():
@@ -121,7 +124,7 @@ class Aggregates:
                 raise DuotoneError(f"{text} is a column: ask for {KNOWN} of it")
         if type(inner) in SPREAD:
             kind, less = SPREAD[type(inner)]
-            return Aggregate(text, kind, where, self.number(inner, text), less=less)
+            return Aggregate(text, kind, where, read_numbers(inner.this, self.columns, text), less=less)
         raise DuotoneError(f"{text} is not an aggregate that is known: use {KNOWN}")
 
     def count(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
@@ -153,7 +156,7 @@ class Aggregates:
         if tested is not None:
             condition = read_condition(tested, self.columns)
             return Aggregate(text, "mean", both(where, _known(condition)), condition)
-        summed = self.number(node, text)
+        summed = read_numbers(node.this, self.columns, text)
         if is_sum:
             return Aggregate(text, "sum", where, summed, needs=both(where, Not(IsNull(summed))))
         return Aggregate(text, "mean", where, summed)
@@ -165,13 +168,6 @@ class Aggregates:
             return None
         inner: exp.Expression = cast.this.unnest()
         return inner if is_condition(inner, self.columns) else None
-
-    def number(self, node: exp.Expression, text: str) -> Operand:
-        """What is added up."""
-        value = read_operand(node.this, self.columns)
-        if value.kind not in NUMERIC:
-            raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-        return as_floats(value)
 
     def different(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
         """People, or values that are different."""
@@ -275,7 +271,7 @@ class Comparisons:
 
     def any_or_all(self, node: exp.Expression, negated: bool) -> Tree:
         """Whether somebody has such a row; and nobody one that is otherwise. Not any is all that are otherwise."""
-        inner, where = self.read.filtered(node)
+        inner, where = filtered(node, self.read.rows, self.columns)
         condition = read_condition(inner.this, self.columns)
         condition = Not(condition) if negated else condition
         terms = [Term(Fraction(1), None, both(where, condition))]
@@ -321,7 +317,7 @@ class Comparisons:
         fixed = constant(node.expression)
         if sign not in ("=", "<>") or fixed is None:
             raise DuotoneError(f"{text}: write mode(x) = 'a' or mode(x) <> 'a', with the value that may win")
-        inner, where = self.read.filtered(node.this)
+        inner, where = filtered(node.this, self.read.rows, self.columns)
         test = compare(read_operand(inner.this, self.columns), "=", fixed, text)
         chosen = ModeIs(test.operand, where, test.constant)
         if sign == "=":

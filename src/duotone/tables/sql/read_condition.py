@@ -34,12 +34,13 @@ from duotone.tables.sql.condition import (
     Part,
     Pattern,
     Value,
+    both,
     holds,
     leaves,
 )
 from duotone.tables.sql.functions import read_function
 from duotone.tables.sql.functions.casts import CASTS, cast, choice, decimal
-from duotone.tables.sql.functions.function import as_kind
+from duotone.tables.sql.functions.function import as_floats, as_kind
 from duotone.tables.sql.functions.texts import ORDERED, require_text
 from duotone.tables.sql.functions.times import folded, span, whole_days, without_clock
 from duotone.tables.sql.names import column_name, written
@@ -291,6 +292,21 @@ def read_operand(node: exp.Expression, columns: Columns) -> Operand:
     if not isinstance(part, Operand):
         raise DuotoneError(f"{node.sql(dialect='duckdb')} is the same on every row: name a column")
     return part
+
+
+def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
+    """What is added up; `text` is the whole aggregate."""
+    value = read_operand(node, columns)
+    if value.kind not in NUMERIC:
+        raise DuotoneError(f"{text}: {value.column} does not hold numbers")
+    return as_floats(value)
+
+
+def filtered(node: exp.Expression, rows: Condition, columns: Columns) -> tuple[exp.Expression, Condition]:
+    """An aggregate without its filter, and the rows that it is of."""
+    if not isinstance(node, exp.Filter):
+        return node, rows
+    return node.this, both(rows, read_condition(node.expression.this, columns))
 
 
 def read_part(node: exp.Expression, columns: Columns) -> Part:

@@ -42,6 +42,7 @@ from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
 from duotone.tables.sql.read_tables import (
     TOGETHER,
+    Tables,
     group_keys,
     join_people,
     join_tables,
@@ -80,7 +81,7 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
         known = [column for table in (columns, *public.values(), *also.values()) for column in table]
         parsed = parse(text, known)
         _refuse_deep(parsed)
-        asked = _read(parsed, columns, unit, name, public, also)
+        asked = _read(parsed, Tables(columns, unit, name, public, also))
         _refuse_nobody(asked, unit)
         return replace(asked, text=without_comments(text), notes=(*asked.notes, *text_notes(asked, columns, public, also)))
     except RecursionError:
@@ -100,50 +101,34 @@ def _refuse_deep(select: exp.Expression) -> None:
         waiting.extend((part, inside) for part in node.iter_expressions())
 
 
-def _read(
-    select: exp.Select,
-    columns: Columns,
-    unit: str | None,
-    name: str | None,
-    public: Mapping[str, Columns],
-    also: Mapping[str, Columns],
-    there: Condition = ALWAYS,
-) -> ParsedQuestion:
+def _read(select: exp.Select, tables: Tables, there: Condition = ALWAYS) -> ParsedQuestion:
     """A question about the rows that are `there`."""
     inner, clauses = _inner(select), select.args.get("joins") or []
-    refuse_bare(inner or select, also, public if name is None else NO_TABLES)
+    refuse_bare(inner or select, tables)
     if inner is None:
-        columns, joined, joins = join_tables(select, columns, name, public)
-        outer = _about_rows(select, columns, unit, [joined] * bool(joins) + [there] * (there != ALWAYS))
+        columns, joined, joins = join_tables(select, tables)
+        outer = _about_rows(select, columns, tables.unit, [joined] * bool(joins) + [there] * (there != ALWAYS))
         return replace(outer, joins=joins, notes=(*_public_notes(joins), *outer.notes))
     if any(isinstance(clause.this, exp.Subquery) for clause in clauses):
-        return _together(select, inner, columns, unit, name, public, also)
+        return _together(select, inner, tables)
     if clauses:
         raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
-    people = read_people(inner, columns, unit, name, public)
+    people = read_people(inner, tables)
     about = " ".join(["the inner select", *_called(select)])
     with unknown_in(about):
-        outer = _read(select, people.kinds, None, None, NO_TABLES, NO_TABLES, HERE)
+        outer = _read(select, Tables(people.kinds), HERE)
     notes = (*_public_notes(people.joins), *outer.notes)
     return replace(outer, normal=_from(outer, people), people=people, joins=people.joins, about=about, notes=notes)
 
 
-def _together(
-    select: exp.Select,
-    inner: exp.Select,
-    columns: Columns,
-    unit: str | None,
-    name: str | None,
-    public: Mapping[str, Columns],
-    also: Mapping[str, Columns],
-) -> ParsedQuestion:
+def _together(select: exp.Select, inner: exp.Select, tables: Tables) -> ParsedQuestion:
     """A question about the people of several private tables."""
-    if unit is None:
+    if tables.unit is None:
         raise DuotoneError(f"{TOGETHER}: name the unit")
-    people = read_people(inner, columns, unit, name, public)
-    selects_unit(inner, unit, columns)
+    people = read_people(inner, tables)
+    selects_unit(inner, tables.unit, tables.columns)
     labels = [*_called(select), *(clause.this.alias for clause in select.args["joins"])]
-    kinds, joined, beside = join_people(select, people, {unit: columns[unit]}, public, also)
+    kinds, joined, beside = join_people(select, people, tables)
     about = f"the join of {' and '.join(labels)}"
     with unknown_in(about):
         outer = _about_rows(select, kinds, None, [joined, HERE])
@@ -152,8 +137,8 @@ def _together(
         table, label = (exp.to_identifier(called, quoted=True).sql() for called in (other.table, other.join.label))
         normal += f" {'LEFT ' * other.join.left}JOIN ({other.people.normal} FROM {table}) AS {label}"
         joins += other.people.joins
-    tables = tuple(dict.fromkeys(other.table for other in beside))
-    notes = (Notice("private tables", tables=tables), *_public_notes(joins), *outer.notes)
+    private = tuple(dict.fromkeys(other.table for other in beside))
+    notes = (Notice("private tables", tables=private), *_public_notes(joins), *outer.notes)
     return replace(outer, normal=normal, people=people, joins=people.joins, beside=beside, about=about, notes=notes)
 
 

@@ -9,7 +9,7 @@ rows, in all of the private tables, alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -17,34 +17,53 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.tables.sql.comparison import PRESENT, PeopleJoin, PeopleTable, PersonAggregate, PublicJoin
-from duotone.tables.sql.condition import ALWAYS, NUMERIC, Columns, Compare, Condition, IsNull, Not, Operand, both
-from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, IsNull, Not, Operand, both
 from duotone.tables.sql.names import allowed_names, among, column_name, drop_names, find_column, no_column, same
-from duotone.tables.sql.read_condition import constant, is_condition, read_condition, read_operand, read_part
+from duotone.tables.sql.read_condition import (
+    constant,
+    filtered,
+    is_condition,
+    read_condition,
+    read_numbers,
+    read_operand,
+    read_part,
+)
 from duotone.tables.sql.syntax import normal_text
 
 Names = Sequence[Sequence[exp.Identifier]]
 PUBLIC_JOINS = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
 
 
+@dataclass(frozen=True)
+class Tables:
+    """What a question may be about: a table's columns, its unit and its name, None where it has none; the columns of `public`
+    tables that may be joined, and `also` those of further private ones."""
+
+    columns: Columns
+    unit: str | None = None
+    name: str | None = None
+    public: Mapping[str, Columns] = field(default_factory=dict)
+    also: Mapping[str, Columns] = field(default_factory=dict)
+
+
 def join_tables(
-    select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns], only: str = PUBLIC_JOINS
+    select: exp.Select, tables: Tables, only: str = PUBLIC_JOINS
 ) -> tuple[Columns, Condition, tuple[PublicJoin, ...]]:
     """The columns that a row then has, the condition on a row of having joined, and the joins. What names tables is taken out
     of the select, and each column stands under its name in the row. `only` says which joins there are."""
     clauses = select.args.get("joins") or []
     if not clauses:
-        drop_names(select, name, columns)
-        return columns, ALWAYS, ()
-    if not public:
+        drop_names(select, tables.name, tables.columns)
+        return tables.columns, ALWAYS, ()
+    if not tables.public:
         raise Refusal("join with no public table", join=clauses[0].sql(dialect="duckdb", comments=False), joins=only)
-    tables = _Tables(select, columns, name, public, only)
+    row = _Row(select, tables, only)
     for clause in clauses:
-        tables.join(clause)
+        row.join(clause)
     select.set("joins", None)
     select.set("from_", None)
-    tables.rename(select)
-    return tables.result()
+    row.rename(select)
+    return row.result()
 
 
 @dataclass(frozen=True)
@@ -57,21 +76,14 @@ class _Link:
     using: bool
 
 
-class _Tables:
-    """The table that is asked about, and the public ones that were joined to it so far."""
+class _Row:
+    """A row of the table that is asked about, with the columns of the public ones that were joined to it so far."""
 
-    def __init__(
-        self, select: exp.Select, columns: Columns, name: str | None, public: Mapping[str, Columns], only: str
-    ) -> None:
-        self.columns, self.public, self.only = columns, public, only
+    def __init__(self, select: exp.Select, tables: Tables, only: str) -> None:
+        self.columns, self.public, self.only = tables.columns, tables.public, only
         if select.args.get("from_") is None:
             raise DuotoneError("name the table that is asked about before join, as in from t join zones using (zone)")
-        first = select.args["from_"].this
-        if among(first.parts, [_plain(table) for table in public]):
-            raise DuotoneError(
-                f"{first.name} is public: name the table that is asked about after from, and join the public one"
-            )
-        self.own = allowed_names(select, name)
+        self.own = allowed_names(select, tables.name)
         self.joined: dict[str, _Link] = {}
 
     def join(self, clause: exp.Join) -> None:
@@ -82,7 +94,7 @@ class _Tables:
             raise DuotoneError(f"{text}: {self.only}, or left join")
         if not (isinstance(target, exp.Table) and isinstance(target.this, exp.Identifier) and len(target.parts) == 1):
             raise DuotoneError(f"{text}: {self.only}; a query is none")
-        table = next((known for known in self.public if same(target.this, exp.to_identifier(known))), None)
+        table = _declared(target, self.public)
         if table is None:
             raise DuotoneError(f"{text}: {self.only}; public are {', '.join(self.public)}")
         label = target.alias or table
@@ -204,14 +216,12 @@ def _plain(name: str) -> tuple[exp.Identifier]:
     return (exp.to_identifier(name),)
 
 
-def read_people(
-    select: exp.Select, columns: Columns, unit: str | None, name: str | None, public: Mapping[str, Columns]
-) -> PeopleTable:
+def read_people(select: exp.Select, tables: Tables) -> PeopleTable:
     """Read an inner select; whoever has no row in its where is not in it."""
-    columns, joined, joins = join_tables(select, columns, name, public)
+    columns, joined, joins = join_tables(select, tables)
     select.set("order", None)  # which does not matter in a table
     having = select.args.get("having")
-    person = _grouped_by(group_keys(select, columns), columns, unit)
+    person = _grouped_by(group_keys(select, columns), columns, tables.unit)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     if joins:
@@ -290,9 +300,7 @@ class _Reader:
 
     def aggregate(self, node: exp.Expression) -> PersonAggregate:
         """One aggregate of a person's rows."""
-        text, inner, where = node.sql(dialect="duckdb"), node, self.rows
-        if isinstance(node, exp.Filter):
-            inner, where = node.this, both(self.rows, read_condition(node.expression.this, self.columns))
+        text, (inner, where) = node.sql(dialect="duckdb"), filtered(node, self.rows, self.columns)
         match inner:
             case exp.Count() if isinstance(inner.this, exp.Star) or constant(inner.this) is not None:
                 return PersonAggregate("count", where)
@@ -301,7 +309,8 @@ class _Reader:
             case exp.Count() if not isinstance(inner.this, exp.Distinct):
                 return PersonAggregate("count", both(where, Not(IsNull(read_operand(inner.this, self.columns)))))
             case exp.Sum() | exp.Avg():
-                return PersonAggregate("sum" if isinstance(inner, exp.Sum) else "avg", where, self.number(inner.this, text))
+                added = read_numbers(inner.this, self.columns, text)
+                return PersonAggregate("sum" if isinstance(inner, exp.Sum) else "avg", where, added)
             case exp.Min() | exp.Max() if not inner.expressions:
                 return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, self.ordered(inner.this, text))
             case exp.ArgMin() | exp.ArgMax() if not (inner.args.get("count") or inner.expressions):
@@ -317,13 +326,6 @@ class _Reader:
         if value.kind == "untyped":  # the least text is not the least number
             raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double, ::date or ::text")
         return value
-
-    def number(self, node: exp.Expression, text: str) -> Operand:
-        """What is added up within a person."""
-        value = read_operand(node, self.columns)
-        if value.kind not in NUMERIC:
-            raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-        return as_floats(value)
 
 
 TAKEN = "count, count(distinct …), sum, avg, min or max, bool_or or bool_and, arg_min or arg_max"
@@ -366,16 +368,16 @@ HOW = "from (select u, … from t group by u) a join (select u, … from s group
 TOGETHER = f"private tables are joined by inner selects, each with a row per person, as in {HOW}"
 
 
-def refuse_bare(select: exp.Select, also: Iterable[str], public: Iterable[str] = ()) -> None:
+def refuse_bare(select: exp.Select, tables: Tables) -> None:
     """Refuse a private table that was declared besides where the one that is asked about, or a public one, must stand; and a
-    public one in the place of a table that has no name of its own."""
-    clauses = [select.args.get("from_"), *(select.args.get("joins") or [])]
-    for table in (clause.this for clause in clauses if clause is not None):
-        if isinstance(table, exp.Table) and table.name.lower() in map(str.lower, also):
+    public one in the place of the table that is asked about."""
+    start, joins = select.args.get("from_"), select.args.get("joins") or []
+    for table in (clause.this for clause in (start, *joins) if clause is not None):
+        if isinstance(table, exp.Table) and table.name.lower() in map(str.lower, tables.also):
             raise DuotoneError(
                 f"{table.name} is a further private table: {TOGETHER}; the table that is asked about comes first"
             )
-    start = select.args.get("from_")
+    public = tables.public if tables.name is None or joins else ()
     if start is not None and isinstance(start.this, exp.Table) and start.this.name.lower() in map(str.lower, public):
         raise DuotoneError(
             f"{start.this.name} is public: name the table that is asked about after from, and join the public one"
@@ -391,16 +393,10 @@ def selects_unit(select: exp.Select, unit: str, columns: Columns) -> None:
     raise DuotoneError(f"an inner select that is joined has the unit among its columns: select {unit}, …")
 
 
-def join_people(
-    select: exp.Select,
-    first: PeopleTable,
-    unit_kind: Columns,
-    public: Mapping[str, Columns],
-    also: Mapping[str, Columns],
-) -> tuple[Columns, Condition, tuple[PeopleJoin, ...]]:
-    """The columns of a person, the condition of being on both sides, and the joins; `unit_kind` is the unit's column."""
-    (unit,) = unit_kind
-    start = select.args.get("from_")
+def join_people(select: exp.Select, first: PeopleTable, tables: Tables) -> tuple[Columns, Condition, tuple[PeopleJoin, ...]]:
+    """The columns of a person, the condition of being on both sides, and the joins."""
+    unit, start = first.unit, select.args.get("from_")
+    unit_kind = {unit: tables.columns[unit]}
     made: dict[str, tuple[str, PeopleTable]] = {}
     for clause in select.args["joins"]:
         inner = clause.this.this if isinstance(clause.this, exp.Subquery) else None
@@ -413,28 +409,28 @@ def join_people(
             raise DuotoneError("inner selects that are joined need names: write one after each, as in (select …) v")
         if label.lower() in (start.this.name.lower(), *map(str.lower, made)):
             raise DuotoneError(f"two inner selects are called {label}: give one another name")
-        made[label] = _read(inner, unit, public, also)
+        made[label] = _read(inner, tables)
         clause.set("this", exp.Table(this=exp.to_identifier(label)))
     beside = {label: {**people.kinds, **unit_kind} for label, (_, people) in made.items()}
     own = {**first.kinds, **unit_kind}
-    columns, joined, joins = join_tables(select, own, None, beside, TOGETHER)
+    columns, joined, joins = join_tables(select, Tables(own, public=beside), TOGETHER)
     if any(join.keys != ((unit, unit),) for join in joins):
         raise DuotoneError(f"{TOGETHER}; by nothing else")
     return _without_unit(select, unit, columns, joins), joined, tuple(_joined(join, unit, made) for join in joins)
 
 
-def _read(inner: exp.Select, unit: str, public: Mapping[str, Columns], also: Mapping[str, Columns]) -> tuple[str, PeopleTable]:
+def _read(inner: exp.Select, tables: Tables) -> tuple[str, PeopleTable]:
     """One of the other inner selects: its table's name, and what it makes of the people there."""
-    start = inner.args.get("from_")
+    start, also = inner.args.get("from_"), tables.also
     table = _declared(start.this, also) if start is not None and isinstance(start.this, exp.Table) else None
     if table is None:
         said = start.this.sql(dialect="duckdb", comments=False) if start is not None else "nothing"
         if not also:
             raise Refusal("no private table of that name", table=said)
         raise Refusal("other private tables", table=said, tables=tuple(also))
-    refuse_bare(exp.Select(joins=inner.args.get("joins")), also)
-    people = read_people(inner, also[table], unit, table, public)
-    selects_unit(inner, unit, also[table])
+    refuse_bare(exp.Select(joins=inner.args.get("joins")), tables)
+    people = read_people(inner, replace(tables, columns=also[table], name=table))
+    selects_unit(inner, people.unit, also[table])
     return table, people
 
 
