@@ -149,14 +149,6 @@ def must_add_up(dataset: str, state: State, carried: State) -> None:
 def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:
     """Every asker of a dataset, from all its charges; they must add up to what its last entry carries."""
     askers = Askers()
-    ((_, _, state),) = deque(added_up(_all(entries, dataset), askers), maxlen=1)  # it has been registered, at least
+    ((_, _, state),) = deque(added_up(entries.every(dataset), askers), maxlen=1)  # it has been registered, at least
     must_add_up(dataset, state, carried)
     return askers
-
-
-def _all(entries: Entries, dataset: str) -> Iterator[Row]:
-    """Every entry of a dataset, some at a time."""
-    first: int | None = None
-    while rows := entries.some(first, dataset):
-        yield from rows
-        first = rows[-1].seq + 1

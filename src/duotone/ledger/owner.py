@@ -83,7 +83,7 @@ class Owned(ABC):
         label(version, "version")
         with self._writing() as entries:
             state = self._open_state(entries, dataset)
-            labelled = (row for kind in ("register", "version") for row in entries.of_kind(dataset, kind))
+            labelled = (row for kind in ("register", "version") for row in entries.every(dataset, kind))
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
             body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}

@@ -7,6 +7,7 @@ filter that is proved for that; which one a dataset has is fixed when it is regi
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -165,11 +166,7 @@ def most_answers(rule: PrivacyFilter, answers_at: ApproxDP) -> int:
     >>> most_answers(BasicComposition(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
     3
     """
-    low, high = 0, MOST_ANSWERS + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if rule.fits(Spent().plus(answers_at, middle)) else (low, middle)
-    return low
+    return bisect_left(range(1, MOST_ANSWERS + 1), True, key=lambda many: not rule.fits(Spent().plus(answers_at, many)))
 
 
 def _rest(epsilon: Fraction, delta: Fraction) -> Left:

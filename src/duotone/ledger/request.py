@@ -80,7 +80,15 @@ class Request:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
         if self.again or isinstance(self.charge, CloseCallCharge):
             return None
-        return answered_before(entries, state, self.dataset, self.terms)
+        text, terms = str(self.terms["question"]), self.terms
+        for row in entries.charged_with(self.dataset, canonical({"question": text})[1:-1]):
+            body = loaded(row)
+            same = body.get("question") == text and body.get("version") == state.version and "calls" not in body
+            if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
+                fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
+                free = fixed and body["answers"] == terms["answers"]
+                return AnsweredBefore(row.seq, differs, _budget(body["notion"], body["answers"]) if free else None)
+        return None
 
     def must_be_open(self, state: State) -> None:
         """Refuse what no charge can be made for, whatever is left."""
@@ -182,19 +190,6 @@ def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | N
     registered.check(*about)
     share = share_of(entries, dataset, by) if state.allowances and by is not None else None
     return Standing(registered, state, share)
-
-
-def answered_before(entries: Entries, state: State, dataset: str, terms: Body) -> AnsweredBefore | None:
-    """The latest answer to the question of these `terms` at another budget or choice of costs, among the last charges."""
-    text = str(terms["question"])
-    for row in entries.charged_with(dataset, canonical({"question": text})[1:-1]):
-        body = loaded(row)
-        same = body.get("question") == text and body.get("version") == state.version and "calls" not in body
-        if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
-            fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
-            free = fixed and body["answers"] == terms["answers"]
-            return AnsweredBefore(row.seq, differs, _budget(body["notion"], body["answers"]) if free else None)
-    return None
 
 
 def _differs(terms: Body, body: Body) -> tuple[str, ...]:

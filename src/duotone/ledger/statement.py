@@ -12,7 +12,7 @@ from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.stores import Entries, Store
-from duotone.ledger.stores.store import CHUNK, Scan
+from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Spent
 from duotone.model.cost import Left
 from duotone.privacy.approx_dp import ApproxDP
@@ -123,12 +123,9 @@ def latest_charges(entries: Entries, dataset: str, many: int) -> list[ChargeReco
 
     An answer stands after its charge, so those after the first of these charges are all that are looked at.
     """
-    charges = entries.latest(dataset, "charge", many)
-    answers: dict[int, Body] = {}
-    after = charges[-1].seq if charges else 0
-    while charges and (rows := entries.after(dataset, "answer", after)):
-        answers |= {body["charge"]: body for body in map(decoded, rows)}
-        after = rows[-1].seq
+    charges = entries.latest(many, dataset, "charge")
+    rows = entries.every(dataset, "answer", after=charges[-1].seq) if charges else ()
+    answers = {body["charge"]: body for body in map(decoded, rows)}
     bodies = ((row.seq, decoded(row)) for row in charges)
     return [charge_record(seq, body, State.of(body), answers.get(seq)) for seq, body in bodies]
 
@@ -146,14 +143,10 @@ class ClearAnswers:
         row = entries.at(after)
         if after and (row is None or row.hash != digest):
             after, digest, clear = 0, "", 0
-        while rows := entries.after(dataset, "answer", after):
-            for answer in (body for body in map(decoded, rows) if "calls" in body):
-                charge = entries.at(answer["charge"])
-                if charge is not None:
-                    body = decoded(charge)
-                    clear += charge_record(charge.seq, body, State.of(body), answer).clear
-            after, digest = rows[-1].seq, rows[-1].hash
-            if len(rows) < CHUNK:
-                break
+        for row in entries.every(dataset, "answer", after=after):
+            after, digest, answer = row.seq, row.hash, decoded(row)
+            if "calls" in answer and (charge := entries.at(answer["charge"])) is not None:
+                body = decoded(charge)
+                clear += charge_record(charge.seq, body, State.of(body), answer).clear
         self._counted[dataset] = after, digest, clear
         return clear

@@ -8,7 +8,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
@@ -80,9 +80,28 @@ class Entries:
 
     def last(self, dataset: str | None = None, kind: str | None = None) -> Row | None:
         """The latest entry, of a dataset or of a kind of it."""
-        where = " AND ".join(f"{name} = ?" for name, value in (("dataset", dataset), ("kind", kind)) if value is not None)
-        values = [value for value in (dataset, kind) if value is not None]
-        return self._one(f"WHERE {where} " if where else "", values)
+        return next(iter(self.latest(1, dataset, kind)), None)
+
+    def latest(self, many: int, dataset: str | None = None, kind: str | None = None) -> list[Row]:
+        """The latest entries, of a dataset or of a kind of it, the last first."""
+        return self._found(f"DESC LIMIT {int(many)}", {"dataset =": dataset, "kind =": kind})
+
+    def some(self, dataset: str | None = None, kind: str | None = None, *, after: int | None = None) -> list[Row]:
+        """A thousand entries in order, of a dataset or of a kind of it, after a number; fewer where these are the last."""
+        return self._found(f"LIMIT {CHUNK}", {"seq >": after, "dataset =": dataset, "kind =": kind})
+
+    def every(self, dataset: str, kind: str | None = None, *, after: int | None = None) -> Iterator[Row]:
+        """All of these, read some at a time."""
+        rows = self.some(dataset, kind, after=after)
+        yield from rows
+        while len(rows) == CHUNK:
+            rows = self.some(dataset, kind, after=rows[-1].seq)
+            yield from rows
+
+    def _found(self, which: str, conditions: Mapping[str, Any]) -> list[Row]:
+        known = {name: value for name, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(f'{name} ?' for name in known)} " if known else ""
+        return self._select(f"{where}ORDER BY seq {which}", list(known.values()))
 
     def answered(self, question: str) -> Row | None:
         """The latest answer to a question."""
@@ -98,24 +117,6 @@ class Entries:
     def filed(self, key: str) -> Row | None:
         """The latest entry that is filed under an asker."""
         return self._one("WHERE question = ? AND kind IN ('charge', 'asker', 'allowance') ", (key,))
-
-    def some(self, first: int | None = None, dataset: str | None = None) -> list[Row]:
-        """A thousand entries in order, from number `first` on, or of a dataset; fewer where these are the last."""
-        conditions = [f"{name} ?" for name, value in (("seq >=", first), ("dataset =", dataset)) if value is not None]
-        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-        return self._select(f"{where}ORDER BY seq LIMIT {CHUNK}", [v for v in (first, dataset) if v is not None])
-
-    def of_kind(self, dataset: str, kind: str) -> list[Row]:
-        """Every entry of one kind of a dataset: for kinds that only its owner writes."""
-        return self._select("WHERE dataset = ? AND kind = ? ORDER BY seq", (dataset, kind))
-
-    def latest(self, dataset: str, kind: str, many: int) -> list[Row]:
-        """The latest entries of one kind of a dataset, the last first."""
-        return self._select(f"WHERE dataset = ? AND kind = ? ORDER BY seq DESC LIMIT {int(many)}", (dataset, kind))
-
-    def after(self, dataset: str, kind: str, seq: int) -> list[Row]:
-        """The entries of one kind of a dataset after a number, in order, a thousand at most."""
-        return self._select(f"WHERE dataset = ? AND kind = ? AND seq > ? ORDER BY seq LIMIT {CHUNK}", (dataset, kind, seq))
 
     def _one(self, where: str, values: Sequence[Any]) -> Row | None:
         rows = self._select(f"{where}ORDER BY seq DESC LIMIT 1", values)
@@ -289,7 +290,7 @@ class Scan(Generic[End]):
 
     def _piece(self, entries: Entries, last: Row | None) -> tuple[list[Row], bool]:
         """The entries after `last`, a thousand at most, and whether these are the last ones."""
-        rows = entries.some(last.seq if last is not None else None, self._dataset)
+        rows = entries.some(self._dataset, after=None if last is None else last.seq - 1)
         complete = len(rows) < CHUNK
         if last is not None and (not rows or rows.pop(0) != last):
             raise LedgerError(f"the ledger {self._store.place} was changed or replaced while it was read: try again")
