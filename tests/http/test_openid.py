@@ -84,7 +84,7 @@ def refused(call: Any) -> tuple[str, str]:
         asyncio.run(call)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
-    return caught.value.kind, caught.value.sentence
+    return caught.value.kind, str(caught.value)
 
 
 # --- the whole way ------------------------------------------------------------------------------------------------------

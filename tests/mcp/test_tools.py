@@ -20,8 +20,7 @@ from starlette.routing import Route
 from duotone import DuotoneError, connect
 from duotone.desk.callers import Refused
 from duotone.desk.operations import OfficeCall
-from duotone.mcp.server import BROKEN, assistant_server, mounted, office_of
-from duotone.mcp.tools import TOOLS
+from duotone.mcp.tools import BROKEN, TOOLS, assistant_server, mounted, office_of
 from support.assistants import Assistant, Failed, in_memory, over_http, over_stdio, played
 from support.fake_service import CERTIFICATE, TOKEN, Fake, served
 from support.offices import plain_client

@@ -13,7 +13,7 @@ import pytest
 import duotone
 from duotone import ApproxDP, DuotoneError, OverBudget, ask, connect, open_ledger, prepare
 from duotone.cli.app import main
-from duotone.mcp.server import assistant_server, office_of
+from duotone.mcp.tools import assistant_server, office_of
 from duotone.model.notice import Notice
 from duotone.tables.ask import ask_all
 from duotone.words import budgets, sentences

@@ -85,11 +85,6 @@ class Refused(Exception):
         super().__init__(sentence(why, "analyst"))
 
     @property
-    def sentence(self) -> str:
-        """Why, for a program and in JSON."""
-        return str(self)
-
-    @property
     def on_page(self) -> str:
         """The same on a page."""
         return sentence(self.why, "page")
@@ -102,4 +97,4 @@ class Refused(Exception):
     @property
     def document(self) -> dict[str, str]:
         """As JSON has it."""
-        return {"error": self.sentence, "kind": self.kind}
+        return {"error": str(self), "kind": self.kind}

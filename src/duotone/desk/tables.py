@@ -172,10 +172,8 @@ class OpenTable:
             beside = (sibling_keys(place, source, other) for other in further)
             self.keys = tables_held(place, dataset.table, source).union(*beside)
         with self.open() as source:
-            self.kinds, self.engine = (
-                {name: kind for name, kind in source.columns.items() if kind != "other"},
-                source.engine.name,
-            )
+            self.kinds = {name: kind for name, kind in source.columns.items() if kind != "other"}
+            self.engine = source.engine.name
 
     def read_public(self) -> None:
         """Read the public files, before anybody asks."""

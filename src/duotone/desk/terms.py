@@ -141,7 +141,7 @@ OWNERS = frozenset(KEYS) - Terms.model_fields.keys() - {"dataset"}
 def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Refused:
     """What is wrong with a request, without what it sent.
 
-    >>> wrong = lambda kind, place: wrong_request(Terms, {"type": kind, "loc": (place,), "msg": ""}).sentence
+    >>> wrong = lambda kind, place: str(wrong_request(Terms, {"type": kind, "loc": (place,), "msg": ""}))
     >>> wrong("extra_forbidden", "eps"), wrong("extra_forbidden", "unit")
     ('eps is not known: epsilon is', 'unit is not yours to say: the owner of the dataset declares it')
     >>> wrong("bool_type", "again")

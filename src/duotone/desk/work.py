@@ -36,7 +36,7 @@ REFERENCE = 0.008
 """Seconds that `machine` takes on the machine on which the nanoseconds of `tables.work` were measured, two slow cores."""
 
 
-def seconds_of(question: Prepared | None, dataset: Listed, engine: str, limits: Limits) -> float:
+def seconds_of(question: Prepared, dataset: Listed, engine: str, limits: Limits) -> float:
     """After which an answer leaves, by public facts. What the owner declares (`seconds`) is the engine's own part, which no
     row changes; what rows can cost is added to it always.
 
@@ -44,8 +44,6 @@ def seconds_of(question: Prepared | None, dataset: Listed, engine: str, limits: 
     than the office says.
     """
     start = FIRST.get(engine, OTHER) if dataset.seconds is None else dataset.seconds
-    if question is None:
-        return start
     worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
     levels = question.terms.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
     return start + machine() * max(1.0, limits.workers / cores()) * (worked + levels + search_seconds(question, dataset.rows))

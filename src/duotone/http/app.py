@@ -37,7 +37,7 @@ from duotone.http.auth import Auth
 from duotone.http.health import Readiness, draining, leave_soon
 from duotone.http.tokens import Tokens
 from duotone.ledger.ledger import open_ledger
-from duotone.mcp.server import Mounted, mounted
+from duotone.mcp.tools import Mounted, mounted
 from duotone.pages.routes import routes
 from duotone.temporary import leave_temporary_folder, temporary_folder
 

@@ -117,15 +117,8 @@ class Sessions:
 
     def signed_out(self, provider_subject: str | None, provider_session: str | None) -> None:
         """End those that the provider names, by the person, by the session, or by both."""
-        wanted = [
-            column == value
-            for column, value in (
-                (SESSIONS.c.provider_subject, provider_subject),
-                (SESSIONS.c.provider_session, provider_session),
-            )
-            if value is not None
-        ]
-        if wanted:
+        named = {SESSIONS.c.provider_subject: provider_subject, SESSIONS.c.provider_session: provider_session}
+        if wanted := [column == value for column, value in named.items() if value is not None]:
             self._end("signed out elsewhere", None, *wanted)
 
     def _end(self, reason: str, by: str | None, *which: ColumnElement[bool]) -> int:

@@ -79,18 +79,17 @@ async def _dataset(request: Request) -> dict[str, Any]:
 
 async def _checked(request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> dict[str, Any]:
     """The preview for the template, and the SQL that was composed; or what is wrong."""
+    shown: dict[str, Any] = {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
     if not asked.begun:
-        return {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
-    sql = None
+        return shown
     try:
         terms = asked.terms(dataset, asked=False)
-        sql = terms.get("question") if asked.mode == "menus" else None
+        shown["sql"] = terms.get("question") if asked.mode == "menus" else None
         preview = await do(request, "preview", dataset["name"], terms)
     except Refused as refused:
-        return {"preview": None, "mistake": refused.on_page, "sql": sql, "curve": None, "beyond": ""}
-    bill = preview["ledger"]
-    beyond = budgets.beyond(tuple(bill.get("beyond", ())), symbols=True)
-    return {"preview": preview, "mistake": None, "sql": sql, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
+        return shown | {"mistake": refused.on_page}
+    beyond = budgets.beyond(tuple(preview["ledger"].get("beyond", ())), symbols=True)
+    return shown | {"preview": preview, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
 
 
 async def _page(request: Request, dataset: Mapping[str, Any], asked: AskedForm, status: int = 200, **shown: Any) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.pages.menus import Chosen, composed
+from duotone.pages.render import fields_of
 from duotone.privacy.numbers import exact, show
 
 EPSILONS = {"0.1": "0.1: very private", "0.2": "0.2", "0.5": "0.5: careful", "1": "1: usual", "2": "2: less private"}
@@ -46,15 +47,14 @@ class AskedForm(Chosen):
     purpose: str = ""
 
     @classmethod
-    def of(cls, dataset: Mapping[str, Any], sent: Mapping[str, Any]) -> AskedForm:
+    def of(cls, dataset: Mapping[str, Any], sent: Mapping[str, str]) -> AskedForm:
         """What was sent; where nothing was, what most would begin with."""
         first = {
             "way": "epsilon" if dataset["close_calls"] is None else "close",
             "epsilon": _usual(dataset),
             "delta": next((delta for delta in DELTAS if float(delta) <= _room(dataset)[1]), "0"),
         }
-        plain = {field.name: str(sent[field.name]).replace("\r\n", "\n") for field in fields(cls) if field.name in sent}
-        return cls(**{**first, **plain})
+        return cls(**{**first, **fields_of(cls, sent)})
 
     @property
     def begun(self) -> bool:

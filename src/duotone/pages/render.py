@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,11 @@ async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form, each as text, the last of a name; no files."""
     async with request.form(max_files=0, max_fields=100, max_part_size=2**18) as form:
         return {name: str(value) for name, value in form.multi_items()}
+
+
+def fields_of(kind: type[Any], sent: Mapping[str, str]) -> dict[str, str]:
+    """What a form sends of the fields of a dataclass."""
+    return {field.name: sent[field.name].replace("\r\n", "\n") for field in fields(kind) if field.name in sent}
 
 
 def number_of(request: Request, name: str) -> int:

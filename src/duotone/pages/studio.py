@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -23,7 +23,7 @@ from duotone.graphs.optimum import Boundary, design, improvable, values_from
 from duotone.line.mechanism import balanced, tradeoff
 from duotone.model.notice import budget_notes
 from duotone.pages.drawn_graph import EXAMPLES, MOST_TEXT, from_file, from_text, places_from, to_text
-from duotone.pages.render import download, form_of, render, who
+from duotone.pages.render import download, fields_of, form_of, render, who
 from duotone.pages.svg import EMPTY, Axis, Bar, Drawing, Plot, bars, drawing, plot
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
@@ -245,5 +245,4 @@ async def _drawn(request: Request, drawing: Callable[[], T]) -> T:
 
 
 async def _asked(request: Request) -> Asked:
-    sent = await form_of(request)
-    return Asked(**{field.name: sent[field.name].replace("\r\n", "\n") for field in fields(Asked) if field.name in sent})
+    return Asked(**fields_of(Asked, await form_of(request)))

@@ -67,9 +67,7 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | Non
 
 def error_by_distance(
     budgets: Sequence[ApproxDP | LineMechanism],
-    longest: int | None = None,
     *,
-    log: bool = True,
     title: str | None = None,
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
@@ -83,7 +81,7 @@ def error_by_distance(
     sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
     labels = labels or [budget_label(mechanism.privacy) for mechanism in mechanisms]
     ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
-    reach = longest or int(max((e for e in ends if math.isfinite(e)), default=20))
+    reach = int(max((e for e in ends if math.isfinite(e)), default=20))
     named = [called + name for called, mechanism in zip(labels, mechanisms, strict=True) for _, _, name in _sides(mechanism)]
     figure, ax = new_axes(ax, (7.2, 4.4))
     for i, ((mechanism, red, _), end, name) in enumerate(zip(sides, ends, named, strict=True)):
@@ -95,8 +93,7 @@ def error_by_distance(
         ax.plot(margins, errors, marker=marker, ms=3.5, label=name + until, **style)
         if end <= reach and len(margins):
             ax.plot(margins[-1], errors[-1], marker="|", ms=12, color=style["color"])
-    if log:
-        ax.set_yscale("log")
+    ax.set_yscale("log")
     ax.locator_params(axis="x", integer=True)
     ax.set(xlabel="people from flipping (1: one person flips the answer)", ylabel="Pr[wrong answer]", xlim=(0.5, reach + 0.5))
     titled(ax, title)

@@ -25,9 +25,7 @@ LARGEST = 400
 Positions = Mapping[Hashable, tuple[float, float]]
 
 
-def graph(
-    of: ColouredGraph | Mechanism, positions: Positions | None = None, *, labels: bool = True, ax: Axes | None = None
-) -> Figure:
+def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, ax: Axes | None = None) -> Figure:
     """A coloured graph, its boundary ringed; for a mechanism, each dataset's Pr[truth] as opacity and label."""
     coloured = of.graph if isinstance(of, Mechanism) else of
     if len(coloured) > LARGEST:
@@ -47,7 +45,7 @@ def graph(
         ax.scatter(x, y, s=size, marker=MARKER[colour], color=COLOUR[colour], alpha=alpha, linewidths=0, zorder=3)
         if name in ringed:
             ax.scatter(x, y, s=size * 2.4, marker=MARKER[colour], facecolors="none", edgecolors=INK, linewidths=1.1, zorder=4)
-    if labels and len(coloured) <= 60:
+    if len(coloured) <= 60:
         for name in coloured.names:
             text = label(name) if truth is None else f"{label(name)}: {_short(truth[name])}"
             _label(ax, text, where[name])
