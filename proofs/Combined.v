@@ -1,4 +1,4 @@
-(** And, or, not: questions made of questions (`duotone.questions.combined`), on one graph.
+(** And, or, not: questions made of questions (`duotone.questions.protocol`), on one graph.
 
     `and` takes the least of the levels, `or` the greatest, and `not` -1 less the level. All three keep levellings, so answers
     stay private. Not keeps exactness. And is exact at a yes, which ends as soon as one part does; at a no it is a bound, since

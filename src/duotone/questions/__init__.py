@@ -3,16 +3,14 @@
 Imports `graphs`. A question has a truth and a level on every dataset. If the fewest people that must join or leave (or
 change, under replace) to flip the answer are d, the level is d − 1 for a yes and −d for a no. What privacy rests on is the ±1
 rule: neighbours' levels differ by at most 1. Where levels are exactly that, and not only a safe bound, answers are optimal as
-well. Start with `protocol` (what a question is, and brute force that checks one); then a file for each kind: `threshold`,
-`quantile`, `difference` (of averages, or of quantiles), `mode_and_distinct`, `variance`, `cells` for any arithmetic of a few
-counts, and `combined` for and, or, not. `units` tells distances in a question's own units.
+well. Start with `protocol` (what a question is; and, or, not; brute force that checks one); then a file for each
+kind: `threshold`, `quantile`, `difference` (of averages, or of quantiles), `variance`, and `counts` (a mode, different values,
+any arithmetic of a few counts). `units` tells distances in a question's own units.
 """
 
-from duotone.questions.cells import Cells
-from duotone.questions.combined import Combined, Negated
+from duotone.questions.counts import Cells, Distinct, Plurality
 from duotone.questions.difference import Difference
-from duotone.questions.mode_and_distinct import Distinct, Plurality
-from duotone.questions.protocol import Neighbours, Question, Verdict, verify
+from duotone.questions.protocol import Combined, Negated, Neighbours, Question, Verdict, verify
 from duotone.questions.quantile import quantile, smallest
 from duotone.questions.threshold import Threshold
 from duotone.questions.variance import Variance

@@ -20,7 +20,7 @@ from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
-from duotone.questions.combined import combined_level
+from duotone.questions.protocol import combined_level
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Note, Unused
 from duotone.tables.engines.engine import quietly

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
-from duotone.questions.cells import Counts, cells_level, require_few
-from duotone.questions.mode_and_distinct import distinct_level, plurality_level
+from duotone.questions.counts import Counts, cells_level, distinct_level, plurality_level, require_few
 from duotone.questions.units import DistinctUnits, LeadUnits
 from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
 from duotone.tables.engines.person_columns import coded, labelled, voting
