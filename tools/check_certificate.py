@@ -4,12 +4,15 @@ It shares no code with Duotone. Read it over coffee, then run it:  python tools/
 
 Datasets are nodes; neighbours are joined; each has a true colour, blue for yes and red for no. A table has a row for each,
 with a whole number for each outcome, ONE = 2^bits in all; t is that of the truth. Or it has rows by level, which are a line of
-such datasets: yes is true from level 0 on, and beyond both ends nothing changes. The claim has three parts.
+such datasets: yes is true from level 0 on, and beyond both ends nothing changes. The claim has these parts.
 
 PRIVATE   For neighbours with yes-probabilities p and q, and for either answer:  p <= e^epsilon * q + delta.
 OPTIMAL   With the boundary values fixed, no private mechanism tells the truth more often: every other entry is as large
           as privacy allows beside one neighbour, and following these neighbours leads to a fixed value. (Being as large
           as a neighbour allows is not enough: two entries could hold each other.) Rounding costs less than 2^-60.
+MARGIN    Of rows by level, more may be released: a level, clipped to -cap .. cap - 1 (if there is a cap), plus noise N that
+          is at least -level as often as the row of that level says yes. For every set of values, p <= e^epsilon * q + delta.
+          To leave room for that, rows are as large as a budget that is smaller by a hair allows.
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
 A certificate of close calls claims something else: answers are yes, no, or too close to call, and whatever is asked, one
@@ -223,14 +226,29 @@ def check(c):
     one, (y, above, d) = 2 ** c["bits"], definition(c["privacy"])
     left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
 
-    def private(p, q):
+    def private(p, q, left=left, right=right, room=room):
         """p <= y * q + d * ONE for both answers and both ways round, without denominators."""
         pairs = (p, q), (q, p), (one - p, one - q), (one - q, one - p)
         return all(left * a <= right * b + room for a, b in pairs)
 
-    def tight(t, q):
+    def tight(t, q, hair=()):
         """t is private beside q, and t + 1 is not."""
-        return private(t, q) and (t == one or not private(t + 1, q))
+        return private(t, q, *hair) and (t == one or not private(t + 1, q, *hair))
+
+    def margin(yes, cap):
+        """Noise, and noise moved by one, over all sets of values: worst is that of the values more likely than y allows. Noise
+        without ends is clamped to the cap, with which no value may need d."""
+        w = [b - a for a, b in zip(yes, yes[1:])]
+        need(w == [abs(n) for n in w] and (cap is None or type(cap) is int and cap >= 1), "no noise, or no cap")
+        if yes[0] == 0 and yes[-1] == one:
+            need(cap is None or cap >= max(-c["lowest"], len(yes) + c["lowest"]), "a cap within the table")
+            for p, q in ([*w, 0], [0, *w]), ([0, *w], [*w, 0]):
+                need(sum(max(0, left * a - right * b) for a, b in zip(p, q)) <= room, "a margin is not private")
+            return
+        need(cap and len(yes) == -2 * c["lowest"] == 4 * cap - 2, "noise without ends that stops before twice the cap")
+        for t in w, yes, [one - t for t in yes]:
+            for a, b in zip(t, t[1:]):
+                need(left * a <= right * b and left * b <= right * a, "a margin is not private")
 
     def ceiling(top):
         """No real mechanism can have more than this, out of ONE, next to one that has at most `top`."""
@@ -246,10 +264,11 @@ def check(c):
         apart = abs(told.numerator * one - wrong * told.denominator)
         need(apart * 2**1070 <= told.denominator * (wrong * 2**1020 + one), "a wrong error")
 
-    def fixed_value(told, t, held=None):
+    def fixed_value(told, t, held=None, hair=()):
         """A boundary value is the one asked for, rounded down or held lower; gives a bound on the real one."""
         if told == "balanced":
-            need(private(t, one - t) and (t == one or not private(t + 1, one - t - 1)), "not the best balanced boundary")
+            best = private(t, one - t, *hair) and (t == one or not private(t + 1, one - t - 1, *hair))
+            need(best, "not the best balanced boundary")
             return close(-(-(above + d) * one // (1 + above)), t)
         need(0 <= number(told) <= 1, "a boundary value is no probability")
         full = number(told) * one // 1
@@ -258,23 +277,29 @@ def check(c):
 
     if type(c["rows"]) is list:
         red, blue = ([row[i] for row in side] for i, side in zip((1, 0), by_level(c)))
+        cap, enough = c["cap"], d * 2 ** (c["bits"] // 2) >= 1
+        need(claims["margin"] is True, "other claims")
+        margin([*(one - t for t in red[::-1]), *blue], cap)
+        a, b = (y, d - Q(1, 2 ** (3 * c["bits"] // 4))) if enough else (y - (y - 1) / 2**96, Q(0))
+        hair = a.denominator * b.denominator, a.numerator * b.denominator, a.denominator * b.numerator * one
         if c["boundary"] == "selection":
-            need(red[0] == one and tight(blue[0], 0), "the answer about an empty group is not fixed at no")
+            need(red[0] == one and tight(blue[0], 0, hair), "the answer about an empty group is not fixed at no")
             tops = ceiling(0), one
         else:
-            top = fixed_value(c["boundary"], blue[0])
+            top = fixed_value(c["boundary"], blue[0], hair=hair)
             balanced = c["boundary"] == "balanced"
-            need(red[0] == blue[0] if balanced else tight(red[0], one - blue[0]), "the red boundary is off")
+            need(red[0] == blue[0] if balanced else tight(red[0], one - blue[0], hair), "the red boundary is off")
             tops = top, top if balanced else ceiling(one - blue[0])
         need(private(blue[0], one - red[0]), "the boundary is not private")
         for row, t in zip(c["rows"], [*red[::-1], *blue]):
             error(row["error"], t)
         for side, top in (blue, tops[0]), (red, tops[1]):
-            for here, beyond in zip(side, [*side[1:], side[-1]]):
-                need(tight(beyond, here), "a level is not private, or not as truthful as possible")
-                last, top = close(top, here), ceiling(top)
-            close(last if top == last else one, side[-1])
-        return f"{len(blue) + len(red)} levels"
+            need(all(tight(*pair, hair) for pair in zip(side[1:], side)), "a level is not as truthful as possible")
+            for people, t in enumerate(side, 1):
+                last, top = close(top, t), ceiling(top)
+                if people == min(cap or len(side), len(side)):  # further levels are answered as this one
+                    close(last if top == last else one, t)
+        return f"{len(blue) + len(red)} levels, with their margins,"
 
     nodes, boundary, lowered = c["rows"], c["boundary"], c["lowered"]
     need(type(nodes) is dict and nodes and type(lowered) is dict, "no datasets, or not by name")

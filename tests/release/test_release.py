@@ -243,7 +243,7 @@ def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_of_odd_width_is_refused() -> None:
     for bits in (64, 100):
         with pytest.raises(DuotoneError, match="at least 72 bits, a whole number of bytes"):
-            Coin(Table(ApproxDP(1), YES_NO, bits, ((0, 2**bits), (2**bits, 0)), -1, "balanced"))
+            Coin(Table(ApproxDP(1), YES_NO, bits, ((0, 2**bits), (2**bits, 0)), -1, boundary="balanced"))
 
 
 def test_a_coin_can_be_sent_to_workers() -> None:

@@ -58,8 +58,18 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
         rows = (*((t, one - t) for t in entries), *((one - t, t) for t in entries))
         places = places.astype(np.min_scalar_type(len(rows)))
         places[~graph.blue] += len(entries)
-        rounded = Fraction(int(loss), one)
-        return Table(privacy, YES_NO, bits, rows, 0, boundary, rounded, places, graph, witness, lowered)
+        return Table(
+            privacy,
+            YES_NO,
+            bits,
+            rows,
+            boundary=boundary,
+            loss=Fraction(int(loss), one),
+            places=places,
+            graph=graph,
+            witness=witness,
+            lowered=lowered,
+        )
 
     return wide_enough(build)
 

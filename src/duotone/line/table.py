@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
@@ -21,11 +21,12 @@ import numpy as np
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
+from duotone.line.noise import Noise, margin_is_private
 from duotone.line.rows_json import Datasets, RowsJson
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition
 from duotone.privacy.numbers import probability, show
-from duotone.privacy.rounded import Rounded
+from duotone.privacy.rounded import Rounded, shrunk
 from duotone.privacy.text import definition_object
 
 LOSS = Fraction(1, 2**60)
@@ -64,7 +65,11 @@ YES_NO = Outcome.YES, Outcome.NO
 THREE_WAY = Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO
 """The outcomes of a table of answers that may be too close to call."""
 OPTIMAL = {"private": True, "optimal": True, "loss": "2^-60"}
-"""What a table of yes/no answers claims."""
+"""What a table of yes/no answers claims; that of a line claims its margin, too."""
+NEXT_TO_NOTHING = 2**9
+"""A δ is left out of a table of so many bits at the earliest: one below 2^−256."""
+CERTAIN = Fraction(1, 2**62)
+"""Where δ is next to nothing and no answer is ever certain, levels are told apart until a mistake is as rare as this."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +92,8 @@ class Table:
     entries: tuple[tuple[int, ...], ...]
     lowest: int = 0
     """The level of the first row."""
+    cap: int | None = None
+    """Levels are clipped to [−cap, cap − 1] before noise is added to them; None: they are not."""
     boundary: Any = None
     """What was asked for at the boundary."""
     loss: Fraction = Fraction(0)
@@ -113,11 +120,18 @@ class Table:
         """The number of the row of a level, which may be infinite, or of a dataset by its name; None if there is none."""
         if self.graph is not None:
             return self.graph.find(at)
+        first, last = self.levels
         if isinstance(at, float) and math.isinf(at):
-            return len(self) - 1 if at > 0 else 0
+            return (last if at > 0 else first) - self.lowest
         if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
             return None
-        return min(max(int(at) - self.lowest, 0), len(self) - 1)
+        return min(max(int(at), first), last) - self.lowest
+
+    @property
+    def levels(self) -> tuple[int, int]:
+        """The first and the last level that has a row of its own to draw from; of a graph, the numbers of its datasets."""
+        first, last = self.lowest, self.lowest + len(self) - 1
+        return (first, last) if self.cap is None else (max(first, -self.cap), min(last, self.cap - 1))
 
     def row(self, at: Any) -> tuple[int, ...]:
         """The row of a level, or of a dataset by its name."""
@@ -137,17 +151,30 @@ class Table:
     @cached_property
     def blue(self) -> tuple[int, ...]:
         """Pr[yes]·2^bits by level from 0 on, where yes is the truth."""
-        return tuple([row[0] for row in self.entries[-self.lowest :]])
+        return tuple([row[0] for row in self.entries[-self.lowest : self.levels[1] + 1 - self.lowest]])
 
     @cached_property
     def red(self) -> tuple[int, ...]:
         """Pr[no]·2^bits by level from −1 downwards, where no is the truth."""
-        return tuple([row[-1] for row in self.entries[: -self.lowest][::-1]])
+        return tuple([row[-1] for row in self.entries[self.levels[0] - self.lowest : -self.lowest][::-1]])
+
+    @cached_property
+    def noise(self) -> Noise:
+        """Of yes and no by level: the noise that makes a level a margin."""
+        if self.graph is not None or self.outcomes != YES_NO:
+            raise DuotoneError("only the table of yes and no by level has margins")
+        return Noise(tuple([row[0] for row in self.entries]), self.lowest, self.bits, self.cap)
+
+    def unclipped(self) -> Table:
+        """The same of levels that are not clipped, such as those of a count, which are known however far they are."""
+        if not self.noise.bounded:
+            raise DuotoneError("with noise that is not bounded (a δ of 0) levels must be clipped")
+        return replace(self, cap=None)
 
     @property
     def reach(self) -> int:
-        """From how far on every level is alike."""
-        return max(-self.lowest, len(self) + self.lowest)
+        """From how many people on every level is alike, also with its margin."""
+        return max(-self.lowest, len(self) + self.lowest) if self.cap is None else self.cap
 
     def certificate(self) -> dict[str, Any]:
         """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""
@@ -172,7 +199,9 @@ class Table:
         else:
             boundary = boundary_text(boundary)
         beside = {"boundary": boundary}
-        return self.document(OPTIMAL, beside if self.graph is None else {**beside, "lowered": lowered})
+        if self.graph is not None:
+            return self.document(OPTIMAL, {**beside, "lowered": lowered})
+        return self.document({**OPTIMAL, "margin": True}, {**beside, "cap": self.cap})
 
     def document(self, claims: Mapping[str, Any], beside: Mapping[str, Any]) -> RowsJson:
         """A certificate of format version 1 (docs/theory.md): what is claimed, what else that takes, and the rows."""
@@ -189,7 +218,7 @@ class Table:
         if self.graph is None:
             rows: list[dict[str, Any]] = [{"numbers": each} for each in numbers]
             if self.outcomes == YES_NO:
-                truths = (*self.red[::-1], *self.blue)
+                truths = [row[level < 0] for level, row in enumerate(self.entries, start=self.lowest)]
                 rows = [{**row, "error": error_text(t, self.bits)} for row, t in zip(rows, truths, strict=True)]
             return RowsJson({**before, "lowest": self.lowest}, "rows", rows, np.arange(len(rows)))
         rows = [
@@ -215,71 +244,90 @@ def line_table(mechanism: LineMechanism) -> Table:
     privacy, boundary = require_approx_dp(mechanism.privacy), mechanism.boundary
     boundary_text(boundary)  # raises what no certificate could say
 
-    def build(bits: int) -> Table:
-        floor, ceiling = Rounded(privacy, bits), Rounded(privacy, bits, up=True)
-        low = on_line(floor, boundary)
-        blue, red = (
-            (Fraction(start), top) for start, top in zip((low.blue, low.red), _ceilings(ceiling, boundary), strict=True)
-        )
-        first = _side(floor, ceiling, *blue)
-        second = first if red == blue else _side(floor, ceiling, *red)
+    def build(bits: int) -> Table | None:
+        floor, ceiling = Rounded(shrunk(privacy, bits), bits), Rounded(privacy, bits, up=True)
+        if privacy.delta > 0 == floor.privacy.delta and bits < NEXT_TO_NOTHING:
+            return None  # with more bits there is room for this δ
+        low, tops = on_line(floor, boundary), _ceilings(ceiling, boundary)
+        starts = Fraction(low.blue), Fraction(low.red)
+        cap = None if floor.privacy.delta > 0 else max(_almost_certain(floor, start) for start in starts)
+        first = _side(floor, ceiling, starts[0], tops[0], cap)
+        second = first if (starts[0], tops[0]) == (starts[1], tops[1]) else _side(floor, ceiling, starts[1], tops[1], cap)
         one, loss = 1 << bits, Fraction(max(first[1], second[1]), 2**bits)
         rows = (*((one - t, t) for t in second[0][::-1]), *((t, one - t) for t in first[0]))
-        return Table(privacy, YES_NO, bits, rows, -len(second[0]), boundary, loss)
+        cap = len(rows) - 1 if cap is None else cap
+        private = margin_is_private([yes for yes, _ in rows], bits, privacy)
+        return Table(privacy, YES_NO, bits, rows, -len(second[0]), cap, boundary, loss) if private else None
 
     return wide_enough(build)
 
 
 def reach(mechanism: LineMechanism) -> int:
-    """How far levels matter: how many entries the longer side of the mechanism's table has; of few, perhaps a few more.
+    """How many people matter: levels of so many, and of more, are alike, also with their margins; perhaps a few too many.
 
-    In closed form. Where delta is more than rounding takes, a side settles no sooner than the optimum is certain, and no later
-    than φ rounded down does; where these differ, or delta is 0 or next to it, a long table is built to count.
+    In closed form where δ is more than rounding takes: a side then settles no sooner than the optimum is certain, and no later
+    than φ rounded down does. Where these differ, or δ is 0 or next to it, a table is built to count.
 
-    Guarantee: never less than the table's length; where there is no table, this raises what `line_table` does.
+    Guarantee: never less than the table's cap; where there is no table, this raises what `line_table` does.
 
     >>> from duotone import ApproxDP, balanced
     >>> reach(balanced(ApproxDP(1, "1e-6")))
-    15
+    29
     """
     privacy = require_approx_dp(mechanism.privacy)
     boundary_text(mechanism.boundary)  # raises what no certificate could say
-    floor = Rounded(privacy, FEWEST_BITS)
-    low = on_line(floor, mechanism.boundary)
-    latest = max(floor.settles_after(side) for side in (low.blue, low.red))
-    if latest < SHORT:
-        return int(latest) + 1
-    soonest = max(on_line(privacy.exactly(), mechanism.boundary).certain)
-    if floor.reaches_one and soonest == latest < LONGEST // 2:  # so far from the longest there is a table, of 128 or 256 bits
-        return int(latest) + 1
+    floor = Rounded(shrunk(privacy, FEWEST_BITS), FEWEST_BITS)
+    if floor.reaches_one:
+        low, exact = on_line(floor, mechanism.boundary), on_line(privacy.exactly(), mechanism.boundary)
+        latest = [floor.settles_after(side) for side in (low.blue, low.red)]
+        if max(latest) < SHORT or (max(latest) < LONGEST // 2 and latest == [*exact.certain]):  # far from the longest
+            return int(sum(latest)) + 1
     return line_table(mechanism).reach
 
 
-def wide_enough(build: Callable[[int], Table]) -> Table:
-    """The table with the fewest bits that loses little enough."""
+def wide_enough(build: Callable[[int], Table | None]) -> Table:
+    """The table with the fewest bits that is one, and loses little enough."""
     bits = FEWEST_BITS
     while bits <= MOST_BITS:
-        if (table := build(bits)).loss < LOSS:
+        table = build(bits)
+        if table is not None and table.loss < LOSS:
             return table
         bits *= 2
     raise DuotoneError("this budget needs probabilities too small to toss for: raise delta or the boundary value")
 
 
-def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction) -> tuple[tuple[int, ...], int]:
-    """A side of the line, and the largest gap to its bound from above; beyond the side's end the bound may go on to 1."""
+def _almost_certain(floor: Rounded, start: Fraction) -> int:
+    """How many levels a side has up to one where a mistake is as rare as CERTAIN, or where nothing changes."""
+    most, down, one = min(LONGEST, LARGEST // floor.bits) // 2, floor.on_integers(), 1 << floor.bits
+    here, rare, levels = gmpy2.mpz(int(start * one)), int(CERTAIN * one), 1
+    if float(start) > 0 and down(here) != here and floor.privacy.iterate(float(start), most)[1] > CERTAIN:
+        raise _too_long(2 * most)  # at once, rather than after a million steps
+    while one - here > rare and (following := down(here)) != here:
+        if levels >= most:
+            raise _too_long(2 * most)
+        here, levels = following, levels + 1
+    return levels
+
+
+def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap: int | None) -> tuple[tuple[int, ...], int]:
+    """A side of the line, and the largest gap to its bound from above; beyond the side's end the bound may go on to 1.
+
+    It ends where φ changes nothing more; with a `cap`, it has 2·cap − 1 levels, so that margins up to cap are within it.
+    """
     most = min(LONGEST, LARGEST // floor.bits)
     down, up, one = floor.on_integers(), ceiling.on_integers(), 1 << floor.bits
     here, bound = (gmpy2.mpz(int(x * one)) for x in (start, top))
-    if float(start) > 0 and down(here) != here and floor.privacy.iterate(float(start), most)[1] > LOSS:
+    if cap is None and float(start) > 0 and down(here) != here and floor.privacy.iterate(float(start), most)[1] > LOSS:
         raise _too_long(most)  # at once, rather than after a million steps
-    side, worst = [int(here)], bound - here
-    while (following := down(here)) != here:
+    side, worst, end = [int(here)], bound - here, None if cap is None else 2 * cap - 1
+    while len(side) != end and ((following := down(here)) != here or end is not None):
         if len(side) >= most:
             raise _too_long(most)
         here, bound = following, up(bound)
         side.append(int(here))
         worst = max(worst, bound - here)
-    return tuple(side), int(worst if up(bound) == bound else max(worst, one - here))
+    last = here if cap is None else side[cap - 1]
+    return tuple(side), int(worst if up(bound) == bound else max(worst, one - last))
 
 
 def _too_long(most: int) -> DuotoneError:

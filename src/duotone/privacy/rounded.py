@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,36 @@ import gmpy2
 from duotone.cached import cached_property
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number, log_ceiling
+
+
+def shrunk(privacy: ApproxDP, bits: int) -> ApproxDP:
+    """A definition smaller by a hair, which a line's table keeps to: what rounding moves then fits into the hair, and margins
+    are private over all events, as integers (`duotone.line.noise`).
+
+    Its δ is 2^(−3/4·bits) less; a δ below 2^(−bits/2) is not used at all, and e^ε − 1 is smaller by 2^−96 of itself.
+
+    >>> shrunk(ApproxDP(1, "1/4"), 128).delta == Fraction(1, 4) - Fraction(1, 2**96)
+    True
+    >>> shrunk(ApproxDP(exp_epsilon=2), 256).exp_epsilon == 2 - Fraction(1, 2**96)
+    True
+    """
+    ratio, delta = privacy.exp_epsilon, Fraction(privacy.delta)
+    if delta * 2 ** (bits // 2) >= 1:
+        return ApproxDP._computed(ratio, delta - Fraction(1, 2 ** (3 * bits // 4)))
+    return ApproxDP._computed(ratio - (ratio - 1) / 2**96, Fraction(0))
+
+
+def over_all_events(privacy: ApproxDP, row: Sequence[int], other: Sequence[int], bits: int) -> bool:
+    """Whether two neighbours' rows, the chance of each outcome times 2^bits, are indistinguishable over all events, both ways.
+
+    Of all events, that of the outcomes which are more than e^ε times as likely exceeds the bound most.
+    """
+    (a, b), (c, d) = privacy.exp_epsilon.as_integer_ratio(), Fraction(privacy.delta).as_integer_ratio()
+    room, left, right = b * c << bits, b * d, a * d
+    return all(
+        sum(max(0, left * p - right * q) for p, q in zip(one, two, strict=True)) <= room
+        for one, two in ((row, other), (other, row))
+    )
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ __all__ = ["Unproved", "prove"]
 YES_NO, THREE_WAY = ["yes", "no"], ["yes", "too close to call", "no"]
 """The outcomes that there are, in the order of a row's numbers."""
 OPTIMAL = {"private": True, "optimal": True, "loss": f"2^-{LOSS}"}
-"""What a certificate of yes and no must claim."""
+"""What a certificate of yes and no must claim; of levels also that their margins are private."""
 LONG, MOST_WORK = 2**14, 2**31
 """A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
 
@@ -54,7 +54,7 @@ def prove(certificate: Any) -> str:
     >>> from duotone import ApproxDP, Coin, balanced
     >>> answer = Coin(balanced(ApproxDP(exp_epsilon=2, delta="1/10"))).answer(3)
     >>> prove(answer.certificate())
-    'private and optimal: 8 levels under ratio 2, delta 1/10'
+    'private and optimal: 8 levels, with their margins, under ratio 2, delta 1/10'
     """
     try:
         head = _read_head(certificate)
@@ -84,24 +84,49 @@ def _read_head(certificate: Mapping[str, Any]) -> Head:
 
 
 def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
-    """Every pair of neighbouring levels is private, and no level could be more truthful."""
-    step, ceiling = head.steps()
+    """The margins of neighbouring levels are private, and so are their signs; no level could be more truthful."""
+    (_, ceiling), step = head.steps(), head.shrunk_step()
     rows, below = head.levels(certificate)
-    if not all(step.private(row, other) for row, other in pairwise(rows)):
-        raise Unproved("two neighbouring levels differ by more than the budget allows")
+    cap = _checked_cap(certificate, [row[0] for row in rows], below, head)
     truth = [row[level < below] for level, row in enumerate(rows)]
     for row, t in zip(certificate["rows"], truth, strict=True):
         check_error(row["error"], t, step)
     sides = truth[below:], truth[:below][::-1]
     tops = checked_boundary(certificate["boundary"], sides[0][0], sides[1][0], step, ceiling)
     for side, name, top in zip(sides, ("yes", "no"), tops, strict=True):
-        for here, following in zip(side, [*side[1:], side[-1]], strict=True):
-            if step(here) != following:
-                raise Unproved(f"a level where the truth is {name} is not as truthful as possible")
+        if any(step(here) != following for here, following in pairwise(side)):
+            raise Unproved(f"a level where the truth is {name} is not as truthful as possible")
+        for people, here in enumerate(side, start=1):
             check_close(top, here, step)
             last, top = top, ceiling(top)
-        check_close(last if top == last else step.one, side[-1], step)
-    return f"private and optimal: {len(rows)} levels under {head.budget}"
+            if people == min(cap, len(side)):  # further levels are answered as this one
+                check_close(last if top == last else step.one, here, step)
+    return f"private and optimal: {len(rows)} levels, with their margins, under {head.budget}"
+
+
+def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, head: Head) -> int:
+    """The people from which on answers are alike, if margins are private: a level and noise, added up. `yes` is how often
+    that is at least 0, by level.
+
+    Noise that is bounded is private over all events together with that of a neighbouring level. Of noise that is not, the table
+    has what `cap` needs: margins are clamped to it, which is private where every single value is, without δ.
+    """
+    step, cap = head.steps()[0], certificate["cap"]
+    if certificate["claims"]["margin"] is not True:
+        raise Unproved("the certificate must claim margin: true")
+    if not (cap is None or (type(cap) is int and cap >= 1)):
+        raise Unproved("the cap of a margin is a whole number, at least 1, or null where levels are not clipped")
+    ends = max(below, len(yes) - below)
+    weights = [after - before for before, after in pairwise(yes)]
+    if yes[0] == 0 and yes[-1] == step.one:
+        private = (cap is None or cap >= ends) and step.private([*weights, 0], [0, *weights])
+    else:
+        pure, rows = Step(head.ratio, Fraction(0), head.bits), [(t, step.one - t) for t in yes]
+        private = cap is not None and below == len(yes) - below == 2 * cap - 1 and pure.private(weights[1:], weights[:-1])
+        private = private and all(pure.private(row, other) for row, other in pairwise(rows))
+    if min(weights, default=0) < 0 or not private:
+        raise Unproved("the margins of two neighbouring levels differ by more than the budget allows")
+    return ends if cap is None else cap
 
 
 @dataclass(frozen=True)

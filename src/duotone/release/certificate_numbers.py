@@ -122,6 +122,12 @@ class Head:
         """φ rounded down, which is what tables keep to; and rounded up, which bounds the real optimum."""
         return Step(self.ratio, self.delta, self.bits), Step(self.above, self.delta, self.bits, up=True)
 
+    def shrunk_step(self) -> Step:
+        """φ of a budget smaller by a hair, rounded down, which tables of levels keep to: so there is room for their margins."""
+        if self.delta * 2 ** (self.bits // 2) >= 1:
+            return Step(self.ratio, self.delta - Fraction(1, 2 ** (3 * self.bits // 4)), self.bits)
+        return Step(self.ratio - (self.ratio - 1) / 2**96, Fraction(0), self.bits)
+
 
 def brief(text: str) -> str:
     """A number of the certificate, rounded up to read if it is long."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.interrupts import uninterrupted
 from duotone.line.mechanism import LineMechanism
+from duotone.line.noise import Margin, same_answer
 from duotone.line.table import YES_NO, Outcome, Table, line_table
 from duotone.model.accuracy import Basis as Basis
 from duotone.privacy.approx_dp import ApproxDP
@@ -43,13 +45,20 @@ class NotPrivateWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Answer:
-    """A released answer: yes or no, under which privacy definition, on what basis, and the certificate of its mechanism.
+    """A released answer: yes or no, how sure that is, under which privacy definition, on what basis, and its certificate.
 
     The true answer and the level are not in it.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> answer = Coin(balanced(ApproxDP(1, "1e-6"))).answer(40)
+    >>> answer == "yes", answer.margin.certain, answer.margin.at_least(1) >= 1
+    (True, True, True)
     """
 
     answer: bool
     """What may be published: True for yes. `bool` of the whole is the same."""
+    margin: Margin | None
+    """How far from flipping the answer seems, which may be published too; None of a graph's dataset."""
     privacy: ApproxDP
     """The privacy that it was drawn under."""
     basis: Basis
@@ -61,6 +70,11 @@ class Answer:
 
     def __bool__(self) -> bool:
         return self.answer
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if isinstance(other, Answer) else same_answer(self.answer, other)
+
+    __hash__ = None  # type: ignore[assignment]  # it is equal to a word
 
     def __str__(self) -> str:
         return ("yes" if self.answer else "no") + ("" if self.private else " (NOT PRIVATE: test seed)")
@@ -102,12 +116,13 @@ class Coin:
         self.basis: Basis = basis
         if not (self.table.bits >= 72 and self.table.bits % 8 == 0):
             raise DuotoneError("a coin needs a table of at least 72 bits, a whole number of bytes")
-        self._lowest, self._highest = self.table.lowest, self.table.lowest + len(self.table) - 1
+        self._lowest, self._highest = self.table.levels
         cuts = [
             tuple(accumulate(row[:-1])) for row in self.table.entries
         ]  # a draw below the first of a row is its first outcome
         places = self.table.places
-        self._rows = cuts if places is None else [*map(cuts.__getitem__, places.tolist())]
+        rows = cuts if places is None else [*map(cuts.__getitem__, places.tolist())]
+        self._rows = rows[self._lowest - self.table.lowest : self._highest - self.table.lowest + 1]
 
     @uninterrupted
     def answer(self, at: Any) -> Answer:
@@ -118,15 +133,43 @@ class Coin:
         try:
             table, rest = self._yes_no(), self.table.bits - 64
             number = int.from_bytes(draw(8), "little")
+            if table.graph is None:
+                row, at = table.noise.level(at), None
+                if row is None:
+                    raise DuotoneError("a level is a whole number, or infinite")
+                place = bisect_right(self._first, number)
+                if place and self._first[place - 1] == number:
+                    place = bisect_right(table.noise.yes, number << rest | int.from_bytes(draw(rest // 8), "little"))
+                margin = Margin(int(table.noise.clamped(row - table.noise.lowest - place)), table.noise)
+                return Answer(margin.answer, margin, table.privacy, self.basis, seed is None, table)
             row, at = table.find(at), None
             if row is None:
-                raise DuotoneError("that is neither a whole number (a level) nor a dataset of this mechanism's graph")
+                raise DuotoneError("that is no dataset of this mechanism's graph")
             (row,) = self._rows[row]
             if number == row >> rest:
                 number, rest = number << rest | int.from_bytes(draw(rest // 8), "little"), 0
-            return Answer(number < row >> rest, table.privacy, self.basis, seed is None, table)
+            return Answer(number < row >> rest, None, table.privacy, self.basis, seed is None, table)
         finally:
             at = row = None  # no traceback may show them
+
+    @uninterrupted
+    def margins(self, levels: Any, *, bar: bool = True) -> Array:
+        """Many margins, one for each level: how far from flipping the answer seems. A margin of 0 or more is a yes, exactly as
+        often as in `answers`; all of it may be published (`Margin` says what it tells), for the same budget.
+
+        The noise is drawn before it meets a level, in the same time whatever that is.
+        """
+        out: Any = None
+        try:
+            if _TEST_STREAM.get() is not None:
+                _warn()
+            levels = self._levels(levels)
+            out = np.empty(len(levels), dtype=np.int64)
+            for start in _chunks(len(levels), bar):
+                out[start : start + CHUNK] = self._margins(levels[start : start + CHUNK])
+            return out
+        finally:
+            levels = out = None
 
     @uninterrupted
     def answers(self, at: Any, *, bar: bool = True) -> Array:
@@ -213,6 +256,23 @@ class Coin:
         finally:
             levels = where = None
 
+    def _margins(self, levels: Any) -> Array:
+        """A chunk of margins: the noise by 64 bits, and where these equal those of a bound of it, by all."""
+        margins = cast(Any, None)
+        try:
+            noise, rest = self.table.noise, self.table.bits - 64
+            stream = _TEST_STREAM.get() or Keystream(os.urandom(48))
+            words = np.frombuffer(stream.bytes(8 * len(levels)), dtype=np.uint64)
+            below = np.searchsorted(self._bounds, words, side="right")  # how many levels say no with these bits
+            for i in np.flatnonzero(self._bounds[np.maximum(below, 1) - 1] == words).tolist():
+                number = int(words[i]) << rest | int.from_bytes(stream.bytes(rest // 8), "little")
+                below[i] = bisect_right(noise.yes, number)
+            margins, levels = noise.clipped(levels.astype(np.int64)), None
+            margins = np.asarray(noise.clamped(margins - noise.lowest - below))
+            return margins  # type: ignore[no-any-return]
+        finally:
+            levels = margins = None
+
     def _drawn(self, levels: Any) -> Array:
         """For each level the number of its outcome: by 64 bits, and where these equal those of a number of the row by all."""
         where = first = drawn = cast(Any, None)
@@ -239,6 +299,16 @@ class Coin:
     def _next(self) -> Array:
         """The 64 bits after that byte."""
         return np.array([(t >> (self.table.bits - 72)) & (2**64 - 1) for (t,) in self._rows], dtype=np.uint64)
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """The first 64 bits of how often each level says yes."""
+        return [t >> (self.table.bits - 64) for t in self.table.noise.yes]
+
+    @cached_property
+    def _bounds(self) -> Array:
+        """The same in an array; of 2^bits one less, so that where these are drawn all bits decide."""
+        return np.array([min(t, 2**64 - 1) for t in self._first], dtype=np.uint64)
 
     @cached_property
     def _words(self) -> Array:

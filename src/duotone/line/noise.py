@@ -1,0 +1,208 @@
+"""Noise: what is added to a level so that its sign is a line's optimal answer, and its size says how sure that answer is.
+
+N has whole values and Pr[N ≥ −ℓ] = p(ℓ), the probability of yes at level ℓ. So ℓ + N ≥ 0 exactly as often as the
+mechanism says yes. Releasing ℓ + N, the *margin*, costs no more than its sign: noise moved by one is as likely as (ε, δ)
+allows, over all events (docs/theory.md).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor, isinf
+from typing import Any
+
+import numpy as np
+
+from duotone.cached import cached_property
+from duotone.errors import DuotoneError
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given, probability
+from duotone.privacy.rounded import over_all_events
+
+FURTHEST = 2**62
+"""Further levels are not told apart anywhere."""
+USUALLY = Fraction(95, 100)
+"""How often the noise is at most `Noise.give_or_take`."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise on levels, in integers: `yes` is Pr[N ≥ −ℓ]·2^bits by level ℓ from `lowest` on.
+
+    Levels are clipped to [−cap, cap − 1] before it is added: further ones are not told apart. A bounded end is exactly 0 or
+    2^bits. Beyond another end the noise goes on, which the table does not show: the margin is then clamped to [−cap, cap − 1].
+
+    >>> from duotone import ApproxDP, balanced
+    >>> from duotone.line.table import line_table
+    >>> noise = line_table(balanced(ApproxDP(1, "1e-6"))).noise
+    >>> noise.least, noise.most, noise.cap, noise.give_or_take
+    (-14, 14, 29, 3)
+    >>> [round(float(noise.p_value(margin)), 4) for margin in (0, 5, 13, 14, -1)]
+    [0.2689, 0.0018, 0.0, 0.0, 0.2689]
+    """
+
+    yes: tuple[int, ...]
+    lowest: int
+    bits: int
+    cap: int | None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are, so that answers far from flipping are certain."""
+        return self.yes[0] == 0 and self.yes[-1] == 1 << self.bits
+
+    @property
+    def least(self) -> int:
+        """The least value that the noise takes; where it is not bounded, what stands for further ones."""
+        return -(self.lowest + len(self.yes) - (self.yes[-1] == 1 << self.bits))
+
+    @property
+    def most(self) -> int:
+        """The largest value that the noise takes; where it is not bounded, what stands for further ones."""
+        return -self.lowest - (self.yes[0] == 0)
+
+    def chance(self, level: int) -> Fraction:
+        """Pr[N ≥ −level]: how likely yes is at a level."""
+        place = min(max(level - self.lowest, 0), len(self.yes) - 1)
+        return Fraction(self.yes[place], 1 << self.bits)
+
+    def p_value(self, margin: int) -> Fraction:
+        """How often a margin as far from 0 as this comes up, at most, where the truth is the other answer.
+
+        Guarantee: of a yes, no level ℓ ≤ −1 has a larger Pr[ℓ + N ≥ margin]; of a no, no level ℓ ≥ 0 a larger one of ≤.
+        """
+        return self.chance(-1 - margin) if margin >= 0 else 1 - self.chance(-1 - margin)
+
+    def at_least(self, margin: int, confidence: Fraction) -> int:
+        """How many people would at least have to be different to change the true answer; 0 says nothing, not even that the
+        answer is true.
+
+        Guarantee: whatever the table, this is too many, or said of the wrong answer, with probability 1 − confidence at most:
+        half of that for either answer.
+        """
+        one, wrong = 1 << self.bits, (1 - confidence) / 2
+        if margin >= 0:
+            rare = bisect_right(self.yes, floor(wrong * one))  # so many levels say yes seldom enough
+            return max(0, margin + self.lowest + rare + 1) if rare else 0
+        often = bisect_left(self.yes, ceil((1 - wrong) * one))  # from here on they say yes often enough
+        return max(0, -margin - self.lowest - often) if often < len(self.yes) else 0
+
+    @cached_property
+    def give_or_take(self) -> int:
+        """The least s such that 95 % of all noise is within s of 0."""
+        s, end = 0, max(self.most, -self.least)
+        while s < end and self.chance(s) - self.chance(-s - 1) < USUALLY:
+            s += 1
+        return s
+
+    @cached_property
+    def middle(self) -> int:
+        """A median."""
+        return -self.lowest - bisect_left(self.yes, 1 << (self.bits - 1))
+
+    def clipped(self, levels: Any) -> Any:
+        """Levels as far as they are told apart: beyond, all are alike."""
+        return levels if self.cap is None else np.clip(levels, -self.cap, self.cap - 1)
+
+    def clamped(self, margins: Any) -> Any:
+        """Margins as far as the noise is known: beyond an end that is not certain, all are alike."""
+        return margins if self.bounded or self.cap is None else np.clip(margins, -self.cap, self.cap - 1)
+
+    def level(self, at: Any) -> int | None:
+        """A level, which may be infinite, as far as levels are told apart; None of what is not a level."""
+        most = FURTHEST if self.cap is None else self.cap
+        if isinstance(at, float) and isinf(at):
+            return most - 1 if at > 0 else -most
+        if isinstance(at, bool | np.bool_) or not isinstance(at, int | np.integer):
+            return None
+        return min(max(int(at), -most), most - 1)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A level and noise, added up: 0 or more is a yes. It is as private as its sign alone, and says how sure that is.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> from duotone.line.table import line_table
+    >>> noise = line_table(balanced(ApproxDP(1, "1e-6"))).noise
+    >>> sure, unsure = Margin(28, noise), Margin(-6, noise)
+    >>> sure.answer, sure.certain, sure.people, sure.at_least(1)
+    (True, True, 29, 15)
+    >>> unsure.answer, unsure.certain, unsure.people, round(unsure.p_value, 4), unsure.at_least("0.95")
+    (False, False, 6, 0.0018, 3)
+    """
+
+    value: int
+    noise: Noise
+
+    @property
+    def answer(self) -> bool:
+        """Yes or no."""
+        return self.value >= 0
+
+    @property
+    def p_value(self) -> float:
+        """How often, at most, a margin as far from 0 as this comes up on this side where the truth is the other answer. It is
+        not the probability that the answer is wrong."""
+        return float(self.noise.p_value(self.value))
+
+    @property
+    def certain(self) -> bool:
+        """Whether no noise could have turned the answer."""
+        return self.noise.p_value(self.value) == 0
+
+    @property
+    def people(self) -> int:
+        """How many people seem to have to be different to change the true answer, at least 1; usually this is off by no more
+        than `noise.give_or_take`."""
+        level = self.value - self.noise.middle
+        return max(1, level + 1 if self.answer else -level)
+
+    def at_least(self, confidence: Given = "0.95") -> int:
+        """How many people would at least have to be different to change the true answer: too many with a probability of
+        1 − confidence at most. 0 says nothing. With a confidence of 1 it is never too many."""
+        return self.noise.at_least(self.value, probability_exactly(confidence))
+
+
+WORDS = {"yes": True, "no": False}
+
+
+def same_answer(answer: Any, other: object) -> Any:
+    """Whether an answer, True or False, is another one or its word; another text is a mistake, and nothing else is an answer.
+
+    >>> same_answer(True, "yes"), same_answer(True, False)
+    (True, False)
+    """
+    if isinstance(other, str):
+        if other not in WORDS:
+            raise DuotoneError(f'an answer is compared with "yes" or "no", got {other!r}')
+        return bool(answer) is WORDS[other]
+    return bool(answer) == bool(other) if isinstance(other, bool | np.bool_) else NotImplemented
+
+
+def probability_exactly(given: Given) -> Fraction:
+    """A probability, as it is written."""
+    return Fraction(probability(str(given) if isinstance(given, float) else given, "the confidence"))
+
+
+def margin_is_private(yes: Sequence[int], bits: int, privacy: ApproxDP) -> bool:
+    """Whether noise, and the same noise moved by one, are indistinguishable over all events, as integers; `yes` as in `Noise`.
+
+    Where an end is not certain, the noise goes on beyond it, and a margin is clamped: then it must be so without δ, and for
+    what lies beyond the ends, too. (So it is for all sums of weights up to an end.)
+    """
+    one = 1 << bits
+    weights = [after - before for before, after in pairwise(yes)]
+    if min(weights, default=0) < 0:
+        return False
+    if yes[0] == 0 and yes[-1] == one:
+        return over_all_events(privacy, [*weights, 0], [0, *weights], bits)
+    pure = ApproxDP._computed(privacy.exp_epsilon, Fraction(0))
+    ends = [(yes[i], one - yes[i]) for i in (0, 1, -2, -1)]
+    return over_all_events(pure, weights[1:], weights[:-1], bits) and all(
+        over_all_events(pure, row, other, bits) for row, other in (ends[:2], ends[2:])
+    )
