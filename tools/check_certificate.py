@@ -239,7 +239,7 @@ def check(c):
         """Noise, and noise moved by one, over all sets of values: worst is that of the values more likely than y allows. Noise
         without ends is clamped to the cap, with which no value may need d."""
         w = [b - a for a, b in zip(yes, yes[1:])]
-        need(w == [abs(n) for n in w] and (cap is None or type(cap) is int and cap >= 1), "no noise, or no cap")
+        need(w == [abs(n) for n in w] and (cap is None or (type(cap) is int and cap >= 1)), "no noise, or no cap")
         if yes[0] == 0 and yes[-1] == one:
             need(cap is None or cap >= max(-c["lowest"], len(yes) + c["lowest"]), "a cap within the table")
             for p, q in ([*w, 0], [0, *w]), ([0, *w], [*w, 0]):

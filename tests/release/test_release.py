@@ -200,14 +200,18 @@ def test_an_answer_tells_nothing_else() -> None:
     assert bool(answer) is True
     assert str(answer) == "yes"
     assert repr(answer) == (
-        "Answer(answer=True, privacy=ApproxDP(epsilon=1.0, delta=1/1000000), basis='exact distance', private=True)"
+        f"Answer(answer=True, margin={answer.margin}, privacy=ApproxDP(epsilon=1.0, delta=1/1000000), "
+        "basis='exact distance', private=True)"
     )
     assert answer.certificate() == {**line_table(balanced(ApproxDP(1, "1e-6"))).certificate(), "basis": "exact distance"}
-    assert set(vars(answer)) == {"answer", "privacy", "basis", "private", "table"}
+    assert set(vars(answer)) == {"answer", "margin", "privacy", "basis", "private", "table"}
     again = pickle.loads(pickle.dumps(answer))
     assert again == answer
-    # two answers that agree pickle to the same bytes, whatever levels they came from
-    assert pickle.dumps(COIN.answer(50)) == pickle.dumps(COIN.answer(60)) == pickle.dumps(answer)
+    # two answers that agree, also in their margins, pickle to the same bytes, whatever levels they came from
+    alike = {level: {(a := COIN.answer(level)).margin: pickle.dumps(a) for _ in range(200)} for level in (50, 4711)}
+    both = alike[50].keys() & alike[4711].keys()
+    assert both
+    assert all(alike[50][margin] == alike[4711][margin] for margin in both)
     assert Coin(balanced(ApproxDP(1)), basis="safe bound").answer(9).basis == "safe bound"
     with pytest.raises(DuotoneError, match="a basis is"):
         Coin(balanced(ApproxDP(1)), basis="guess")  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ from duotone.line.table import YES_NO, Outcome, Table, line_table
 from duotone.model.accuracy import Basis as Basis
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Given
 from duotone.resources import progress
 
 CHUNK = 2**18
@@ -51,14 +52,14 @@ class Answer:
 
     >>> from duotone import ApproxDP, balanced
     >>> answer = Coin(balanced(ApproxDP(1, "1e-6"))).answer(40)
-    >>> answer == "yes", answer.margin.certain, answer.margin.at_least(1) >= 1
+    >>> answer == "yes", answer.certain, answer.at_least(1) >= 1
     (True, True, True)
     """
 
     answer: bool
     """What may be published: True for yes. `bool` of the whole is the same."""
-    margin: Margin | None
-    """How far from flipping the answer seems, which may be published too; None of a graph's dataset."""
+    margin: int | None
+    """How far from flipping the answer seems: 0 or more for a yes, below 0 for a no. None of a graph's dataset."""
     privacy: ApproxDP
     """The privacy that it was drawn under."""
     basis: Basis
@@ -78,6 +79,27 @@ class Answer:
 
     def __str__(self) -> str:
         return ("yes" if self.answer else "no") + ("" if self.private else " (NOT PRIVATE: test seed)")
+
+    @property
+    def sure(self) -> Margin:
+        """The margin with its noise, and all that it tells."""
+        if self.margin is None:
+            raise DuotoneError("an answer about a dataset of a graph has no margin")
+        return Margin(self.margin, self.table.noise)
+
+    @property
+    def p_value(self) -> float:
+        """How often, at most, an answer as clear as this would come up if the truth were the other one."""
+        return self.sure.p_value
+
+    @property
+    def certain(self) -> bool:
+        """Whether no noise could have turned the answer."""
+        return self.sure.certain
+
+    def at_least(self, confidence: Given = "0.95") -> int:
+        """How many people would at least have to be different to change the true answer, so sure; 0 says nothing."""
+        return self.sure.at_least(confidence)
 
     def certificate(self) -> dict[str, Any]:
         """What proves the mechanism behind the answer: see `duotone check`. It is optimal for exact distances."""
@@ -136,15 +158,15 @@ class Coin:
             if table.graph is None:
                 row, at = table.noise.level(at), None
                 if row is None:
-                    raise DuotoneError("a level is a whole number, or infinite")
+                    raise DuotoneError("that is neither a whole number nor an infinite level")
                 place = bisect_right(self._first, number)
                 if place and self._first[place - 1] == number:
                     place = bisect_right(table.noise.yes, number << rest | int.from_bytes(draw(rest // 8), "little"))
-                margin = Margin(int(table.noise.clamped(row - table.noise.lowest - place)), table.noise)
-                return Answer(margin.answer, margin, table.privacy, self.basis, seed is None, table)
+                margin = int(table.noise.clamped(row - table.noise.lowest - place))
+                return Answer(margin >= 0, margin, table.privacy, self.basis, seed is None, table)
             row, at = table.find(at), None
             if row is None:
-                raise DuotoneError("that is no dataset of this mechanism's graph")
+                raise DuotoneError("that is neither a whole number (a level) nor a dataset of this mechanism's graph")
             (row,) = self._rows[row]
             if number == row >> rest:
                 number, rest = number << rest | int.from_bytes(draw(rest // 8), "little"), 0
@@ -159,7 +181,7 @@ class Coin:
 
         The noise is drawn before it meets a level, in the same time whatever that is.
         """
-        out: Any = None
+        out = cast(Array, None)
         try:
             if _TEST_STREAM.get() is not None:
                 _warn()
@@ -169,7 +191,8 @@ class Coin:
                 out[start : start + CHUNK] = self._margins(levels[start : start + CHUNK])
             return out
         finally:
-            levels = out = None
+            levels = None
+            del out
 
     @uninterrupted
     def answers(self, at: Any, *, bar: bool = True) -> Array:
@@ -268,8 +291,7 @@ class Coin:
                 number = int(words[i]) << rest | int.from_bytes(stream.bytes(rest // 8), "little")
                 below[i] = bisect_right(noise.yes, number)
             margins, levels = noise.clipped(levels.astype(np.int64)), None
-            margins = np.asarray(noise.clamped(margins - noise.lowest - below))
-            return margins  # type: ignore[no-any-return]
+            return np.asarray(noise.clamped(margins - noise.lowest - below))
         finally:
             levels = margins = None
 
